@@ -1,0 +1,99 @@
+"""The one place that knows which programs there are, where they live and how many classes each has.
+
+`reference_counts.csv` holds a row for each program and size: under SC an optimal algorithm explores exactly
+`executions` complete executions and `blocked` ones in which a thread stopped at a failed assumption. The number of
+reads-from classes and of value classes, where known, are kept for algorithms that explore those.
+"""
+
+from __future__ import annotations
+
+import ast
+import csv
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+PROGRAMS = HERE / "programs"
+COUNTS = HERE / "reference_counts.csv"
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """One row: a program at one size and its counts (None where a count is not known)."""
+
+    program: str
+    parameters: Mapping[str, int]
+    executions: int
+    blocked: int
+    rf_executions: int | None
+    vc_executions: int | None
+
+    @property
+    def classes(self) -> int:
+        """The number of Mazurkiewicz classes, complete and blocked."""
+        return self.executions + self.blocked
+
+    @property
+    def name(self) -> str:
+        """`program(n=3, m=2)`, unique among the rows."""
+        return f"{self.program}({', '.join(f'{key}={value}' for key, value in self.parameters.items())})"
+
+    @property
+    def file(self) -> Path:
+        """The file that holds the program."""
+        return program_files()[self.program]
+
+
+def load() -> tuple[Expectation, ...]:
+    """Read every row, in the order of the file.
+
+    Raises ValueError if a row does not parse or appears twice, KeyError if a column is missing.
+    """
+    with COUNTS.open(newline="", encoding="utf-8") as file:
+        rows = tuple(_read(row) for row in csv.DictReader(file))
+    if len({row.name for row in rows}) != len(rows):
+        raise ValueError(f"{COUNTS.name} has a row twice")
+    return rows
+
+
+def expected(program: str, parameters: Mapping[str, int]) -> Expectation:
+    """The row of `program` at this size; raises LookupError if there is none, so that a missing one is seen."""
+    for row in load():
+        if row.program == program and row.parameters == parameters:
+            return row
+    raise LookupError(f"{COUNTS.name} expects nothing of {program} with {dict(parameters)}")
+
+
+@functools.cache
+def program_files() -> dict[str, Path]:
+    """Map every model in `programs/` to its file; raises ValueError if two files define one name."""
+    files: dict[str, Path] = {}
+    for path in sorted(PROGRAMS.glob("*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef) and node.decorator_list:
+                if node.name in files:
+                    raise ValueError(f"{node.name} is defined in {files[node.name].name} and in {path.name}")
+                files[node.name] = path
+    return files
+
+
+def _read(row: Mapping[str, str]) -> Expectation:
+    return Expectation(
+        program=row["program"],
+        parameters=_read_parameters(row["parameters"]),
+        executions=int(row["executions"]),
+        blocked=int(row["blocked_by_assume"]),
+        rf_executions=_read_optional(row["rf_executions"]),
+        vc_executions=_read_optional(row["vc_executions"]),
+    )
+
+
+def _read_parameters(text: str) -> dict[str, int]:
+    pairs = (item.split("=") for item in text.split(";") if item)
+    return {name.lower(): int(value) for name, value in pairs}
+
+
+def _read_optional(text: str) -> int | None:
+    return int(text) if text else None
