@@ -2,8 +2,8 @@
 
     python3 scripts/check_examples.py
 
-Does its own set-up in `.venv` (see `environment.py`). Exits with 0 if every model has the verdict that its file
-announces, and with the exit code of `dpor-lsp --check` otherwise.
+Does its own set-up in `.venv` (see `environment.py`). Exits with 0 if every model has the verdict that its
+file announces, and with the exit code of `dpor-lsp --check` otherwise.
 """
 
 from __future__ import annotations

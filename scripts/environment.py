@@ -1,8 +1,9 @@
 """Make the project's own virtual environment, `.venv`, and keep it up to date.
 
-The environment holds the packages of `requirements-dev.lock`, exactly as pinned there, and this project as an editable
-install with an optimised kernel. It is made again only when the lock file, the project file, the kernel's sources or
-the interpreter change. Only the standard library is used here, because nothing else is installed yet.
+The environment holds the packages of `requirements-dev.lock`, exactly as pinned there, and this project as
+an editable install with an optimised kernel. It is made again only when the lock file, the project file,
+the kernel's sources or the interpreter change. Only the standard library is used here, because nothing else
+is installed yet.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 ENVIRONMENT = ROOT / ".venv"
 LOCK = ROOT / "requirements-dev.lock"
-OLDEST_PYTHON = (3, 11)
 
 
 def executable(name: str) -> str:
@@ -30,10 +30,11 @@ def executable(name: str) -> str:
 def prepare() -> None:
     """Make the environment, or leave it alone if nothing that it depends on has changed.
 
-    Exits with a message if the interpreter is too old or Rust is missing; raises CalledProcessError if pip fails.
+    Exits with a message if the interpreter is too old or Rust is missing; raises CalledProcessError if pip
+    fails.
     """
-    if sys.version_info < OLDEST_PYTHON:
-        sys.exit(f"Python {'.'.join(map(str, OLDEST_PYTHON))} or newer is needed, this is {sys.version.split()[0]}")
+    if sys.version_info < (3, 11):  # noqa: UP036 -- nothing has checked the version yet
+        sys.exit(f"Python 3.11 or newer is needed, this is {sys.version.split()[0]}")
     stamp = ENVIRONMENT / "made-from"
     fingerprint = _fingerprint()
     if stamp.is_file() and stamp.read_text() == fingerprint and Path(executable("dpor-lsp")).exists():
@@ -58,7 +59,7 @@ def run(*command: str) -> int:
 
 
 def _pip(*arguments: str) -> None:
-    command = [executable("python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *arguments]
+    command = [executable("python"), "-m", "pip", "install", "--quiet", *arguments]
     subprocess.run(command, cwd=ROOT, check=True, stdin=subprocess.DEVNULL)
 
 
