@@ -1,8 +1,8 @@
 """The one place that knows which programs there are, where they live and how many classes each has.
 
 `reference_counts.csv` holds a row for each program and size: under SC an optimal algorithm explores exactly
-`executions` complete executions and `blocked` ones in which a thread stopped at a failed assumption. The number of
-reads-from classes and of value classes, where known, are kept for algorithms that explore those.
+`executions` complete executions and `blocked` ones in which a thread stopped at a failed assumption. The
+number of reads-from classes and of value classes, where known, are kept for algorithms that explore those.
 """
 
 from __future__ import annotations

@@ -58,7 +58,9 @@ def filesystem(n: int = 14):
 
 @dpor.model
 def indexer(n: int = 12):
-    """`n` threads insert four words each into a hash table (Flanagan and Godefroid 2005): 8^(n - 11), n >= 11."""
+    """`n` threads insert four words each into a hash table (Flanagan and Godefroid 2005): 8^(n - 11), n >=
+    11.
+    """
     table = [dpor.Atomic(0) for _ in range(TABLE_SIZE)]
     locks = [threading.Lock() for _ in range(TABLE_SIZE)]
 

@@ -1,6 +1,7 @@
 """Reference programs over one or two shared variables: writes, reads, read-modify-writes and few locks.
 
-Every shared variable is an `Atomic`; every call of one of its methods is one event. Local variables are local.
+Every shared variable is an `Atomic`; every call of one of its methods is one event. Local variables are
+local.
 """
 
 import threading
@@ -93,7 +94,8 @@ def fib_bench(n: int = 2):
     bound = _fibonacci(2 * n + 2)
     first = i.load()
     second = j.load()
-    assert first <= bound and second <= bound
+    assert first <= bound
+    assert second <= bound
 
 
 @dpor.model
@@ -106,7 +108,8 @@ def fib_bench_join(n: int = 3):
     bound = _fibonacci(2 * n + 2)
     first = i.load()
     second = j.load()
-    assert first <= bound and second <= bound
+    assert first <= bound
+    assert second <= bound
 
 
 @dpor.model

@@ -1,4 +1,5 @@
-"""Reference programs that are long rather than wide: what an event, a race and a thread cost (VC-DPOR's tables).
+"""Reference programs that are long rather than wide: what an event, a race and a thread cost (VC-DPOR's
+tables).
 
 Each thread writes and reads a variable of its own, which nobody else touches, then the shared one.
 """

@@ -1,6 +1,7 @@
 """Reference programs whose classes come from locks: nesting, locks chosen by races, branches under a lock.
 
-Every shared variable is an `Atomic`; each call of one of its methods, and each acquire and release, is one event.
+Every shared variable is an `Atomic`; each call of one of its methods, and each acquire and release, is one
+event.
 """
 
 import threading
@@ -79,7 +80,9 @@ def ssbexp_at(n: int = 4):
 
 @dpor.model
 def ssbexp_at_mf(n: int = 8):
-    """`ssbexp_at` with the choosing threads spawned first: 2n classes, and nothing redundant for source sets."""
+    """`ssbexp_at` with the choosing threads spawned first: 2n classes, and nothing redundant for source
+    sets.
+    """
     _spawn_choice_of_cell(n, master_first=True)
 
 
@@ -154,7 +157,9 @@ def ssbsimple():
 
 @dpor.model
 def exponential_bug(n: int = 1):
-    """Three threads that race past a lock, with `n` writes in its critical section (SV-COMP, without assertion)."""
+    """Three threads that race past a lock, with `n` writes in its critical section (SV-COMP, without
+    assertion).
+    """
     x, y = dpor.Atomic(0), dpor.Atomic(0)
     lock = threading.Lock()
 

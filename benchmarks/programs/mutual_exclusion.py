@@ -1,7 +1,8 @@
 """Reference programs that are mutual exclusion algorithms with bounded waiting, without any lock.
 
-Where waiting is bounded by `n` attempts, a thread that runs out of attempts gives up; where it is an `assume`, the
-execution counts as blocked. Every shared variable is an `Atomic`; each call of one of its methods is one event.
+Where waiting is bounded by `n` attempts, a thread that runs out of attempts gives up; where it is an
+`assume`, the execution counts as blocked. Every shared variable is an `Atomic`; each call of one of its
+methods is one event.
 """
 
 import dpor
@@ -9,7 +10,7 @@ import dpor
 
 def _becomes(variable, wanted, attempts):
     """Read `variable` up to `attempts` times; True as soon as it is `wanted`."""
-    for _ in range(attempts):
+    for _ in range(attempts):  # noqa: SIM110 - a plain loop, as in the other programs
         if variable.load() == wanted:
             return True
     return False

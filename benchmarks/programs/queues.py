@@ -1,7 +1,7 @@
 """Reference programs in which threads hand over data under one lock (SV-COMP's pthread programs).
 
-Every shared variable is an `Atomic`; each call of one of its methods, and each acquire and release, is one event.
-All accesses are under the lock, so the classes are the orders of the critical sections.
+Every shared variable is an `Atomic`; each call of one of its methods, and each acquire and release, is one
+event. All accesses are under the lock, so the classes are the orders of the critical sections.
 """
 
 import threading
@@ -50,7 +50,9 @@ def circular_buffer(n: int = 5):
 
 @dpor.model
 def queue_ok(n: int = 2):
-    """`n` threads that enqueue and `n` that dequeue, once each (SV-COMP queue_ok, as in Nidhugg): (2n)! classes."""
+    """`n` threads that enqueue and `n` that dequeue, once each (SV-COMP queue_ok, as in Nidhugg): (2n)!
+    classes.
+    """
     size = 2 * n
     elements = [dpor.Atomic(0) for _ in range(size)]
     head, tail, amount = dpor.Atomic(0), dpor.Atomic(0), dpor.Atomic(0)

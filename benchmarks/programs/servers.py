@@ -1,6 +1,7 @@
 """Reference programs of the QPOR paper (CAV'18) in which helper threads hand out work.
 
-Every shared variable is an `Atomic`; each call of one of its methods, and each acquire and release, is one event.
+Every shared variable is an `Atomic`; each call of one of its methods, and each acquire and release, is one
+event.
 """
 
 import threading

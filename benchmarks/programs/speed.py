@@ -9,7 +9,8 @@ import dpor
 def thirty_events(threads: int = 3, rounds: int = 5):
     """Thirty events an execution, every one on a location that threads race for: `threads` x `rounds` x 2.
 
-    Each thread reads one of its two neighbours' variables and writes its own; all are read and written by several.
+    Each thread reads one of its two neighbours' variables and writes its own; all are read and written by
+    several.
     """
     cells = [dpor.Atomic(0) for _ in range(threads)]
 
@@ -25,7 +26,8 @@ def thirty_events(threads: int = 3, rounds: int = 5):
 
 @dpor.model
 def thirty_plain_events(rounds: int = 5):
-    """Thirty events an execution on plain attributes: two threads, `rounds` increments of a shared attribute each.
+    """Thirty events an execution on plain attributes: two threads, `rounds` increments of a shared attribute
+    each.
 
     An increment is a load and a store; a third thread only reads.
     """
@@ -46,7 +48,9 @@ def thirty_plain_events(rounds: int = 5):
 
 @dpor.model
 def thirty_locked_events(rounds: int = 3):
-    """Thirty events an execution under one lock: two threads, `rounds` times acquire, read, write, write, release."""
+    """Thirty events an execution under one lock: two threads, `rounds` times acquire, read, write, write,
+    release.
+    """
     lock = threading.Lock()
     cell = dpor.Atomic(0)
 
@@ -72,8 +76,8 @@ class Shared:
 def long_execution(length: int = 100):
     """One thread reads a location `length` times while another writes it once.
 
-    Both the number of executions and the events of each are `length` + 1, so that seconds divided by events is the
-    cost of an event at that length.
+    Both the number of executions and the events of each are `length` + 1, so that seconds divided by events
+    is the cost of an event at that length.
     """
     shared = dpor.Atomic(0)
 
