@@ -59,7 +59,7 @@ def load() -> tuple[Expectation, ...]:
 
 
 def expected(program: str, parameters: Mapping[str, int]) -> Expectation:
-    """The row of `program` at this size; raises LookupError if there is none, so that a missing one is seen."""
+    """The row of `program` at this size; raises LookupError if there is none."""
     for row in load():
         if row.program == program and row.parameters == parameters:
             return row

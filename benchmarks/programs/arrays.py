@@ -14,7 +14,7 @@ TABLE_SIZE = 128
 
 @dpor.model
 def lastzero(n: int = 5):
-    """A chain of `n` writers and a reader that looks for the last zero (POPL'14): (n + 3) 2^(n - 2) classes."""
+    """A chain of `n` writers and a reader that seeks the last zero (POPL'14): (n + 3) 2^(n - 2) classes."""
     cells = [dpor.Atomic(0) for _ in range(n + 1)]
 
     def find_last_zero():
@@ -32,7 +32,7 @@ def lastzero(n: int = 5):
 
 @dpor.model
 def filesystem(n: int = 14):
-    """`n` threads give a block to an inode each (Flanagan and Godefroid 2005): 2^(n - 13) for 13 <= n <= 26."""
+    """`n` threads give a block to an inode each (Flanagan, Godefroid 2005): 2^(n - 13) for 13 <= n <= 26."""
     inodes = [dpor.Atomic(0) for _ in range(INODES)]
     inode_locks = [threading.Lock() for _ in range(INODES)]
     busy = [dpor.Atomic(0) for _ in range(BLOCKS)]
@@ -58,7 +58,7 @@ def filesystem(n: int = 14):
 
 @dpor.model
 def indexer(n: int = 12):
-    """`n` threads insert four words each into a hash table (Flanagan and Godefroid 2005): 8^(n - 11), n >=
+    """`n` threads insert four words each into a hash table (Flanagan, Godefroid 2005): 8^(n - 11), n >=
     11.
     """
     table = [dpor.Atomic(0) for _ in range(TABLE_SIZE)]

@@ -16,7 +16,7 @@ def _touch(lock):
 
 @dpor.model
 def mpat(n: int = 2):
-    """`n` pairs of threads over one lock each, one of every pair under a common lock (QPOR): n! 2^n classes."""
+    """`n` pairs of threads over one lock each, half of them under a common lock (QPOR): n! 2^n classes."""
     common = threading.Lock()
     locks = [threading.Lock() for _ in range(n)]
 

@@ -79,7 +79,7 @@ def poke(n: int = 3, m: int = 3):
 
 @dpor.model
 def mpc(n: int = 2, m: int = 3):
-    """`n` producers and `m` workers, two rounds each; races among producers choose the worker (QPOR's MPC)."""
+    """`n` producers and `m` workers, two rounds each; producers' races choose the worker (QPOR's MPC)."""
     requested = [dpor.Atomic(0) for _ in range(m)]
     done = [dpor.Atomic(0) for _ in range(m)]
     worker_locks = [threading.Lock() for _ in range(m)]

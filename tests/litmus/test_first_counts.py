@@ -1,4 +1,4 @@
-"""Small models of ordinary Python (locks, attributes, dicts, lists, conditions) have exactly their classes."""
+"""Small models of ordinary Python (locks, attributes, dicts, lists, conditions) have exact counts."""
 
 from __future__ import annotations
 
