@@ -1,0 +1,26 @@
+"""Where generated models leave their outcomes; it is no part of the checked program, and so not instrumented."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_outcomes: set[Any] = set()
+
+
+def record(outcome: Any) -> None:
+    """Keep the outcome of an execution."""
+    _outcomes.add(outcome)
+
+
+def take() -> frozenset[Any]:
+    """Return the outcomes kept since the last call and forget them."""
+    taken = frozenset(_outcomes)
+    _outcomes.clear()
+    return taken
+
+
+def score(outcome: Any) -> int:
+    """Add up all numbers in the outcome."""
+    if isinstance(outcome, int):
+        return int(outcome)
+    return sum(score(item) for item in outcome) if isinstance(outcome, tuple | list) else 0
