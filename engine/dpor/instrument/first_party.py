@@ -1,0 +1,47 @@
+"""Which files and modules are the user's own code."""
+
+from __future__ import annotations
+
+import sysconfig
+from pathlib import Path
+
+# Modules of the checker itself and of what it runs on: instrumenting them would have no end.
+OWN_MODULES = frozenset({"dpor", "dpor_lsp", "greenlet"})
+FOREIGN_FOLDERS = frozenset(
+    {"site-packages", "dist-packages", "node_modules", "__pypackages__", "__pycache__", "venv", "virtualenv"}
+)
+
+
+def is_foreign_folder(folder: Path) -> bool:
+    """True for a folder that holds no first-party code: hidden, a virtual environment, installed packages."""
+    name = folder.name
+    return name in FOREIGN_FOLDERS or name.startswith(".") or (folder / "pyvenv.cfg").is_file()
+
+
+class FirstParty:
+    """Decides what to instrument: files under `root` and modules of the named packages.
+
+    `root` is an absolute folder; `packages` are dotted names, submodules included.
+    """
+
+    def __init__(self, root: Path, packages: tuple[str, ...]) -> None:
+        self._root = root.resolve()
+        self._packages = packages
+        self._standard_library = Path(sysconfig.get_paths()["stdlib"]).resolve()
+        self._foreign: dict[Path, bool] = {self._root: False}
+
+    def includes(self, module_name: str, file: Path) -> bool:
+        """True if the module of this name in this file is to be instrumented."""
+        if module_name.partition(".")[0] in OWN_MODULES or module_name == "__main__":
+            return False
+        if any(module_name == package or module_name.startswith(f"{package}.") for package in self._packages):
+            return True
+        file = file.resolve()
+        return file.is_relative_to(self._root) and not self._is_foreign(file.parent)
+
+    def _is_foreign(self, folder: Path) -> bool:
+        known = self._foreign.get(folder)
+        if known is None:
+            known = folder == self._standard_library or is_foreign_folder(folder) or self._is_foreign(folder.parent)
+            self._foreign[folder] = known
+        return known

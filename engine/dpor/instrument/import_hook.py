@@ -1,0 +1,222 @@
+"""Imports the user's modules instrumented, and afresh for each execution that needs it."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import linecache
+import sys
+from collections.abc import Mapping, Sequence
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from pathlib import Path
+from types import CodeType, ModuleType
+
+from dpor.instrument.first_party import FirstParty
+from dpor.instrument.hooks import NAMESPACE, is_temporary, namespace_entries
+from dpor.instrument.transformer import compile_instrumented
+
+_Key = tuple[object, ...]
+
+
+class CodeCache:
+    """Instrumented code by path; an entry is used as long as the file's time and size (or overlay) are the same."""
+
+    def __init__(self) -> None:
+        self._entries: dict[str, tuple[_Key, CodeType]] = {}
+
+    def compile(self, path: str, overlay: str | None, rebound: frozenset[str]) -> CodeType:
+        """The instrumented code of the file, or of `overlay` in its place.
+
+        Raises OSError if the file cannot be read and SyntaxError if it is not valid Python.
+        """
+        key: _Key = (overlay, rebound)
+        if overlay is None:
+            status = Path(path).stat()
+            key = (status.st_mtime_ns, status.st_size, rebound)
+        entry = self._entries.get(path)
+        if entry is None or entry[0] != key:
+            source = Path(path).read_bytes() if overlay is None else overlay
+            entry = (key, compile_instrumented(source, path, rebound))
+            self._entries[path] = entry
+        return entry[1]
+
+
+class Instrumentation:
+    """A `sys.meta_path` finder that instruments first-party modules and those of named packages.
+
+    `root` is the folder that counts as first-party (virtual environments in it do not); `packages` are dotted names
+    of further packages; `hooks` maps hook names (`load_attribute`...) to callables; `overlay` gives the text to use
+    in place of a file's content, by path; `rebound` names, by module, globals that are rebound from outside.
+    A `code_cache` can be shared between instances.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        packages: tuple[str, ...],
+        hooks: Mapping[str, object],
+        overlay: Mapping[Path, str] | None = None,
+        rebound: Mapping[str, frozenset[str]] | None = None,
+        code_cache: CodeCache | None = None,
+    ) -> None:
+        self.modules: list[str] = []
+        self.files: set[Path] = set()
+        self.rebound: Mapping[str, frozenset[str]] = rebound or {}
+        self._entries = namespace_entries(hooks)
+        self._first_party = FirstParty(root, packages)
+        self._overlay = {str(path.resolve()): text for path, text in (overlay or {}).items()}
+        self._code = code_cache or CodeCache()
+        self._found: dict[str, ModuleSpec] = {}
+        self._loaded: dict[str, Path] = {}
+        self._displaced: dict[str, ModuleType] = {}
+
+    def install(self) -> None:
+        """Start to instrument imports; modules that were imported without it are set aside until `uninstall`."""
+        if self in sys.meta_path:
+            return
+        for name, module in list(sys.modules.items()):
+            file = getattr(module, "__file__", None)
+            if isinstance(file, str) and file.endswith(".py") and self._first_party.includes(name, Path(file)):
+                self._displaced[name] = module
+                _forget(name)
+        sys.meta_path.insert(0, self)
+
+    def uninstall(self) -> None:
+        """Stop, drop every instrumented module and put back those that were set aside."""
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+        self._drop()
+        for path in self._overlay:
+            linecache.cache.pop(path, None)
+        for name, module in self._displaced.items():
+            sys.modules[name] = module
+            parent, _, child = name.rpartition(".")
+            if parent in sys.modules:
+                setattr(sys.modules[parent], child, module)
+        self._displaced.clear()
+
+    def load_file(self, path: Path, module_name: str) -> ModuleType:
+        """Run a file as the module `module_name`, instrumented, and return the module.
+
+        For a dotted name the parent package is imported first. Raises what the module's body raises, SyntaxError
+        for invalid Python and OSError for a file that cannot be read.
+        """
+        path = path.resolve()
+        parent_name, _, child = module_name.rpartition(".")
+        parent = importlib.import_module(parent_name) if parent_name else None
+        loader = InstrumentingLoader(module_name, str(path), self)
+        spec = importlib.util.spec_from_file_location(module_name, path, loader=loader)
+        if spec is None:
+            raise ImportError(f"{path} is not a Python file", name=module_name, path=str(path))
+        self._loaded[module_name] = path
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[module_name] = module
+        try:
+            loader.exec_module(module)
+        except BaseException:
+            sys.modules.pop(module_name, None)
+            raise
+        if parent is not None:
+            setattr(parent, child, module)
+        return sys.modules[module_name]
+
+    def reload_all(self) -> dict[str, ModuleType]:
+        """Drop the instrumented modules and run the files given to `load_file` again; they import the rest afresh.
+
+        Returns those files' modules by name.
+        """
+        self._drop()
+        return {name: self.load_file(path, name) for name, path in list(self._loaded.items())}
+
+    def _drop(self) -> None:
+        for name in self.modules:
+            _forget(name)
+        self.modules.clear()
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Find a module as the other finders do, and take it over if it is to be instrumented."""
+        known = self._found.get(fullname)
+        if known is not None and known.origin is not None:
+            return self._own_spec(fullname, known.origin, known.submodule_search_locations)
+        for finder in sys.meta_path:
+            if finder is self or not hasattr(finder, "find_spec"):
+                continue
+            spec = finder.find_spec(fullname, path, target)
+            if spec is not None:
+                return self._take_over(fullname, spec)
+        return None
+
+    def _take_over(self, fullname: str, spec: ModuleSpec) -> ModuleSpec | None:
+        origin = spec.origin
+        if not spec.has_location or origin is None or not origin.endswith(".py") or not Path(origin).is_file():
+            return None
+        if not self._first_party.includes(fullname, Path(origin)):
+            return None
+        self._found[fullname] = spec
+        return self._own_spec(fullname, origin, spec.submodule_search_locations)
+
+    def _own_spec(self, fullname: str, origin: str, locations: list[str] | None) -> ModuleSpec | None:
+        loader = InstrumentingLoader(fullname, origin, self)
+        return importlib.util.spec_from_file_location(
+            fullname, origin, loader=loader, submodule_search_locations=locations
+        )
+
+    def invalidate_caches(self) -> None:
+        """Look for modules anew, as after files were added."""
+        self._found.clear()
+
+    def overlay_of(self, path: str) -> str | None:
+        """The text that stands in for the file, if any."""
+        return self._overlay.get(str(Path(path).resolve())) if self._overlay else None
+
+    def code(self, module_name: str, path: str) -> CodeType:
+        """The instrumented code of a module; raises OSError or SyntaxError."""
+        overlay = self.overlay_of(path)
+        if overlay is not None:
+            lines = overlay.splitlines(keepends=True)
+            linecache.cache[path] = (len(overlay), None, lines, path)
+        return self._code.compile(path, overlay, self.rebound.get(module_name, frozenset()))
+
+    def enter(self, module: ModuleType, path: str) -> None:
+        """Give a module its hooks before its body runs, and remember that it is instrumented."""
+        if module.__name__ not in self.modules:
+            self.modules.append(module.__name__)
+        self.files.add(Path(path))
+        module.__dict__.update(self._entries)
+        module.__dict__[NAMESPACE] = module.__dict__
+
+
+class InstrumentingLoader(SourceFileLoader):
+    """Loads one source file, instrumented; reading resources and sources works as ever."""
+
+    def __init__(self, fullname: str, path: str, owner: Instrumentation) -> None:
+        super().__init__(fullname, path)
+        self._owner = owner
+
+    def get_code(self, fullname: str) -> CodeType:
+        """The instrumented code; raises OSError or SyntaxError."""
+        return self._owner.code(fullname, self.path)
+
+    def get_data(self, path: str) -> bytes:
+        """The content of a file, or of its overlay."""
+        overlay = self._owner.overlay_of(path)
+        return super().get_data(path) if overlay is None else overlay.encode()
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the module's body; raises what it raises."""
+        code = self._owner.code(module.__name__, self.path)
+        self._owner.enter(module, self.path)
+        exec(code, module.__dict__)
+        for name in [name for name in module.__dict__ if is_temporary(name)]:
+            del module.__dict__[name]
+
+
+def _forget(name: str) -> None:
+    """Take a module out of `sys.modules` and out of its parent, where `from parent import child` would find it."""
+    module = sys.modules.pop(name, None)
+    parent_name, _, child = name.rpartition(".")
+    parent = sys.modules.get(parent_name)
+    if parent is not None and parent.__dict__.get(child) is module:
+        delattr(parent, child)

@@ -1,0 +1,37 @@
+"""Turns the source of a module into code that tells the host of every access to what threads can share."""
+
+from __future__ import annotations
+
+import ast
+from types import CodeType
+
+from dpor.instrument.assignments import Assignments
+from dpor.instrument.calls import Calls
+from dpor.instrument.comprehensions import Comprehensions
+from dpor.instrument.definitions import Definitions
+from dpor.instrument.expressions import Expressions
+from dpor.instrument.scopes import analyze
+from dpor.instrument.statements import Statements
+
+
+class Transformer(Definitions, Statements, Assignments, Calls, Comprehensions, Expressions):
+    """Rewrites one module; each base handles one kind of node."""
+
+
+def instrument_tree(tree: ast.Module, rebound: frozenset[str] = frozenset()) -> ast.Module:
+    """Rewrite a parsed module in place and return it.
+
+    `rebound` names globals that are rebound from outside the module's own functions.
+    """
+    transformer = Transformer(analyze(tree, rebound))
+    tree.body = transformer.block(tree.body)
+    return ast.fix_missing_locations(tree)
+
+
+def compile_instrumented(source: str | bytes, filename: str, rebound: frozenset[str] = frozenset()) -> CodeType:
+    """Compile a module's source, instrumented.
+
+    Raises SyntaxError or ValueError as `compile` does. Assertions are kept even under `python -O`.
+    """
+    tree = ast.parse(source, filename)
+    return compile(instrument_tree(tree, rebound), filename, "exec", dont_inherit=True, optimize=0)
