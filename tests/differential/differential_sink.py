@@ -1,4 +1,6 @@
-"""Where generated models leave their outcomes; it is no part of the checked program, and so not instrumented."""
+"""Where generated models leave their outcomes; it is no part of the checked program, and so not
+instrumented.
+"""
 
 from __future__ import annotations
 

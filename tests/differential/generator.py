@@ -1,7 +1,7 @@
 """Hypothesis strategies that draw small concurrent programs.
 
-A program first draws a palette (a few locations, locks and one or two families of primitives and containers), so that
-its threads meet on the same things rather than pass each other by.
+A program first draws a palette (a few locations, locks and one or two families of primitives and
+containers), so that its threads meet on the same things rather than pass each other by.
 """
 
 from __future__ import annotations
@@ -131,7 +131,9 @@ def palettes(draw: st.DrawFn, *, rich: bool) -> Palette:
     """Draw what a program is about; only a `rich` one has primitives other than locks, and containers."""
     locations = draw(st.lists(st.sampled_from(PLAIN + ATOMIC), min_size=1, max_size=3, unique=True))
     locks = draw(st.lists(st.sampled_from(LOCKS), min_size=1, max_size=2, unique=True))
-    families = draw(st.lists(st.sampled_from(sorted(FAMILIES)), min_size=1, max_size=2, unique=True)) if rich else []
+    families = (
+        draw(st.lists(st.sampled_from(sorted(FAMILIES)), min_size=1, max_size=2, unique=True)) if rich else []
+    )
     snippets = tuple(snippet for family in families for snippet in FAMILIES[family])
     return Palette(tuple(locations), tuple(locks), snippets)
 
@@ -176,7 +178,9 @@ def _statement(draw: st.DrawFn, palette: Palette, weight: int, held: tuple[str, 
     if shape == 14 and weight > 1:
         return If(draw(VALUES), _body(draw, palette, min(weight, 2), held))
     if shape == 15:
-        return draw(st.one_of(st.builds(Assume, VALUES), st.builds(Choose, st.sampled_from([(0, 1), (1, 2)]))))
+        return draw(
+            st.one_of(st.builds(Assume, VALUES), st.builds(Choose, st.sampled_from([(0, 1), (1, 2)])))
+        )
     if palette.snippets and shape < 8:
         text, cost = draw(st.sampled_from(palette.snippets))
         return Code(text, cost)

@@ -1,9 +1,9 @@
 """Small concurrent programs as data, and their text as a Python model file.
 
-A program is a few threads made of statements. Every thread keeps a local `r`, the value that it last read, and a list
-`seen` of all that it read; branches look at `r`. When all threads have ended, the model hands `seen` and the shared
-state to `differential_sink.record`, so that a check can be asked for the set of outcomes, and asserts something that
-may or may not hold.
+A program is a few threads made of statements. Every thread keeps a local `r`, the value that it last read,
+and a list `seen` of all that it read; branches look at `r`. When all threads have ended, the model hands
+`seen` and the shared state to `differential_sink.record`, so that a check can be asked for the set of
+outcomes, and asserts something that may or may not hold.
 """
 
 from __future__ import annotations
@@ -67,7 +67,9 @@ class Write(Statement):
 
     def lines(self) -> list[str]:
         value = "r + 1" if self.value is None else str(self.value)
-        return [f"{self.location}.store({value})" if is_atomic(self.location) else f"{self.location} = {value}"]
+        return [
+            f"{self.location}.store({value})" if is_atomic(self.location) else f"{self.location} = {value}"
+        ]
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,10 @@ class CompareExchange(Statement):
     desired: int
 
     def lines(self) -> list[str]:
-        return [f"r = int({self.location}.compare_exchange({self.expected}, {self.desired}))", "seen.append(r)"]
+        return [
+            f"r = int({self.location}.compare_exchange({self.expected}, {self.desired}))",
+            "seen.append(r)",
+        ]
 
 
 @dataclass(frozen=True)
@@ -201,8 +206,8 @@ class Spawn(Statement):
 class Program:
     """Threads by index; `top` are those that main spawns, the others are spawned by a `Spawn`.
 
-    `main` are statements of main between the spawns and the joins; `forbidden` is the number that no final value
-    and nothing read may add up to.
+    `main` are statements of main between the spawns and the joins; `forbidden` is the number that no final
+    value and nothing read may add up to.
     """
 
     threads: tuple[tuple[Statement, ...], ...]
@@ -264,7 +269,7 @@ def _flatten(statements: tuple[Statement, ...]) -> list[Statement]:
     return found
 
 
-HEADER = '''\
+HEADER = """\
 import queue
 import threading
 
@@ -297,4 +302,4 @@ class State:
         seen = tuple(tuple(values) for values in self.seen)
         containers = (tuple(self.cells), tuple(self.table.items()), tuple(self.items), tuple(sorted(self.found)))
         return seen, (self.x, self.y, total, self.a.load(), self.b.load()), containers
-'''
+"""
