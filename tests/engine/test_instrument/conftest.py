@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import builtins
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+UNSET = object()
+
+
+class Cell:
+    def __init__(self, name: str, value: object = UNSET) -> None:
+        self.name = name
+        self.value = value
+
+
+class TransparentHooks:
+    """Hooks with exactly the plain semantics, and a log of what was called where."""
+
+    def __init__(self) -> None:
+        self.log: list[tuple[str, tuple[object, ...], str]] = []
+        self.keep_log = False
+
+    def mapping(self) -> dict[str, Callable[..., Any]]:
+        names = [name for name in vars(type(self)) if not name.startswith("_") and name != "mapping"]
+        return {name: self._logged(name) if self.keep_log else getattr(self, name) for name in names}
+
+    def _logged(self, name: str) -> Callable[..., Any]:
+        method = getattr(self, name)
+
+        def call(*arguments: object) -> object:
+            frame = sys._getframe(1)
+            positions = list(frame.f_code.co_positions())[frame.f_lasti // 2]
+            self.log.append((name, arguments, _spell(positions)))
+            return method(*arguments)
+
+        return call
+
+    def load_attribute(self, obj: Any, name: str) -> Any:
+        return getattr(obj, name)
+
+    def store_attribute(self, value: Any, obj: Any, name: str) -> None:
+        setattr(obj, name, value)
+
+    def delete_attribute(self, obj: Any, name: str) -> None:
+        delattr(obj, name)
+
+    def load_item(self, obj: Any, key: Any) -> Any:
+        return obj[key]
+
+    def store_item(self, value: Any, obj: Any, key: Any) -> None:
+        obj[key] = value
+
+    def delete_item(self, obj: Any, key: Any) -> None:
+        del obj[key]
+
+    def load_global(self, namespace: dict[str, Any], name: str) -> Any:
+        if name in namespace:
+            return namespace[name]
+        if hasattr(builtins, name):
+            return getattr(builtins, name)
+        raise NameError(f"name {name!r} is not defined")
+
+    def store_global(self, value: Any, namespace: dict[str, Any], name: str) -> None:
+        namespace[name] = value
+
+    def delete_global(self, namespace: dict[str, Any], name: str) -> None:
+        if name not in namespace:
+            raise NameError(f"name {name!r} is not defined")
+        del namespace[name]
+
+    def new_cell(self, name: str, value: object = UNSET) -> Cell:
+        return Cell(name, value)
+
+    def load_cell(self, cell: Cell) -> Any:
+        assert type(cell) is Cell
+        if cell.value is UNSET:
+            raise UnboundLocalError(f"cannot access local variable {cell.name!r}")
+        return cell.value
+
+    def store_cell(self, value: Any, cell: Cell) -> None:
+        assert type(cell) is Cell
+        cell.value = value
+
+    def delete_cell(self, cell: Cell) -> None:
+        self.load_cell(cell)
+        cell.value = UNSET
+
+    def method(self, obj: Any, name: str) -> Any:
+        return getattr(obj, name)
+
+    def callee(self, function: Any) -> Any:
+        assert type(function) is not Cell
+        return function
+
+    def truth(self, obj: Any) -> bool:
+        return bool(obj)
+
+    def iterate(self, obj: Any) -> Iterator[Any]:
+        return iter(obj)
+
+    def contains(self, item: Any, container: Any) -> bool:
+        return item in container
+
+    def observe(self, obj: Any) -> Any:
+        assert type(obj) is not Cell
+        return obj
+
+    def before_inplace(self, target: Any, operand: Any) -> Any:
+        return operand
+
+    def created(self, obj: Any) -> Any:
+        assert isinstance(obj, list | dict | set)
+        return obj
+
+
+def _spell(positions: tuple[int | None, int | None, int | None, int | None]) -> str:
+    line, end_line, column, end_column = positions
+    return f"{line}:{column}-{end_line}:{end_column}"
+
+
+@pytest.fixture
+def hooks() -> TransparentHooks:
+    return TransparentHooks()
+
+
+@pytest.fixture
+def logging_hooks() -> TransparentHooks:
+    hooks = TransparentHooks()
+    hooks.keep_log = True
+    return hooks
