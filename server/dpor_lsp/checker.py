@@ -1,0 +1,153 @@
+"""Checks planned models: from the cache where that holds, else in worker processes, several at a time."""
+
+from __future__ import annotations
+
+import os
+import queue
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dpor.codes import Code
+from dpor.results import ModelResult
+from dpor_lsp.cache import Cache
+from dpor_lsp.options import DEFAULT_HANG_TIMEOUT, DEFAULT_MEMORY_LIMIT
+from dpor_lsp.outcomes import Subject
+from dpor_lsp.process import Limits
+from dpor_lsp.report import Entry
+from dpor_lsp.targets import Problem
+
+if TYPE_CHECKING:
+    from dpor_lsp.scheduler import Event
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """How checks are run: models at once, use of the cache, and what a worker may use (seconds and bytes)."""
+
+    jobs: int | None = None
+    cache: bool = True
+    hang_timeout: float = DEFAULT_HANG_TIMEOUT
+    memory_limit: int = DEFAULT_MEMORY_LIMIT
+
+
+class Checker:
+    """Checks models and keeps their results; one object serves a whole run and is used from one thread.
+
+    `warn` gets what is worth a warning but costs no result; `command` is the worker's command line (None: the
+    product's own worker).
+    """
+
+    def __init__(
+        self,
+        settings: RunSettings,
+        warn: Callable[[Code, str], None],
+        command: Sequence[str] | None = None,
+    ) -> None:
+        self.settings = settings
+        self.command = command
+        self._warn = warn
+        self._caches: dict[Path, Cache] = {}
+        self.interrupted = False
+
+    @property
+    def jobs(self) -> int:
+        """How many models are checked at once."""
+        return self.settings.jobs or os.cpu_count() or 1
+
+    def limits(self, subject: Subject) -> Limits:
+        """Return what the worker of a model may use; the request's timeout wins over the decorator's."""
+        timeout = subject.request.options.get("timeout", subject.info.options.get("timeout"))
+        seconds = float(timeout) if isinstance(timeout, int | float) and timeout > 0 else None
+        return Limits(seconds, self.settings.hang_timeout, self.settings.memory_limit)
+
+    def cache(self, root: Path) -> Cache | None:
+        """Return the cache of a project, or None if caching is off."""
+        if not self.settings.cache:
+            return None
+        if root not in self._caches:
+            self._caches[root] = Cache(root, self._warn)
+        return self._caches[root]
+
+    def find(self, subject: Subject) -> ModelResult | None:
+        """Return the kept result of the same check of the same code, or None."""
+        cache = self.cache(subject.root)
+        return cache.find(subject) if cache else None
+
+    def keep(self, subject: Subject, result: ModelResult, started: float) -> None:
+        """Keep a result; `started` is the time before its check began."""
+        cache = self.cache(subject.root)
+        if cache:
+            cache.keep(subject, result, started)
+
+    def close(self) -> None:
+        """Let go of the caches."""
+        for cache in self._caches.values():
+            cache.close()
+        self._caches.clear()
+
+    def check(
+        self, planned: Sequence[Subject | Problem], observe: Callable[[Event], None] | None = None
+    ) -> Iterator[Entry]:
+        """Yield the entries of all that is planned, in its order, each as soon as those before it are there.
+
+        `observe` gets every scheduler event, in this thread. Ctrl-C (or SIGTERM) ends all workers; what is not done
+        by then is yielded as cancelled, and `interrupted` is set.
+        """
+        entries: dict[int, Entry] = {}
+        for index, item in enumerate(planned):
+            if isinstance(item, Problem):
+                entries[index] = Entry(item.result, item.root)
+            elif (kept := self.find(item)) is not None:
+                entries[index] = Entry(kept, item.root)
+        source = self._run(planned, entries, observe)
+        try:
+            for index in range(len(planned)):
+                while index not in entries:
+                    next(source)
+                yield entries[index]
+        finally:
+            source.close()
+
+    def _run(
+        self,
+        planned: Sequence[Subject | Problem],
+        entries: dict[int, Entry],
+        observe: Callable[[Event], None] | None,
+    ) -> Generator[None, None, None]:
+        """Check what has no entry yet; yields whenever an entry was added."""
+        # Imported here: a run that the cache answers needs no processes and no threads.
+        from dpor_lsp.interrupts import interrupts_as_events
+        from dpor_lsp.scheduler import Finished, Interrupted, Job, Scheduler
+
+        events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        scheduler = Scheduler(self.jobs, events.put, self.command)
+        started = time.time()
+        open_jobs: dict[Job, int] = {}
+        try:
+            with interrupts_as_events(lambda: events.put(Interrupted())):
+                for index, item in enumerate(planned):
+                    if isinstance(item, Subject) and index not in entries:
+                        job = Job(item, self.limits(item))
+                        open_jobs[job] = index
+                        scheduler.submit(job)
+                while open_jobs:
+                    # On some systems a wait without end cannot be interrupted.
+                    try:
+                        event = events.get(timeout=0.2)
+                    except queue.Empty:
+                        continue
+                    if observe is not None:
+                        observe(event)
+                    if isinstance(event, Interrupted):
+                        self.interrupted = True
+                        scheduler.cancel()
+                    elif isinstance(event, Finished):
+                        index = open_jobs.pop(event.job)
+                        entries[index] = Entry(event.result, event.job.subject.root)
+                        self.keep(event.job.subject, event.result, started)
+                        yield
+        finally:
+            scheduler.close()

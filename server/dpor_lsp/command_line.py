@@ -1,0 +1,185 @@
+"""The command `dpor-lsp`: reads its arguments, does what they ask and returns the exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from dpor.codes import Code
+from dpor.errors import DporError
+from dpor_lsp.arguments import Arguments, Mode, parse
+from dpor_lsp.console import PROGRAM, deliver, fail, make_streams_safe, warn
+from dpor_lsp.report import Entry, ExitCode, Report
+
+if TYPE_CHECKING:
+    from dpor_lsp.checker import Checker
+    from dpor_lsp.outcomes import Subject
+    from dpor_lsp.targets import Found, Problem, Wishes
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run the command with `words` (default: those of the process) and return its exit code."""
+    make_streams_safe()
+    try:
+        return int(_run(parse(sys.argv[1:] if words is None else words)))
+    except DporError as error:
+        fail(error)
+        return ExitCode.ERROR
+    except KeyboardInterrupt:
+        warn(Code.CANCELLED, "interrupted")
+        return ExitCode.INCOMPLETE
+    except BrokenPipeError:
+        # Whoever read the report has gone; Python must not fail again when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.ERROR
+
+
+def _run(arguments: Arguments) -> ExitCode:
+    if arguments.mode is Mode.VERSION:
+        from dpor_lsp import version
+
+        print(f"{PROGRAM} {version()}")
+        return ExitCode.EXPECTED
+    if arguments.mode is Mode.SERVE:
+        raise DporError(
+            Code.BAD_OPTION,
+            "the language server is not part of this version",
+            "check with dpor-lsp --check [PATH ...], or see dpor-lsp --help",
+        )
+    if arguments.mode is Mode.LIST:
+        return _list(arguments)
+    if arguments.mode is Mode.REPLAY:
+        return _replay(arguments)
+    if arguments.watch:
+        from dpor_lsp.watch import watch
+
+        return watch(arguments)
+    return _check(arguments)
+
+
+def _check(arguments: Arguments) -> ExitCode:
+    from dpor_lsp.preparation import make_checker, planned, run_root
+
+    root = run_root(arguments)
+    started, clock = time.time(), time.monotonic()
+    checker = make_checker(arguments, root)
+    try:
+        items = planned(arguments, root)
+        entries = _checked(arguments, checker, items)
+    finally:
+        checker.close()
+    report = Report(tuple(entries), root, time.monotonic() - clock, started)
+    if arguments.format == "text":
+        from dpor_lsp.formats import text as format_text
+
+        style = format_text.Style() if arguments.output else format_text.style_for(sys.stdout)
+        whole = format_text.render(report, style) if arguments.output else format_text.summary(report, style)
+        deliver(whole, arguments.output)
+    else:
+        from dpor_lsp import formats
+
+        deliver(formats.render(report, arguments.format), arguments.output)
+    return _interrupted(report.exit_code) if checker.interrupted else report.exit_code
+
+
+def _interrupted(code: ExitCode) -> ExitCode:
+    """Return the exit code of a run that the user ended: what was not done outweighs a clean start."""
+    warn(Code.CANCELLED, "interrupted: what was not done is reported as incomplete")
+    return ExitCode.INCOMPLETE if code is ExitCode.EXPECTED else code
+
+
+def _checked(arguments: Arguments, checker: Checker, items: Sequence[Subject | Problem]) -> list[Entry]:
+    """Check everything, with a live display on a terminal and each text entry printed when it is due."""
+    streaming = arguments.format == "text" and arguments.output is None
+    entries: list[Entry] = []
+    if not sys.stderr.isatty():
+        for entry in checker.check(items):
+            entries.append(entry)
+            if streaming:
+                _print_entry(entry)
+        return entries
+    from dpor_lsp.progress import ProgressDisplay
+
+    with ProgressDisplay() as display:
+        for entry in checker.check(items, display.observe):
+            entries.append(entry)
+            if streaming:
+                display.pause()
+                _print_entry(entry)
+    return entries
+
+
+def _print_entry(entry: Entry) -> None:
+    from dpor_lsp.formats import text as format_text
+
+    deliver(format_text.entry(entry, format_text.style_for(sys.stdout)), None)
+
+
+def _list(arguments: Arguments) -> ExitCode:
+    from dpor_lsp.formats import json as format_json
+    from dpor_lsp.preparation import found, run_root
+    from dpor_lsp.targets import Found
+
+    items = found(arguments, run_root(arguments))
+    models = [item for item in items if isinstance(item, Found)]
+    problems = [item for item in items if not isinstance(item, Found)]
+    code = ExitCode.ERROR if problems else ExitCode.EXPECTED
+    if arguments.format == "json":
+        deliver(format_json.render_list([item.info for item in models], int(code)), arguments.output)
+    else:
+        deliver("".join(f"{_listed(item)}\n" for item in models), arguments.output)
+    for problem in problems:
+        _fail_with(problem)
+    return code
+
+
+def _listed(found: Found) -> str:
+    values = ", ".join(f"{name}={value!r}" for name, value in found.info.parameters.items())
+    options = ", ".join(f"{name}={value!r}" for name, value in found.info.options.items())
+    text = found.info.id + (f" ({values})" if values else "")
+    return text + (f"  [{options}]" if options else "")
+
+
+def _fail_with(problem: Problem) -> None:
+    from dpor_lsp.replaying import raised
+
+    assert problem.result.reason is not None
+    fail(raised(problem.result.reason))
+
+
+def _replay(arguments: Arguments) -> ExitCode:
+    from dpor_lsp.formats import json as format_json
+    from dpor_lsp.formats import text as format_text
+    from dpor_lsp.preparation import make_checker, only_model, run_root, wishes
+    from dpor_lsp.replaying import Pinned, last_schedule, replay, replay_exit_code
+
+    root = run_root(arguments)
+    checker = make_checker(arguments, root)
+    try:
+        asked: Wishes = wishes(arguments, root)
+        subject = only_model(arguments, root, asked)
+        if arguments.schedule is not None:
+            pinned = Pinned(arguments.schedule, subject.request.parameters, subject.request.options)
+        else:
+            pinned = last_schedule(checker, subject)
+        if pinned is None:
+            deliver(
+                f"{subject.info.id} is verified: there is no counterexample to replay\n", arguments.output
+            )
+            return ExitCode.EXPECTED
+        result = replay(checker, subject, pinned)
+    finally:
+        checker.close()
+    code = replay_exit_code(result)
+    if arguments.format == "json":
+        deliver(format_json.render_replay(subject.info.id, result, int(code)), arguments.output)
+        return code
+    from dpor.counterexample.text import render_replay
+
+    style = format_text.Style() if arguments.output else format_text.style_for(sys.stdout)
+    text = render_replay(result, width=style.width, color=style.color, root=subject.root)
+    deliver(text.rstrip() + "\n", arguments.output)
+    return code

@@ -1,0 +1,98 @@
+"""When a kept result still holds: what it depended on, and whether that is unchanged."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from dpor import codes
+from dpor.results import VERSION, to_json
+from dpor_lsp.outcomes import Subject
+
+_CODE_SUFFIXES = (".py", ".so", ".pyd", ".dylib")
+
+
+class Hasher:
+    """Hashes files, each content once: a file is read again when its time, size or identity has changed."""
+
+    def __init__(self) -> None:
+        self._known: dict[Path, tuple[tuple[int, int, int], str]] = {}
+
+    def hash(self, path: Path) -> str | None:
+        """Return the hash of the file's content, or None if it cannot be read."""
+        try:
+            status = path.stat()
+            stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
+            known = self._known.get(path)
+            if known is not None and known[0] == stamp:
+                return known[1]
+            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        except OSError:
+            return None
+        self._known[path] = (stamp, digest)
+        return digest
+
+
+def request_key(subject: Subject, hasher: Hasher, environment: str) -> str:
+    """Return a hash of all that a result depends on and that is known before the check.
+
+    That is the model's file, the options and parameters, and `environment`. A timeout is left out: a result that it
+    cut short is never kept, and the others do not depend on it.
+    """
+    request = subject.request
+    options = {name: value for name, value in request.options.items() if name != "timeout"}
+    parts = [
+        subject.info.id,
+        hasher.hash(subject.path),
+        to_json(request.parameters),
+        to_json(options),
+        request.all_violations,
+        environment,
+    ]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=repr).encode()).hexdigest()
+
+
+def environment_stamp() -> str:
+    """Return a text that changes with the engine, the interpreter and what is installed for it."""
+    parts: list[object] = [
+        VERSION,
+        platform.python_implementation(),
+        sys.version,
+        sys.platform,
+        os.environ.get("PYTHONPATH", ""),
+        *_engine_stamp(Path(codes.__file__).parent),
+        *_installation_stamp(sys.path),
+    ]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _engine_stamp(package: Path) -> Iterator[object]:
+    """Yield name, size and time of every code file of the engine, so that a developer's rebuild counts."""
+    with os.scandir(package) as entries:
+        for entry in sorted(entries, key=lambda item: item.name):
+            if entry.is_dir():
+                if entry.name != "__pycache__":
+                    yield from _engine_stamp(Path(entry.path))
+            elif entry.name.endswith(_CODE_SUFFIXES):
+                status = entry.stat()
+                yield entry.name, status.st_size, status.st_mtime_ns
+
+
+def _installation_stamp(paths: Iterable[str]) -> Iterator[object]:
+    """Yield the times of the folders of installed packages: installing, upgrading and removing changes them."""
+    for path in paths:
+        if path.endswith(("site-packages", "dist-packages")):
+            try:
+                yield path, os.stat(path).st_mtime_ns
+            except OSError:
+                continue
+
+
+def dependency_files(subject: Subject, dependencies: Iterable[str]) -> list[Path]:
+    """Return the files that a result depended on, the model's own file among them."""
+    return sorted({subject.path, *(subject.root / name for name in dependencies)})

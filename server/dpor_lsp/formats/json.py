@@ -1,0 +1,166 @@
+"""The JSON report: the keys that the design names, in its order, then what is useful beside them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from dpor.results import (
+    ModelInfo,
+    ModelResult,
+    Reason,
+    ReplayResult,
+    SourceSpan,
+    TraceStep,
+    Violation,
+    WaitingThread,
+    to_json,
+)
+from dpor_lsp.report import Report
+
+VERSION = 1
+
+
+def render(report: Report) -> str:
+    """Return the report as one JSON document."""
+    document = {
+        "version": VERSION,
+        "exit_code": int(report.exit_code),
+        "models": [model(entry.result) for entry in report.entries],
+    }
+    return dumps(document)
+
+
+def dumps(document: object) -> str:
+    """Return indented JSON text with a newline at its end; what JSON cannot hold appears as its repr."""
+    return json.dumps(document, indent=1, ensure_ascii=False, default=repr) + "\n"
+
+
+def model(result: ModelResult) -> dict[str, Any]:
+    """Return one model's part of the report."""
+    return {
+        "id": result.id,
+        "file": result.file,
+        "line": result.line,
+        "parameters": to_json(result.parameters),
+        "verdict": result.verdict.value,
+        "reason": reason(result.reason),
+        "algorithm": result.algorithm,
+        "memory_model": result.memory_model,
+        "cached": result.cached,
+        "executions": result.executions,
+        "blocked": result.blocked,
+        "redundant": result.redundant,
+        "events": result.events,
+        "seconds": round(result.seconds, 6),
+        "violations": [violation(item) for item in result.violations],
+        "expect": result.expect.value if result.expect else None,
+        "as_expected": result.as_expected,
+        "assumptions": list(result.assumptions),
+        "output": result.output,
+    }
+
+
+def violation(item: Violation) -> dict[str, Any]:
+    """Return one violation with its counterexample."""
+    return {
+        "kind": item.kind.value,
+        "code": item.code.value,
+        "message": item.message,
+        "location": location(item.location),
+        "schedule": item.schedule,
+        "trace": [step(part) for part in item.trace],
+        "pattern": item.pattern.value if item.pattern else None,
+        "thread": item.thread,
+        "traceback": item.traceback,
+        "waiting": [waiting(part) for part in item.waiting],
+    }
+
+
+def step(item: TraceStep) -> dict[str, Any]:
+    """Return one step of a counterexample."""
+    return {
+        "step": item.step,
+        "thread": item.thread,
+        "operation": item.operation,
+        "target": item.target,
+        "value": item.value,
+        "location": location(item.location),
+        "matters": item.matters,
+        "held": list(item.held),
+        "function": item.function,
+        "call_site": location(item.call_site),
+    }
+
+
+def waiting(item: WaitingThread) -> dict[str, Any]:
+    """Return one thread of a deadlock."""
+    return {
+        "thread": item.thread,
+        "operation": item.operation,
+        "target": item.target,
+        "location": location(item.location),
+        "held": list(item.held),
+        "waits_for": item.waits_for,
+    }
+
+
+def reason(item: Reason | None) -> dict[str, Any] | None:
+    """Return why a verdict is `incomplete` or `error`."""
+    if item is None:
+        return None
+    return {
+        "code": item.code.value,
+        "message": item.message,
+        "mend": item.mend,
+        "location": location(item.location),
+    }
+
+
+def location(item: SourceSpan | None) -> dict[str, Any] | None:
+    """Return a place in a source file."""
+    if item is None:
+        return None
+    return {
+        "file": item.file,
+        "line": item.line,
+        "column": item.column,
+        "end_line": item.end_line,
+        "end_column": item.end_column,
+    }
+
+
+def render_replay(identity: str, replayed: ReplayResult, exit_code: int) -> str:
+    """Return the outcome of a replay as one JSON document."""
+    document = {
+        "version": VERSION,
+        "exit_code": exit_code,
+        "replay": {
+            "id": identity,
+            "violation": violation(replayed.violation) if replayed.violation else None,
+            "trace": [step(item) for item in replayed.trace],
+            "changed": replayed.changed,
+            "divergence": replayed.divergence,
+        },
+    }
+    return dumps(document)
+
+
+def render_list(models: Sequence[ModelInfo], exit_code: int) -> str:
+    """Return the models that were found as one JSON document."""
+    document = {
+        "version": VERSION,
+        "exit_code": exit_code,
+        "models": [
+            {
+                "id": item.id,
+                "file": item.file,
+                "line": item.line,
+                "parameters": to_json(item.parameters),
+                "options": to_json(item.options),
+            }
+            for item in models
+        ],
+    }
+    return dumps(document)

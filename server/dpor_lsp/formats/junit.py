@@ -1,0 +1,66 @@
+"""JUnit XML: a test suite a file, a test case a model."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+from junitparser import Error, Failure, JUnitXml, TestCase, TestSuite  # pyright: ignore[reportMissingTypeStubs]
+
+from dpor.results import Verdict
+from dpor_lsp.formats import text as format_text
+from dpor_lsp.formats import wording
+from dpor_lsp.report import Entry, Report
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def render(report: Report) -> str:
+    """Return the report as one JUnit document; an incomplete check is a failure, a model error an error."""
+    document = JUnitXml("dpor-lsp")
+    suites: dict[str, TestSuite] = {}
+    for entry in report.entries:
+        file = entry.result.file
+        if file not in suites:
+            suites[file] = TestSuite(file)
+            suites[file].timestamp = datetime.fromtimestamp(report.started, UTC).isoformat()
+        suites[file].add_testcase(_case(entry))
+    for suite in suites.values():
+        document.add_testsuite(suite)
+    document.update_statistics()
+    data = document.tostring()
+    return data.decode("utf-8") if isinstance(data, bytes) else str(data)
+
+
+def _case(entry: Entry) -> TestCase:
+    result = entry.result
+    classname = result.file.removesuffix(".py").replace("/", ".")
+    case = TestCase(result.id.partition("::")[2] or result.file, classname=classname, time=result.seconds)
+    style = format_text.Style()
+    if result.as_expected:
+        case.system_out = _clean(wording.counts(result))
+        return case
+    outcomes: list[Failure | Error] = []
+    for violation in result.violations:
+        failure = Failure(_clean(violation.message), type_=violation.code.value)
+        failure.text = _clean(format_text.counterexample(entry, violation, style))
+        outcomes.append(failure)
+    if result.reason is not None:
+        kind = Error if result.verdict is Verdict.ERROR else Failure
+        outcome = kind(_clean(result.reason.message), type_=result.reason.code.value)
+        where = wording.place(result.reason.location)
+        outcome.text = _clean(
+            "\n".join(part for part in (where, result.reason.message, result.reason.mend) if part)
+        )
+        outcomes.append(outcome)
+    sentence = wording.unexpected(result)
+    if sentence:
+        outcomes.append(Failure(sentence, type_="unexpected-verdict"))
+    case.result = outcomes
+    case.system_out = _clean(result.output or wording.counts(result))
+    return case
+
+
+def _clean(text: str) -> str:
+    """Replace what XML cannot hold, such as the control characters that a model printed."""
+    return _NOT_XML.sub("\ufffd", text)

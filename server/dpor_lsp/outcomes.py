@@ -1,0 +1,161 @@
+"""What the end of a worker means for the model that it checked."""
+
+from __future__ import annotations
+
+import signal
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from dpor.codes import Code
+from dpor.results import (
+    CheckRequest,
+    ModelInfo,
+    ModelResult,
+    Progress,
+    Reason,
+    SourceSpan,
+    Verdict,
+    from_json,
+)
+from dpor_lsp.options import ALGORITHMS
+from dpor_lsp.process import Ending, Limits, WorkerEnd
+from dpor_lsp.stacks import Stuck, last_seen
+from dpor_lsp.worker import out_of_memory
+
+_OUT_OF_MEMORY_MARKS = ("memory allocation of", "MemoryError", "Cannot allocate memory")
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The model that a worker was asked about: as found in its file, its project's root, and the request."""
+
+    info: ModelInfo
+    root: Path
+    request: CheckRequest
+
+    @property
+    def path(self) -> Path:
+        """The absolute path of the model's file."""
+        return Path(self.request.file)
+
+
+def check_outcome(subject: Subject, end: WorkerEnd, limits: Limits) -> ModelResult:
+    """Turn the end of a checking worker into the model's result, whatever that end was."""
+    if end.ending is Ending.FINISHED and end.result is not None:
+        try:
+            result = from_json(ModelResult, end.result)
+        except (KeyError, TypeError, ValueError) as error:
+            reason = Reason(Code.INTERNAL_ERROR, f"the worker's answer cannot be read: {error}")
+            return unchecked(subject, Verdict.ERROR, reason, end)
+        return replace(
+            result,
+            id=subject.info.id,
+            file=subject.info.file,
+            line=subject.info.line,
+            output=result.output or end.output,
+            expect=result.expect or expected_verdict(subject.info),
+        )
+    verdict, reason = failure(end, limits, subject.root, subject.path)
+    return unchecked(subject, verdict, reason, end)
+
+
+def unchecked(
+    subject: Subject, verdict: Verdict, reason: Reason, end: WorkerEnd | None = None
+) -> ModelResult:
+    """Return the result of a model of which there is nothing to say but a reason."""
+    options = {**subject.info.options, **subject.request.options}
+    progress = (end and end.progress) or Progress(0, 0, 0, 0, 0.0, 0.0)
+    return ModelResult(
+        id=subject.info.id,
+        file=subject.info.file,
+        line=subject.info.line,
+        parameters={**subject.info.parameters, **subject.request.parameters},
+        verdict=verdict,
+        reason=reason,
+        algorithm=str(options.get("algorithm", ALGORITHMS[0])),
+        memory_model=str(options.get("memory_model", "sc")),
+        executions=progress.executions,
+        blocked=progress.blocked,
+        redundant=progress.redundant,
+        events=progress.events,
+        seconds=end.seconds if end else 0.0,
+        expect=expected_verdict(subject.info),
+        output=end.output if end else "",
+    )
+
+
+def cancelled(subject: Subject, end: WorkerEnd | None = None) -> ModelResult:
+    """Return the result of a model whose check was called off before it said anything."""
+    return unchecked(subject, Verdict.INCOMPLETE, CANCELLED, end)
+
+
+CANCELLED = Reason(Code.CANCELLED, "the check was cancelled", "start it again to have it checked to the end")
+
+
+def expected_verdict(info: ModelInfo) -> Verdict | None:
+    """Return the verdict that the model's decorator expects, if it names one that exists."""
+    try:
+        return Verdict(info.options["expect"])
+    except (KeyError, ValueError):
+        return None
+
+
+def failure(end: WorkerEnd, limits: Limits, root: Path, file: Path) -> tuple[Verdict, Reason]:
+    """Return verdict and reason for a worker that did not answer; `file` is the model's file."""
+    if end.ending is Ending.CANCELLED:
+        return Verdict.INCOMPLETE, CANCELLED
+    seen = last_seen(end.evidence, root, file)
+    if end.ending is Ending.HUNG:
+        return Verdict.INCOMPLETE, _hung(end, limits, seen)
+    location = seen.line if seen else None
+    if _ran_out_of_memory(end):
+        reason = out_of_memory()
+        return Verdict.ERROR, replace(reason, location=location)
+    lines = end.evidence.strip().splitlines()
+    said = f": {lines[-1]}" if lines and not seen else ""
+    return Verdict.ERROR, Reason(
+        Code.WORKER_DIED,
+        f"the process that checked the model {_manner(end.status)}{said}",
+        "the model, or C code that it calls, ended the process: look for os._exit, os.abort and crashing extensions",
+        location,
+    )
+
+
+def _hung(end: WorkerEnd, limits: Limits, seen: Stuck | None) -> Reason:
+    in_time = limits.timeout is not None and end.seconds >= limits.timeout
+    period = f"{limits.timeout if in_time else limits.hang:g} s"
+    if in_time and seen is None:
+        message = f"the check did not end within {period}"
+    else:
+        message = f"an execution did not end or do anything visible within {period}"
+    location: SourceSpan | None = None
+    if seen is not None:
+        location = seen.loop or seen.line
+        if seen.loop is None:
+            message += f"; it was last seen at line {seen.line.line}"
+        elif seen.loop.line == seen.line.line:
+            message += f"; it was in the loop at line {seen.loop.line}"
+        else:
+            message += f"; it was in the loop at line {seen.loop.line}, last seen at line {seen.line.line}"
+    option = "--timeout" if in_time else "--hang-timeout"
+    mend = f"let the loop end, or wait in it with dpor.wait_until; if it only needs longer, raise {option}"
+    return Reason(Code.TIMEOUT, message, mend, location)
+
+
+def _ran_out_of_memory(end: WorkerEnd) -> bool:
+    if any(mark in text for mark in _OUT_OF_MEMORY_MARKS for text in (end.output[-2000:], end.evidence)):
+        return True
+    # Nobody but the system kills a worker that its parent has not killed: that is how it makes room.
+    return end.status is not None and hasattr(signal, "SIGKILL") and end.status == -signal.SIGKILL
+
+
+def _manner(status: int | None) -> str:
+    if status is None:
+        return "ended without a result"
+    if status >= 0:
+        return f"ended with exit status {status} and without a result"
+    try:
+        name = signal.Signals(-status).name
+    except ValueError:
+        name = f"signal {-status}"
+    return f"was ended by {name}"

@@ -1,0 +1,96 @@
+"""From the arguments to what is checked and how: root, settings, models, checker."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeVar
+
+from dpor.codes import Code
+from dpor.errors import DporError
+from dpor_lsp.arguments import Arguments
+from dpor_lsp.assignments import parse_assignments
+from dpor_lsp.checker import Checker, RunSettings
+from dpor_lsp.console import warn
+from dpor_lsp.options import DEFAULT_HANG_TIMEOUT, DEFAULT_MEMORY_LIMIT
+from dpor_lsp.outcomes import Subject
+from dpor_lsp.project import Settings, find_root, read_settings
+from dpor_lsp.replaying import raised
+from dpor_lsp.targets import (
+    MODEL_SEPARATOR,
+    Found,
+    Problem,
+    Wishes,
+    find_targets,
+    locate,
+    plan,
+    split_target,
+)
+
+Value = TypeVar("Value")
+
+
+def run_root(arguments: Arguments) -> Path:
+    """Return the project folder that a run is about: that of its first path that exists, else of the current folder."""
+    working_directory = Path.cwd()
+    for target in (arguments.replay,) if arguments.replay else arguments.paths:
+        try:
+            return find_root(locate(split_target(target)[0], working_directory), working_directory)
+        except DporError:
+            continue
+    return find_root(working_directory, working_directory)
+
+
+def make_checker(arguments: Arguments, root: Path) -> Checker:
+    """Return a checker that runs as the command line says, and where it says nothing as the project does."""
+    settings = read_settings(root)
+
+    run = RunSettings(
+        jobs=arguments.jobs or settings.jobs,
+        cache=settings.cache if arguments.cache is None else arguments.cache,
+        hang_timeout=_first(arguments.hang_timeout, settings.hang_timeout, default=DEFAULT_HANG_TIMEOUT),
+        memory_limit=_first(arguments.memory_limit, settings.memory_limit, default=DEFAULT_MEMORY_LIMIT),
+    )
+    return Checker(run, warn)
+
+
+def _first(*values: Value | None, default: Value) -> Value:
+    return next((value for value in values if value is not None), default)
+
+
+def wishes(arguments: Arguments, root: Path) -> Wishes:
+    """Return how models are to be checked. Raises DporError for an assignment or a setting that is not accepted."""
+    return Wishes(
+        options=arguments.engine,
+        assignments=parse_assignments(arguments.assignments),
+        all_violations=arguments.all_violations,
+        settings=read_settings(root),
+    )
+
+
+def found(arguments: Arguments, root: Path) -> list[Found | Problem]:
+    """Find the models that the paths name."""
+    settings: Settings = read_settings(root)
+    return find_targets(arguments.paths, Path.cwd(), settings, ignore_empty=arguments.ignore_empty)
+
+
+def planned(arguments: Arguments, root: Path) -> list[Subject | Problem]:
+    """Find the models that the paths name, and say how each is checked."""
+    return plan(found(arguments, root), wishes(arguments, root))
+
+
+def only_model(arguments: Arguments, root: Path, asked: Wishes) -> Subject:
+    """Return the one model to replay; a path that holds just one model is enough.
+
+    Raises DporError if the target means no model, or more than one.
+    """
+    assert arguments.replay is not None
+    items = plan(find_targets([arguments.replay], Path.cwd(), asked.settings), asked)
+    for item in items:
+        if isinstance(item, Problem) and item.result.reason is not None:
+            raise raised(item.result.reason)
+    models = [item for item in items if isinstance(item, Subject)]
+    if len(models) != 1:
+        names = ", ".join(f"{arguments.replay}{MODEL_SEPARATOR}{item.info.name}" for item in models[:10])
+        message = f"--replay needs one model, and {arguments.replay} has {len(models)}"
+        raise DporError(Code.BAD_OPTION, message, f"name one: {names}")
+    return models[0]

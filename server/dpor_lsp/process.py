@@ -1,0 +1,361 @@
+"""The parent's side of a worker process: starts it, listens to it, and ends it and all it started in time."""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import IO, Any, cast
+
+from dpor.results import CheckRequest, Progress, ReplayRequest, from_json, to_json
+from dpor_lsp.options import DEFAULT_HANG_TIMEOUT, DEFAULT_MEMORY_LIMIT
+from dpor_lsp.worker import GRACE
+
+OUTPUT_LIMIT = 64 << 10
+"""How many bytes of what a model prints are kept, at the head and again at the tail."""
+KILL_GRACE = 0.1
+"""Seconds between asking a worker to end and ending it."""
+DRAIN_TIME = 0.5
+"""Seconds to wait for the last output of a worker that has ended."""
+WATCHDOG_MARGIN = 2.0
+"""Seconds beyond the worker's own alarm after which the parent ends it."""
+
+
+class Ending(enum.Enum):
+    """How a worker came to its end."""
+
+    FINISHED = "finished"
+    DIED = "died"
+    HUNG = "hung"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a worker may use: seconds in all (None: no limit), seconds without progress, bytes of memory (0: any)."""
+
+    timeout: float | None = None
+    hang: float = DEFAULT_HANG_TIMEOUT
+    memory: int = DEFAULT_MEMORY_LIMIT
+
+
+@dataclass(frozen=True)
+class WorkerEnd:
+    """What a worker left behind.
+
+    `result` is the JSON of its result (None unless it finished); `status` the exit status, negative for a signal;
+    `output` what the model printed, shortened; `evidence` what came on the private channel beside messages, such
+    as stacks; `progress` the last report; `seconds` the wall-clock time.
+    """
+
+    ending: Ending
+    result: dict[str, Any] | None = None
+    status: int | None = None
+    output: str = ""
+    evidence: str = ""
+    progress: Progress | None = None
+    seconds: float = 0.0
+
+
+class Cancellation:
+    """Tells any number of workers to stop, from any thread; once cancelled it stays so."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._cancelled = False
+        self._listeners: list[Callable[[], None]] = []
+
+    @property
+    def cancelled(self) -> bool:
+        """True once `cancel` was called."""
+        return self._cancelled
+
+    def cancel(self) -> None:
+        """Stop everything that listens, and everything that will."""
+        with self._lock:
+            self._cancelled = True
+            listeners, self._listeners = self._listeners, []
+        for listener in listeners:
+            listener()
+
+    def add(self, listener: Callable[[], None]) -> None:
+        """Have `listener` called on cancellation, at once if that has happened already."""
+        with self._lock:
+            if not self._cancelled:
+                self._listeners.append(listener)
+                return
+        listener()
+
+    def remove(self, listener: Callable[[], None]) -> None:
+        """Forget `listener`."""
+        with self._lock, contextlib.suppress(ValueError):
+            self._listeners.remove(listener)
+
+
+class HeadAndTail:
+    """Keeps the first and the last bytes of a stream of any length."""
+
+    def __init__(self, limit: int = OUTPUT_LIMIT) -> None:
+        self._limit = limit
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._dropped = 0
+
+    def add(self, data: bytes) -> None:
+        """Take the next piece of the stream."""
+        room = self._limit - len(self._head)
+        self._head += data[:room]
+        self._tail += data[room:] if room else data
+        if len(self._tail) > 2 * self._limit:
+            self._drop()
+
+    def text(self) -> str:
+        """Return what was kept, with a note in the place of what was not."""
+        self._drop()
+        note = f"\n... {self._dropped} bytes left out ...\n".encode() if self._dropped else b""
+        return bytes(self._head + note + self._tail).decode(errors="replace")
+
+    def _drop(self) -> None:
+        excess = max(0, len(self._tail) - self._limit)
+        self._dropped += excess
+        del self._tail[:excess]
+
+
+def worker_command() -> list[str]:
+    """Return the command line of a worker under this interpreter."""
+    # -P: a file of the user's beside the working directory must not stand in for a module of the worker.
+    return [sys.executable, "-P", "-m", "dpor_lsp.worker"]
+
+
+def run_worker(
+    request: CheckRequest | ReplayRequest,
+    limits: Limits,
+    *,
+    cancellation: Cancellation,
+    on_progress: Callable[[Progress], None] | None = None,
+    command: Sequence[str] | None = None,
+) -> WorkerEnd:
+    """Have one request served by a process of its own and wait for its end.
+
+    Whatever happens, also an exception such as KeyboardInterrupt in this thread, no process is left behind.
+    `command` starts another program that speaks the worker's protocol. Raises OSError if it cannot be started.
+    """
+    if cancellation.cancelled:
+        return WorkerEnd(Ending.CANCELLED)
+    kind = "replay" if isinstance(request, ReplayRequest) else "check"
+    message = {
+        "kind": kind,
+        "request": to_json(request),
+        "memory": limits.memory,
+        "hang": limits.hang,
+        "timeout": limits.timeout,
+    }
+    worker = _Worker(list(command or worker_command()))
+    cancellation.add(worker.cancel)
+    try:
+        worker.send(message)
+        return worker.follow(limits, on_progress)
+    finally:
+        cancellation.remove(worker.cancel)
+        worker.end()
+
+
+class _Event(enum.Enum):
+    EXITED = "exited"
+    CANCEL = "cancel"
+
+
+@dataclass
+class _Streams:
+    output: HeadAndTail = field(default_factory=HeadAndTail)
+    evidence: HeadAndTail = field(default_factory=HeadAndTail)
+
+
+class _Worker:
+    """One running worker; threads read its two streams and wait for its exit, one consumer follows the events."""
+
+    def __init__(self, command: list[str]) -> None:
+        self._started = monotonic()
+        self._events: queue.SimpleQueue[_Event | dict[str, Any]] = queue.SimpleQueue()
+        self._streams = _Streams()
+        self._ended = False
+        self._process: subprocess.Popen[bytes] = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=_environment(),
+            # A group of its own: signalled together with all it starts, and not by Ctrl-C in the terminal.
+            creationflags=_creation_flags(),
+            start_new_session=sys.platform != "win32",
+        )
+        self._readers = [
+            threading.Thread(target=self._read_output, args=(self._process.stdout,), daemon=True),
+            threading.Thread(target=self._read_channel, args=(self._process.stderr,), daemon=True),
+        ]
+        for thread in (*self._readers, threading.Thread(target=self._wait, daemon=True)):
+            thread.start()
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Give the worker its request; standard input stays open for as long as it may live."""
+        assert self._process.stdin is not None
+        # A worker that could not start has closed its end; its exit says more than this error.
+        with contextlib.suppress(OSError):
+            self._process.stdin.write(json.dumps(message).encode() + b"\n")
+            self._process.stdin.flush()
+
+    def cancel(self) -> None:
+        """Have `follow` give up; may be called from any thread."""
+        self._events.put(_Event.CANCEL)
+
+    def follow(self, limits: Limits, on_progress: Callable[[Progress], None] | None) -> WorkerEnd:
+        """Take the worker's events until it is done, dead, over its limits or cancelled."""
+        result: dict[str, Any] | None = None
+        progress: Progress | None = None
+        ending: Ending | None = None
+        end = None if limits.timeout is None else self._started + limits.timeout + GRACE + WATCHDOG_MARGIN
+        silence = limits.hang + WATCHDOG_MARGIN
+        heard = monotonic()
+        while True:
+            now = monotonic()
+            limit = heard + silence if end is None else min(end, heard + silence)
+            if now >= limit:
+                ending = Ending.HUNG
+                break
+            try:
+                event = self._events.get(timeout=limit - now)
+            except queue.Empty:
+                continue
+            heard = monotonic()
+            if event is _Event.CANCEL:
+                ending = Ending.CANCELLED
+                break
+            if isinstance(event, _Event):
+                break
+            if event["kind"] == "result":
+                # The process ends itself right after this; waiting for that would only cost time.
+                result = event["result"]
+                ending = Ending.FINISHED
+                break
+            progress = from_json(Progress, event["progress"])
+            if on_progress is not None:
+                on_progress(progress)
+        return self._conclude(ending, result, progress)
+
+    def _conclude(
+        self, ending: Ending | None, result: dict[str, Any] | None, progress: Progress | None
+    ) -> WorkerEnd:
+        seconds = monotonic() - self._started
+        if ending is Ending.FINISHED:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(DRAIN_TIME)
+        status = self._process.poll()
+        self.end()
+        end = monotonic() + DRAIN_TIME
+        for thread in self._readers:
+            thread.join(max(0.0, end - monotonic()))
+        evidence = self._streams.evidence.text()
+        if ending is None:
+            ending = Ending.HUNG if "Timeout (" in evidence else Ending.DIED
+        return WorkerEnd(
+            ending=ending,
+            result=result,
+            status=self._process.returncode if status is None else status,
+            output=self._streams.output.text(),
+            evidence=evidence,
+            progress=progress,
+            seconds=seconds,
+        )
+
+    def end(self) -> None:
+        """End the worker and everything it has started, politely first; a second call does nothing."""
+        if self._ended:
+            return
+        self._ended = True
+        if self._process.poll() is None:
+            _signal_group(self._process, polite=True)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(KILL_GRACE)
+        _signal_group(self._process, polite=False)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(5)
+        if self._process.stdin is not None:
+            with contextlib.suppress(OSError):
+                self._process.stdin.close()
+
+    def _wait(self) -> None:
+        self._process.wait()
+        # What the worker wrote last is still in the pipe: let its reader deliver it first.
+        self._readers[1].join(DRAIN_TIME)
+        self._events.put(_Event.EXITED)
+
+    def _read_output(self, stream: IO[bytes]) -> None:
+        for piece in _pieces(stream):
+            self._streams.output.add(piece)
+
+    def _read_channel(self, stream: IO[bytes]) -> None:
+        unfinished: list[bytes] = []
+        for piece in _pieces(stream):
+            first, *others = piece.split(b"\n")
+            unfinished.append(first)
+            for line in others:
+                self._take_line(b"".join(unfinished))
+                unfinished = [line]
+        self._streams.evidence.add(b"".join(unfinished))
+
+    def _take_line(self, line: bytes) -> None:
+        try:
+            message: object = json.loads(line) if line.startswith(b"{") else None
+        except ValueError:
+            message = None
+        if isinstance(message, dict) and "kind" in message:
+            self._events.put(cast("dict[str, Any]", message))
+        else:
+            self._streams.evidence.add(line + b"\n")
+
+
+def _pieces(stream: IO[bytes]) -> Iterator[bytes]:
+    descriptor = stream.fileno()
+    with stream, contextlib.suppress(OSError, ValueError):
+        while piece := os.read(descriptor, 1 << 16):
+            yield piece
+
+
+def _environment() -> dict[str, str]:
+    environment = dict(os.environ)
+    # The order of sets and dictionaries must be the same in every run, also where a schedule is replayed.
+    environment["PYTHONHASHSEED"] = "0"
+    environment["PYTHONIOENCODING"] = "utf-8:backslashreplace"
+    environment.pop("PYTHONFAULTHANDLER", None)
+    return environment
+
+
+def _creation_flags() -> int:
+    if sys.platform == "win32":
+        flags = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.BELOW_NORMAL_PRIORITY_CLASS
+        return flags | subprocess.CREATE_NO_WINDOW
+    return 0
+
+
+def _signal_group(process: subprocess.Popen[bytes], *, polite: bool) -> None:
+    if sys.platform == "win32":
+        if process.poll() is None:
+            # Windows knows no groups to kill; taskkill follows the tree of processes.
+            subprocess.run(
+                ["taskkill", "/T", "/F", "/PID", str(process.pid)],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                check=False,
+            )
+        return
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGTERM if polite else signal.SIGKILL)

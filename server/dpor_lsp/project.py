@@ -1,0 +1,124 @@
+"""Where a project begins, and what its pyproject.toml says under `[tool.dpor]`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from dpor.codes import Code
+from dpor.errors import DporError
+from dpor.results import SourceSpan
+from dpor_lsp.options import ENGINE_OPTIONS, RUN_OPTIONS, did_you_mean, read_option
+
+MARKERS = ("pyproject.toml", ".git", "setup.cfg")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The project's own defaults: a model's decorator and the command line win over them.
+
+    `options` are the engine's; `jobs`, `memory_limit` (bytes, 0 for none) and `hang_timeout` (seconds) are None
+    where the project says nothing; `exclude` holds glob patterns relative to the root; `paths` is what is checked
+    when no path is given.
+    """
+
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    jobs: int | None = None
+    memory_limit: int | None = None
+    hang_timeout: float | None = None
+    cache: bool = True
+    exclude: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+
+
+def find_root(path: Path, working_directory: Path) -> Path:
+    """Return the project folder of an existing file or folder.
+
+    That is the nearest folder at or above it with a pyproject.toml, .git or setup.cfg; without one the working
+    directory if it holds the path, and otherwise the path's own folder.
+    """
+    path = path.resolve()
+    folder = path if path.is_dir() else path.parent
+    for candidate in (folder, *folder.parents):
+        if any((candidate / marker).exists() for marker in MARKERS):
+            return candidate
+    working_directory = working_directory.resolve()
+    return working_directory if folder.is_relative_to(working_directory) else folder
+
+
+def relative_name(path: Path, root: Path) -> str:
+    """Return `path` as reports show it: relative to `root` with forward slashes, or absolute if it is elsewhere."""
+    path = path.resolve()
+    return (path.relative_to(root) if path.is_relative_to(root) else path).as_posix()
+
+
+def read_settings(root: Path) -> Settings:
+    """Read `[tool.dpor]` of the project's pyproject.toml; a project without it has the default settings.
+
+    Raises DporError: DPOR105 for an unknown key or a value that is not accepted, DPOR101 for a file that is not TOML.
+    """
+    file = root / "pyproject.toml"
+    try:
+        content = file.read_bytes()
+    except OSError:
+        return Settings()
+    if b"dpor" not in content:
+        return Settings()
+    # Imported here because most projects have no table to read, and start-up counts.
+    import tomllib
+
+    try:
+        document = tomllib.loads(content.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise DporError(Code.SYNTAX_ERROR, f"pyproject.toml is not valid TOML: {error}") from error
+    table = document.get("tool", {}).get("dpor", {})
+    return _settings(table, _table_line(content))
+
+
+def _settings(table: Mapping[str, object], line: int) -> Settings:
+    span = SourceSpan("pyproject.toml", line)
+    options: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
+    for key, value in table.items():
+        name = key.replace("-", "_")
+        try:
+            if name in ENGINE_OPTIONS:
+                options[name] = read_option(name, value, shown_as=f"[tool.dpor] {key}")
+            elif name in RUN_OPTIONS and name != "format":
+                fields[name] = read_option(name, value, shown_as=f"[tool.dpor] {key}")
+            elif name in ("exclude", "paths"):
+                fields[name] = _strings(key, value)
+            elif name == "cache":
+                if not isinstance(value, bool):
+                    raise DporError(
+                        Code.BAD_OPTION, f"[tool.dpor] {key} does not accept {value!r}", "use true or false"
+                    )
+                fields[name] = value
+            else:
+                known = [*ENGINE_OPTIONS, *(set(RUN_OPTIONS) - {"format"}), "exclude", "paths", "cache"]
+                raise DporError(
+                    Code.BAD_OPTION,
+                    f"[tool.dpor] has no key {key!r}",
+                    f"{did_you_mean(key, known)}it knows {', '.join(sorted(known))}",
+                )
+        except DporError as error:
+            raise DporError(error.code, error.message, error.mend, span) from None
+    return Settings(options=options, **fields)
+
+
+def _strings(key: str, value: object) -> tuple[str, ...]:
+    items = cast("list[object]", value) if isinstance(value, list) else []
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in items):
+        raise DporError(
+            Code.BAD_OPTION, f"[tool.dpor] {key} does not accept {value!r}", "it accepts a list of strings"
+        )
+    return tuple(str(item) for item in items)
+
+
+def _table_line(content: bytes) -> int:
+    for number, line in enumerate(content.splitlines(), start=1):
+        if line.replace(b" ", b"").startswith(b"[tool.dpor"):
+            return number
+    return 1

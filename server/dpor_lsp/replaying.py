@@ -1,0 +1,84 @@
+"""`--replay PATH::MODEL`: follow a schedule and tell what happens, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dpor.codes import Code
+from dpor.errors import DporError
+from dpor.results import Reason, ReplayRequest, ReplayResult, Verdict, from_json
+from dpor_lsp.checker import Checker
+from dpor_lsp.outcomes import Subject, failure
+from dpor_lsp.process import Cancellation, Ending, run_worker
+from dpor_lsp.report import ExitCode
+
+
+@dataclass(frozen=True)
+class Pinned:
+    """A schedule to follow, with the parameters and options that it was found under."""
+
+    schedule: str
+    parameters: Mapping[str, Any]
+    options: Mapping[str, Any]
+
+
+def last_schedule(checker: Checker, subject: Subject) -> Pinned | None:
+    """Return the model's last counterexample: from the cache, or else from a check that is made now.
+
+    Returns None if the check finds no violation. Raises DporError if the model cannot be checked.
+    """
+    cache = checker.cache(subject.root)
+    kept = cache.last_counterexample(subject.info.id) if cache else None
+    if kept is not None:
+        return Pinned(kept.schedule, {**kept.parameters, **subject.request.parameters}, kept.options)
+    for entry in checker.check([subject]):
+        result = entry.result
+        if result.violations:
+            schedule = result.violations[0].schedule
+            return Pinned(schedule, subject.request.parameters, subject.request.options)
+        if result.verdict is not Verdict.VERIFIED and result.reason is not None:
+            raise raised(result.reason)
+    return None
+
+
+def replay(
+    checker: Checker, subject: Subject, pinned: Pinned, *, command: Sequence[str] | None = None
+) -> ReplayResult:
+    """Follow a schedule on a model in a worker process.
+
+    Raises DporError: DPOR401 and DPOR402 for a schedule that is none or another model's, and whatever keeps the
+    model from being run. KeyboardInterrupt ends the worker.
+    """
+    request = ReplayRequest(
+        file=subject.request.file,
+        model=subject.request.model,
+        root=subject.request.root,
+        schedule=pinned.schedule,
+        parameters=pinned.parameters,
+        options=pinned.options,
+    )
+    limits = checker.limits(subject)
+    end = run_worker(request, limits, cancellation=Cancellation(), command=command)
+    if end.ending is not Ending.FINISHED or end.result is None:
+        raise raised(failure(end, limits, subject.root, Path(request.file))[1])
+    if "reason" in end.result:
+        raise raised(from_json(Reason, end.result["reason"]))
+    try:
+        return from_json(ReplayResult, end.result["replay"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise DporError(Code.INTERNAL_ERROR, f"the worker's answer cannot be read: {error}") from error
+
+
+def replay_exit_code(result: ReplayResult) -> ExitCode:
+    """Return 1 if the violation showed again, 3 if the schedule could not be followed to its end, else 0."""
+    if result.violation is not None:
+        return ExitCode.VIOLATION
+    return ExitCode.INCOMPLETE if result.divergence else ExitCode.EXPECTED
+
+
+def raised(reason: Reason) -> DporError:
+    """Return a reason as the exception that carries it."""
+    return DporError(reason.code, reason.message, reason.mend, reason.location)

@@ -1,0 +1,144 @@
+"""Runs checks side by side, a few at a time, each in a worker process."""
+
+from __future__ import annotations
+
+import itertools
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from dpor.codes import Code
+from dpor.results import ModelResult, Progress, Reason, Verdict
+from dpor_lsp.outcomes import Subject, cancelled, check_outcome, unchecked
+from dpor_lsp.process import Cancellation, Limits, run_worker
+
+
+@dataclass(eq=False)
+class Job:
+    """One model to check; `cancellation` calls it off whether it runs or waits."""
+
+    subject: Subject
+    limits: Limits
+    cancellation: Cancellation = field(default_factory=Cancellation)
+
+
+@dataclass(frozen=True, eq=False)
+class Finished:
+    """A job is over."""
+
+    job: Job
+    result: ModelResult
+
+
+@dataclass(frozen=True, eq=False)
+class Started:
+    """A job got a worker."""
+
+    job: Job
+
+
+@dataclass(frozen=True, eq=False)
+class Progressed:
+    """A running job said how far it is."""
+
+    job: Job
+    progress: Progress
+
+
+@dataclass(frozen=True)
+class Interrupted:
+    """The user wants everything to end."""
+
+
+Event = Started | Progressed | Finished | Interrupted
+
+
+def run_job(
+    job: Job, on_progress: Callable[[Progress], None] | None = None, command: Sequence[str] | None = None
+) -> ModelResult:
+    """Check one model in a worker and return its result; never raises for anything that the model does."""
+    try:
+        end = run_worker(
+            job.subject.request,
+            job.limits,
+            cancellation=job.cancellation,
+            on_progress=on_progress,
+            command=command,
+        )
+    except OSError as error:
+        reason = Reason(
+            Code.WORKER_DIED, f"a worker process cannot be started: {error}", "free some resources"
+        )
+        return unchecked(job.subject, Verdict.ERROR, reason)
+    return check_outcome(job.subject, end, job.limits)
+
+
+class Scheduler:
+    """Takes jobs at any time and runs up to `workers` of them at once; `deliver` gets every event, from threads.
+
+    `command` is the worker's command line (None: the product's own worker).
+    """
+
+    def __init__(
+        self, workers: int, deliver: Callable[[Event], None], command: Sequence[str] | None = None
+    ) -> None:
+        self._workers = workers
+        self._deliver = deliver
+        self._command = command
+        self._lock = threading.Lock()
+        self._waiting: queue.SimpleQueue[tuple[int, Job]] = queue.SimpleQueue()
+        self._numbers = itertools.count()
+        self._open: dict[int, Job] = {}
+        self._threads: set[threading.Thread] = set()
+
+    def submit(self, job: Job) -> None:
+        """Run `job` when a place is free; its result is delivered in any case."""
+        with self._lock:
+            number = next(self._numbers)
+            self._open[number] = job
+            self._waiting.put((number, job))
+            if len(self._threads) >= self._workers:
+                return
+            thread = threading.Thread(target=self._work, daemon=True)
+            self._threads.add(thread)
+        thread.start()
+
+    def cancel(self) -> None:
+        """Call off everything; what had not ended is delivered as cancelled."""
+        with self._lock:
+            jobs = list(self._open.values())
+        for job in jobs:
+            job.cancellation.cancel()
+
+    def close(self) -> None:
+        """Call off everything and wait until no worker is left."""
+        self.cancel()
+        with self._lock:
+            threads = list(self._threads)
+        for thread in threads:
+            thread.join()
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                try:
+                    number, job = self._waiting.get_nowait()
+                except queue.Empty:
+                    self._threads.discard(threading.current_thread())
+                    return
+            result = self._run(job)
+            with self._lock:
+                del self._open[number]
+            self._deliver(Finished(job, result))
+
+    def _run(self, job: Job) -> ModelResult:
+        if job.cancellation.cancelled:
+            return cancelled(job.subject)
+        self._deliver(Started(job))
+        try:
+            return run_job(job, lambda progress: self._deliver(Progressed(job, progress)), self._command)
+        except Exception as error:
+            # The thread has nobody to raise to, and a check without a result would be waited for in vain.
+            reason = Reason(Code.INTERNAL_ERROR, f"{type(error).__name__}: {error}", "please report this")
+            return unchecked(job.subject, Verdict.ERROR, reason)

@@ -1,0 +1,199 @@
+"""From the paths on the command line to the models that are checked, without running any of their code."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dpor.codes import Code
+from dpor.discovery import find_model_files, find_models
+from dpor.errors import DporError
+from dpor.results import CheckRequest, ModelInfo, ModelResult, Reason, SourceSpan, Verdict
+from dpor_lsp.assignments import assigned_parameters, check_names
+from dpor_lsp.options import did_you_mean
+from dpor_lsp.outcomes import Subject
+from dpor_lsp.project import Settings, find_root, relative_name
+
+MODEL_SEPARATOR = "::"
+
+
+@dataclass(frozen=True)
+class Found:
+    """A model found under one of the targets."""
+
+    info: ModelInfo
+    root: Path
+    path: Path
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A target that cannot be checked, as the result that reports show for it."""
+
+    result: ModelResult
+    root: Path
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """How the models are to be checked: what the command line asks for, over the project's settings."""
+
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    assignments: Mapping[str, str] = field(default_factory=dict[str, str])
+    all_violations: bool = False
+    settings: Settings = field(default_factory=Settings)
+
+
+def split_target(target: str) -> tuple[str, str | None]:
+    """Split `PATH::MODEL` into path and model name (None for a bare path); `::` in a method's name becomes a dot."""
+    path, separator, model = target.partition(MODEL_SEPARATOR)
+    return path, model.replace(MODEL_SEPARATOR, ".") if separator else None
+
+
+def locate(text: str, working_directory: Path) -> Path:
+    """Return the existing path that `text` means: seen from the working directory or from the project's root.
+
+    Raises DporError (DPOR103) if there is none.
+    """
+    path = working_directory / text
+    if path.exists():
+        return path.resolve()
+    in_project = find_root(working_directory, working_directory) / text
+    if in_project.exists():
+        return in_project.resolve()
+    siblings = [item.name for item in path.parent.iterdir()] if path.parent.is_dir() else []
+    hint = did_you_mean(path.name, siblings) or "check the spelling, or give a path relative to this folder. "
+    raise DporError(Code.NOT_FOUND, f"no such file or folder: {text}", hint.strip())
+
+
+def find_targets(
+    targets: Sequence[str], working_directory: Path, settings: Settings, *, ignore_empty: bool = False
+) -> list[Found | Problem]:
+    """Find the models of the targets, in their order and each once; what cannot be read becomes a problem.
+
+    A target is a file, a folder (searched for files with models) or either with `::MODEL`. With `ignore_empty` a
+    target without models is no problem.
+    """
+    found: dict[str, Found | Problem] = {}
+    for target in targets or settings.paths or (".",):
+        for item in _find_target(target, working_directory, settings, ignore_empty=ignore_empty):
+            key = (
+                f"{item.path}::{item.info.name}"
+                if isinstance(item, Found)
+                else f"{item.root}/{item.result.id}"
+            )
+            found.setdefault(key, item)
+    return list(found.values())
+
+
+def _find_target(
+    target: str, working_directory: Path, settings: Settings, *, ignore_empty: bool
+) -> Iterable[Found | Problem]:
+    text, model = split_target(target)
+    try:
+        path = locate(text, working_directory)
+        files = [path] if path.is_file() else _files_below(path, settings.exclude)
+    except (DporError, OSError) as error:
+        return [_problem(text, working_directory.resolve(), error)]
+    found: list[Found | Problem] = []
+    for file in files:
+        root = find_root(file, working_directory)
+        try:
+            models = [Found(info, root, file) for info in find_models(file, root)]
+        except (DporError, OSError, UnicodeError) as error:
+            found.append(_problem(relative_name(file, root), root, error))
+            continue
+        found.extend(models)
+    if model is not None:
+        return _selected(found, model, text, working_directory.resolve())
+    if not found and not ignore_empty:
+        root = find_root(path, working_directory)
+        return [_problem(relative_name(path, root), root, _no_models(text))]
+    return found
+
+
+def _files_below(folder: Path, exclude: Sequence[str]) -> list[Path]:
+    files: list[Path] = []
+    for file in sorted(Path(item).resolve() for item in find_model_files([folder])):
+        name = relative_name(file, folder)
+        if not any(
+            fnmatch.fnmatch(name, pattern) or name.startswith(pattern.rstrip("/") + "/")
+            for pattern in exclude
+        ):
+            files.append(file)
+    return files
+
+
+def _selected(found: list[Found | Problem], model: str, text: str, root: Path) -> list[Found | Problem]:
+    problems: list[Found | Problem] = [item for item in found if isinstance(item, Problem)]
+    models = [item for item in found if isinstance(item, Found)]
+    chosen = [item for item in models if item.info.name == model]
+    if chosen or problems:
+        return [*problems, *chosen]
+    if not models:
+        return [_problem(text, root, _no_models(text))]
+    names = [item.info.name for item in models]
+    hint = f"{did_you_mean(model, names)}it has {', '.join(names)}"
+    error = DporError(Code.NOT_FOUND, f"{text} has no model {model!r}", hint)
+    return [_problem(f"{relative_name(models[0].path, models[0].root)}", models[0].root, error, model)]
+
+
+def _no_models(text: str) -> DporError:
+    return DporError(
+        Code.NO_MODELS,
+        f"{text} holds no function marked @dpor.model",
+        "mark a module-level function with @dpor.model, or name another path",
+    )
+
+
+def _problem(name: str, root: Path, error: Exception, model: str | None = None) -> Problem:
+    if isinstance(error, DporError):
+        reason = Reason(error.code, error.message, error.mend, error.span)
+    elif isinstance(error, FileNotFoundError):
+        reason = Reason(Code.NOT_FOUND, f"{name} vanished before it was read", "check whether it was moved")
+    elif isinstance(error, UnicodeError):
+        reason = Reason(Code.SYNTAX_ERROR, f"{name} is not valid text: {error}", "save it as UTF-8")
+    else:
+        reason = Reason(Code.NOT_FOUND, f"{name} cannot be read: {error}", "check its permissions")
+    if reason.location is None and reason.code is Code.SYNTAX_ERROR:
+        reason = Reason(reason.code, reason.message, reason.mend, SourceSpan(name, 1))
+    line = reason.location.line if reason.location else 1
+    identity = f"{name}{MODEL_SEPARATOR}{model}" if model else name
+    return Problem(ModelResult(identity, name, line, {}, Verdict.ERROR, reason), root)
+
+
+def plan(found: Iterable[Found | Problem], wishes: Wishes) -> list[Subject | Problem]:
+    """Turn what was found into checks.
+
+    A model's decorator wins over the project's settings, the command line over both. Raises DporError (DPOR106) if
+    no model has an assigned parameter; a value of the wrong type is the problem of the model that it is wrong for.
+    """
+    found = list(found)
+    check_names([item.info for item in found if isinstance(item, Found)], wishes.assignments)
+    return [item if isinstance(item, Problem) else _subject(item, wishes) for item in found]
+
+
+def _subject(found: Found, wishes: Wishes) -> Subject | Problem:
+    defaults = {
+        name: value for name, value in wishes.settings.options.items() if name not in found.info.options
+    }
+    try:
+        parameters = assigned_parameters(found.info, wishes.assignments)
+    except DporError as error:
+        reason = Reason(error.code, error.message, error.mend, SourceSpan(found.info.file, found.info.line))
+        info = found.info
+        return Problem(
+            ModelResult(info.id, info.file, info.line, info.parameters, Verdict.ERROR, reason), found.root
+        )
+    request = CheckRequest(
+        file=str(found.path),
+        model=found.info.name,
+        root=str(found.root),
+        parameters=parameters,
+        options={**defaults, **wishes.options},
+        all_violations=wishes.all_violations,
+    )
+    return Subject(found.info, found.root, request)

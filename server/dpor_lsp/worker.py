@@ -1,0 +1,252 @@
+"""The process in which one model is checked or replayed: `python -m dpor_lsp.worker`, started by `process`.
+
+One line of JSON comes in on standard input. What standard error was at the start becomes the private channel, on
+which JSON lines go out; whatever else appears there (an interpreter that cannot start, the stacks that faulthandler
+writes) is evidence for the parent. Standard output stays the pipe for what the model prints, standard error is
+pointed at it too, and the parent drains it: the process never has to run Python code to get rid of output, so output
+from C while the interpreter lock is held cannot block it.
+"""
+
+from __future__ import annotations
+
+import _thread
+import faulthandler
+import json
+import os
+import sys
+from time import monotonic
+from typing import Any
+
+from dpor.codes import Code
+from dpor.errors import DporError
+from dpor.results import (
+    CheckRequest,
+    ModelResult,
+    Progress,
+    Reason,
+    ReplayRequest,
+    Verdict,
+    from_json,
+    to_json,
+)
+
+PROGRESS_INTERVAL = 0.1
+GRACE = 1.0
+"""Seconds that the engine gets beyond the timeout to stop by itself before the process ends itself."""
+NICENESS = 5
+READ_SIZE = 1 << 16
+
+
+class Channel:
+    """The private way to the parent: one JSON object a line."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+
+    def send(self, **message: Any) -> None:
+        """Write one message completely; a parent that is gone ends the process."""
+        data = memoryview(json.dumps(message, separators=(",", ":")).encode() + b"\n")
+        try:
+            while data:
+                data = data[os.write(self.descriptor, data) :]
+        except OSError:
+            os._exit(1)
+
+
+class Alarm:
+    """Ends the process, with the stacks of its threads on the channel, when the model stops making progress.
+
+    It is faulthandler's own C thread: it needs no interpreter lock, so it also fires while the model is stuck in C.
+    `hang` is how many seconds may pass without progress, `timeout` how many for the whole check (None: any).
+    """
+
+    def __init__(self, descriptor: int, hang: float, timeout: float | None) -> None:
+        self._descriptor = descriptor
+        self._hang = hang
+        self._end = None if timeout is None else monotonic() + timeout + GRACE
+        self._armed = float("-inf")
+
+    def progress(self) -> None:
+        """Start the count anew; called often, it acts twice a second at most."""
+        now = monotonic()
+        if now - self._armed < 0.5:
+            return
+        self._armed = now
+        left = self._hang if self._end is None else min(self._hang, max(self._end - now, 0.05))
+        faulthandler.dump_traceback_later(left, exit=True, file=self._descriptor)
+
+    def off(self) -> None:
+        """Never fire again."""
+        faulthandler.cancel_dump_traceback_later()
+
+
+def main() -> None:
+    """Serve the one request on standard input, send its result and end the process at once."""
+    message = _read_request()
+    channel = _take_streams()
+    _lower_priority()
+    _limit_memory(int(message["memory"]))
+    alarm = Alarm(channel.descriptor, float(message["hang"]), message["timeout"])
+    alarm.progress()
+    result = _serve(message, channel, alarm)
+    alarm.off()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            continue
+    channel.send(kind="result", result=result)
+    # What the model left running (threads, exit handlers) must not delay or change the answer.
+    os._exit(0)
+
+
+def _serve(message: dict[str, Any], channel: Channel, alarm: Alarm) -> Any:
+    if message["kind"] == "replay":
+        return _replay(from_json(ReplayRequest, message["request"]))
+    return to_json(_check(from_json(CheckRequest, message["request"]), channel, alarm))
+
+
+def _check(request: CheckRequest, channel: Channel, alarm: Alarm) -> ModelResult:
+    sent = float("-inf")
+
+    def on_progress(progress: Progress) -> None:
+        nonlocal sent
+        alarm.progress()
+        now = monotonic()
+        if now - sent >= PROGRESS_INTERVAL:
+            sent = now
+            channel.send(kind="progress", progress=to_json(progress))
+
+    try:
+        from dpor.checking import check_model
+
+        return check_model(request, on_progress)
+    except BaseException as error:
+        return _failed(request, error)
+
+
+def _replay(request: ReplayRequest) -> dict[str, Any]:
+    try:
+        from dpor.counterexample.replay import replay_model
+
+        return {"replay": to_json(replay_model(request))}
+    except BaseException as error:
+        return {"reason": to_json(_reason(error))}
+
+
+def _failed(request: CheckRequest, error: BaseException) -> ModelResult:
+    return ModelResult(
+        id=f"{request.file}::{request.model}",
+        file=request.file,
+        line=1,
+        parameters=request.parameters,
+        verdict=Verdict.ERROR,
+        reason=_reason(error),
+    )
+
+
+def _reason(error: BaseException) -> Reason:
+    if isinstance(error, DporError):
+        return Reason(error.code, error.message, error.mend, error.span)
+    if isinstance(error, MemoryError):
+        _lift_memory_limit()
+        return out_of_memory()
+    if isinstance(error, SystemExit):
+        return Reason(
+            Code.WORKER_DIED,
+            f"the model ended the interpreter with SystemExit({error.code!r})",
+            "raise another exception, or return from the function",
+        )
+    # Imported here because only a failure of this program needs it.
+    import traceback
+
+    text = "".join(traceback.format_exception(error))
+    return Reason(Code.INTERNAL_ERROR, f"{type(error).__name__}: {error}", f"please report this:\n{text}")
+
+
+def out_of_memory() -> Reason:
+    """Return the reason of a model that used more memory than it may."""
+    return Reason(
+        Code.OUT_OF_MEMORY,
+        "the model used more memory than a worker may",
+        "make the model smaller, or give it more with --memory-limit 4G",
+    )
+
+
+def _read_request() -> dict[str, Any]:
+    """Read one line from standard input; more would be a protocol error, so nothing is buffered beyond it."""
+    data = b""
+    while not data.endswith(b"\n"):
+        piece = os.read(0, READ_SIZE)
+        if not piece:
+            os._exit(1)
+        data += piece
+    message: dict[str, Any] = json.loads(data)
+    return message
+
+
+def _take_streams() -> Channel:
+    """Set the private channel apart, point what the model can reach elsewhere and end with the parent."""
+    channel = os.dup(2)
+    lifeline = os.dup(0)
+    os.dup2(1, 2)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    faulthandler.enable(file=channel)
+    # Taken from `_thread` and started before anything is patched: it outlives whatever the model does.
+    _thread.start_new_thread(_end_with_parent, (lifeline,))
+    return Channel(channel)
+
+
+def _end_with_parent(lifeline: int) -> None:
+    """Wait until the parent's end of standard input closes, which also happens when it is killed."""
+    try:
+        while os.read(lifeline, READ_SIZE):
+            pass
+    except OSError:
+        pass
+    os._exit(1)
+
+
+def _lower_priority() -> None:
+    if hasattr(os, "nice"):
+        try:
+            os.nice(NICENESS)
+        except OSError:
+            return
+
+
+def _limit_memory(size: int) -> None:
+    """Hold the process to `size` bytes of memory where the system can (0: no limit)."""
+    if size == 0 or sys.platform == "win32":
+        return
+    import resource
+
+    # Linux counts anonymous memory under RLIMIT_DATA; elsewhere that is the heap alone, so the address space it is.
+    kind = resource.RLIMIT_DATA if sys.platform.startswith("linux") else resource.RLIMIT_AS
+    hard = resource.getrlimit(kind)[1]
+    if hard != resource.RLIM_INFINITY:
+        size = min(size, hard)
+    try:
+        resource.setrlimit(kind, (size, hard))
+    except (OSError, ValueError):
+        return
+
+
+def _lift_memory_limit() -> None:
+    """Give the process room to say that it ran out of memory."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    for kind in (resource.RLIMIT_DATA, resource.RLIMIT_AS):
+        hard = resource.getrlimit(kind)[1]
+        try:
+            resource.setrlimit(kind, (hard, hard))
+        except (OSError, ValueError):
+            continue
+
+
+if __name__ == "__main__":
+    main()
