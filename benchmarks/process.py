@@ -17,7 +17,7 @@ import rows
 COLD_SECONDS = 0.6
 CACHED_SECONDS = 0.3
 REPEATS = 5
-COMMAND = [sys.executable, "-c", "from dpor_lsp.command_line import main; raise SystemExit(main())"]
+COMMAND = [sys.executable, "-m", "dpor_lsp"]
 
 
 def measure() -> list[dict[str, Any]]:
