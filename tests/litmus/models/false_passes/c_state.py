@@ -2,6 +2,7 @@
 
 import array
 import collections
+import contextlib
 import functools
 import heapq
 import io
@@ -33,10 +34,8 @@ def deque_checked_then_popped_fixed():
     items = collections.deque([1])
 
     def take():
-        try:
+        with contextlib.suppress(IndexError):
             items.popleft()
-        except IndexError:
-            pass
 
     _in_two_threads(take, take)
 

@@ -1,5 +1,6 @@
 """What a queue said a moment ago is no promise."""
 
+import contextlib
 import queue
 import threading
 
@@ -26,10 +27,8 @@ def empty_then_get_fixed():
     items.put(1)
 
     def take():
-        try:
+        with contextlib.suppress(queue.Empty):
             items.get_nowait()
-        except queue.Empty:
-            pass
 
     dpor.spawn(take)
     dpor.spawn(take)
