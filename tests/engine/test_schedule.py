@@ -11,6 +11,9 @@ import zlib
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from dpor.codes import Code
 from dpor.counterexample.schedule import (
     Schedule,
@@ -21,8 +24,6 @@ from dpor.counterexample.schedule import (
     model_id,
 )
 from dpor.errors import DporError
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 STEPS = (
     ScheduleStep("main", "spawn", "main.0"),

@@ -169,7 +169,7 @@ def effect(operation: Operation, method: str | None, value: str | None) -> tuple
     """Say what an operation does to its target: (reads, writes).
 
     `method` is the method's name for a `call`; `value` the text of its outcome. A method that changes a
-    container and tells nothing about it (`append`) counts as a write only; a failed compare-exchange as a read.
+    container and tells nothing about it (`append`) is a write only; a failed compare-exchange is a read.
     """
     if operation is Operation.CALL:
         if method in _READING_METHODS:

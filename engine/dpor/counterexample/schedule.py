@@ -1,8 +1,9 @@
 """The text form of a schedule: what people copy, pin in tests and replay.
 
 `dpor1:` followed by base64url (without padding) of the zlib-compressed compact JSON of one list:
-[model, parameters, fingerprint, memory model, threads, operations, targets, choices, numbers], where `numbers`
-holds four indices a step into the four tables before it, one after the other. zlib's checksum finds garbled text.
+[model, parameters, fingerprint, memory model, threads, operations, targets, choices, numbers], where
+`numbers` holds four indices a step into the four tables before it, one after the other. zlib's checksum finds
+garbled text.
 """
 
 from __future__ import annotations
@@ -202,12 +203,17 @@ def _build(content: Any) -> Schedule:
     return Schedule(
         model=_string(model),
         steps=tuple(steps),
-        parameters={_string(name): ast.literal_eval(_string(text)) for name, text in parameters.items()}
-        if isinstance(parameters, dict)
-        else _refuse(parameters),
+        parameters=_parameters(parameters),
         fingerprint=_string(fingerprint),
         memory_model=_string(memory_model),
     )
+
+
+def _parameters(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        return _refuse(value)
+    texts = cast("dict[Any, Any]", value)
+    return {_string(name): ast.literal_eval(_string(text)) for name, text in texts.items()}
 
 
 def _indices(numbers: Iterable[Any]) -> list[int]:
@@ -225,7 +231,7 @@ def _choice(value: Any) -> Choice:
     return cast(Choice, value) if value is None or isinstance(value, int | str) else _refuse(value)
 
 
-def _refuse(value: object) -> Any:
+def _refuse(value: Any) -> Any:
     raise TypeError(f"unexpected {type(value).__name__}")
 
 

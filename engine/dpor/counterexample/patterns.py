@@ -1,0 +1,333 @@
+"""Names the known shapes of concurrency bugs, and only where the execution and the source both show them.
+
+A wrong name misleads more than none, so every definition asks for evidence of three kinds: the order of the
+operations, a link in the source between what was read and what was done, and a way from there to the failure.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+
+from dpor.counterexample.operations import Operation
+from dpor.counterexample.records import Execution, Failure, Record, Site, Wait
+from dpor.counterexample.syntax import Evidence, Sources
+from dpor.results import Pattern, ViolationKind
+
+_SIGNALS = frozenset({Operation.NOTIFY, Operation.SET})
+_FAILED_LOOKUPS = frozenset({"KeyError", "IndexError", "LookupError", "StopIteration", "Empty"})
+_MOST_CHECKS = 8
+_MOST_STEPS = 2_000
+_LOCKING = frozenset({Operation.ACQUIRE, Operation.TRY_ACQUIRE})
+
+
+def find_pattern(execution: Execution, relevant: Collection[int], root: Path | None = None) -> Pattern | None:
+    """The known pattern that the failing execution shows; None if it shows none for certain.
+
+    `relevant` holds the indices of the steps that matter: a pattern is looked for in them only. `root` is the
+    folder that the records' spans are relative to.
+    """
+    failure = execution.failure
+    if failure is None or len(relevant) > _MOST_STEPS:
+        return None
+    execution = condensed(execution, relevant)
+    if failure.kind is ViolationKind.DEADLOCK:
+        if is_lock_order_inversion(execution):
+            return Pattern.LOCK_ORDER_INVERSION
+        return Pattern.LOST_WAKEUP if is_lost_wakeup(execution) else None
+    if failure.kind not in (ViolationKind.ASSERTION, ViolationKind.EXCEPTION):
+        return None
+    evidence = Evidence(Sources(root))
+    if is_lost_update(execution, evidence):
+        return Pattern.LOST_UPDATE
+    if is_write_skew(execution, evidence):
+        return Pattern.WRITE_SKEW
+    return Pattern.CHECK_THEN_ACT if is_check_then_act(execution, evidence) else None
+
+
+def condensed(execution: Execution, relevant: Collection[int]) -> Execution:
+    """The execution with only some of its steps, numbered anew."""
+    kept = [record for record in execution.records if record.index in relevant]
+    return Execution(
+        [dataclasses.replace(record, index=index) for index, record in enumerate(kept)],
+        [
+            dataclasses.replace(wait, since=sum(record.index < wait.since for record in kept))
+            for wait in execution.waits
+        ],
+        execution.failure,
+    )
+
+
+def is_lock_order_inversion(execution: Execution) -> bool:
+    """Threads wait in a cycle, each for a lock that the next one holds, and at least two locks are
+    involved.
+    """
+    return len({wait.subject for wait in waiting_cycle(execution.waits)}) > 1
+
+
+def waiting_cycle(waits: Sequence[Wait]) -> tuple[Wait, ...]:
+    """The threads that wait for each other's locks, in the order in which they wait; empty if there is no
+    cycle.
+    """
+    by_thread = {wait.thread: wait for wait in waits if wait.operation in _LOCKING and wait.owner}
+    for wait in by_thread.values():
+        path: list[Wait] = []
+        current: Wait | None = wait
+        while current is not None and current not in path:
+            path.append(current)
+            current = by_thread.get(current.owner or "")
+        if current is wait:
+            return tuple(path)
+    return ()
+
+
+def is_lost_update(execution: Execution, evidence: Evidence) -> bool:
+    """Two threads read a variable and wrote it back changed, the second from a value that was no longer
+    there.
+
+    A read x, then B wrote x to a value made from its own earlier read, then A wrote x to a value made from
+    that first read, without reading x again in between; and the failing thread read x after that.
+    """
+    observed = _observed(execution)
+    for read, theirs, write in _overwritten(execution):
+        if (
+            write.reads is False
+            and theirs.reads is False
+            and any(seen.overlaps(write) and seen.index > write.index for seen in observed)
+            and evidence.uses(read.sites, write.sites)
+            and any(
+                evidence.uses(earlier.sites, theirs.sites)
+                for earlier in _reads_before(execution.records, theirs)
+            )
+        ):
+            return True
+    return False
+
+
+def is_check_then_act(execution: Execution, evidence: Evidence) -> bool:
+    """A thread tested something, another thread changed it, and the first acted as if it had not.
+
+    A read x (looked it up, asked for its length) in the test of a branch; then B wrote x; then A, in that
+    branch and without reading x in a test again, changed x or failed there on x. If A's act did not fail
+    itself, the failing thread read later what it wrote.
+    """
+    observed = _observed(execution)
+    return any(
+        _is_stale(execution.records, check, theirs, act.index, act.sites, evidence)
+        for check, theirs, act in _acts_after_checks(execution)
+        if any(seen.overlaps(act) and seen.index > act.index for seen in observed)
+    ) or any(
+        _is_stale(execution.records, check, theirs, len(execution.records), failure.sites, evidence)
+        for check, theirs, failure in _failures_after_checks(execution)
+    )
+
+
+def is_write_skew(execution: Execution, evidence: Evidence) -> bool:
+    """Two threads each read two variables and each changed another one of them, neither seeing the other's
+    change.
+
+    A read x and y and then wrote x, B read x and y and then wrote y; A's read of y came before B's write
+    and B's read of x before A's write; each write hinges on what its thread read of the other variable; and
+    the failing thread read both afterwards.
+    """
+    writes = [record for record in execution.records if record.writes and not record.reads]
+    observed = _observed(execution)
+    for mine in writes:
+        for theirs in writes:
+            if mine.thread >= theirs.thread or mine.overlaps(theirs):
+                continue
+            last = max(mine.index, theirs.index)
+            if (
+                all(any(seen.overlaps(w) and seen.index > last for seen in observed) for w in (mine, theirs))
+                and _skewed(execution.records, mine, theirs, evidence)
+                and _skewed(execution.records, theirs, mine, evidence)
+            ):
+                return True
+    return False
+
+
+def is_lost_wakeup(execution: Execution) -> bool:
+    """A thread waits for ever for a signal that was given to nobody, or to the wrong thread.
+
+    Thread A waits on a condition or an event, and either (1) another thread notified it, waking nobody,
+    before A began to wait, and A read nothing that is shared in between, so its decision to wait was older
+    than the signal; or (2) after A began to wait another thread was woken in its place, and what A had
+    tested before it waited has changed since.
+    """
+    return any(
+        wait.operation is Operation.WAIT and (_missed(execution, wait) or _misdirected(execution, wait))
+        for wait in execution.waits
+    )
+
+
+def _missed(execution: Execution, wait: Wait) -> bool:
+    records = execution.records
+    shared = _touched_by_others(records, wait.thread)
+    for signal in records[: wait.since]:
+        if signal.operation not in _SIGNALS or signal.subject != wait.subject or signal.thread == wait.thread:
+            continue
+        if signal.operation is Operation.NOTIFY and signal.value != "0":
+            continue
+        if not any(
+            record.thread == wait.thread and record.reads and (record.subject, record.key) in shared
+            for record in records[signal.index : wait.since]
+        ):
+            return True
+    return False
+
+
+def _misdirected(execution: Execution, wait: Wait) -> bool:
+    records = execution.records
+    woken = [
+        record
+        for record in records[wait.since :]
+        if record.operation is Operation.WAKE and record.subject == wait.subject
+    ]
+    signalled = any(
+        record.operation is Operation.NOTIFY and record.subject == wait.subject and record.value != "0"
+        for record in records[wait.since :]
+    )
+    if not signalled or not woken or any(record.thread == wait.thread for record in woken):
+        return False
+    tested = _last_test(records, wait)
+    return tested is not None and any(
+        later.operation is tested.operation
+        and later.reads
+        and later.subject == tested.subject
+        and later.key == tested.key
+        and later.value != tested.value
+        for later in _last_same(records, tested, wait.since)
+    )
+
+
+def _last_test(records: Sequence[Record], wait: Wait) -> Record | None:
+    """The last thing that a thread read before it began to wait."""
+    for record in reversed(records[: wait.since]):
+        if record.thread == wait.thread and record.reads:
+            return record
+    return None
+
+
+def _last_same(records: Sequence[Record], tested: Record, since: int) -> Iterator[Record]:
+    """The last read of the same kind of the same data after a step."""
+    for record in reversed(records[since:]):
+        if (record.operation, record.subject, record.key) == (tested.operation, tested.subject, tested.key):
+            yield record
+            return
+
+
+def _touched_by_others(records: Sequence[Record], thread: str) -> set[tuple[int, str | None]]:
+    return {(record.subject, record.key) for record in records if record.writes and record.thread != thread}
+
+
+def _observed(execution: Execution) -> list[Record]:
+    """What the failing thread read."""
+    thread = execution.failure.thread if execution.failure is not None else None
+    return [record for record in execution.records if record.thread == thread and record.reads]
+
+
+def _overwritten(execution: Execution) -> Iterator[tuple[Record, Record, Record]]:
+    """Triples (A's read, B's write, A's write) of one variable, A not having read it again in between."""
+    for write in execution.records:
+        if not write.writes:
+            continue
+        read = next(_reads_before(execution.records, write), None)
+        if read is None:
+            continue
+        for theirs in execution.records[read.index + 1 : write.index]:
+            if theirs.thread != write.thread and theirs.writes and theirs.overlaps(write):
+                yield read, theirs, write
+
+
+def _reads_before(records: Sequence[Record], write: Record) -> Iterator[Record]:
+    """The reads of what `write` writes by its own thread, the last first, back to that thread's write
+    before.
+    """
+    for record in reversed(records[: write.index]):
+        if record.thread != write.thread or not record.overlaps(write):
+            continue
+        if record.reads:
+            yield record
+        if record.writes:
+            return
+
+
+def _acts_after_checks(execution: Execution) -> Iterator[tuple[Record, Record, Record]]:
+    """Triples (A's check, B's write, A's act) of the same data."""
+    for act in execution.records:
+        if act.writes:
+            for theirs in execution.records[: act.index]:
+                if theirs.writes and theirs.thread != act.thread and theirs.overlaps(act):
+                    for check in _checks(execution.records, act.thread, theirs):
+                        if check.overlaps(act):
+                            yield check, theirs, act
+
+
+def _failures_after_checks(execution: Execution) -> Iterator[tuple[Record, Record, Failure]]:
+    """Triples (A's check, B's write of the same data, the failure) where A failed on that data.
+
+    That is the case if the failing line read it again after B's write, or if a look-up failed, which leaves
+    no step.
+    """
+    failure = execution.failure
+    if failure is None or failure.thread is None or failure.kind is not ViolationKind.EXCEPTION:
+        return
+    line = failure.sites[0].span.line if failure.sites else 0
+    for theirs in execution.records:
+        if not theirs.writes or theirs.thread == failure.thread:
+            continue
+        read_again = any(
+            record.thread == failure.thread
+            and record.overlaps(theirs)
+            and any(site.span.line == line for site in record.sites)
+            for record in execution.records[theirs.index :]
+        )
+        if read_again or failure.exception in _FAILED_LOOKUPS:
+            for check in _checks(execution.records, failure.thread, theirs):
+                yield check, theirs, failure
+
+
+def _checks(records: Sequence[Record], thread: str, theirs: Record) -> Iterator[Record]:
+    """The last few reads by a thread of what `theirs` then wrote."""
+    found = 0
+    for record in reversed(records[: theirs.index]):
+        if record.thread == thread and record.reads and record.overlaps(theirs):
+            yield record
+            found += 1
+            if found == _MOST_CHECKS:
+                return
+
+
+def _is_stale(
+    records: Sequence[Record],
+    check: Record,
+    theirs: Record,
+    act: int,
+    sites: Sequence[Site],
+    evidence: Evidence,
+) -> bool:
+    """True if the act hinges on the check, and on no newer one."""
+    return evidence.guards(check.sites, sites) and not any(
+        record.thread == check.thread
+        and record.reads
+        and record.overlaps(check)
+        and evidence.guards(record.sites, sites)
+        for record in records[theirs.index : act]
+    )
+
+
+def _skewed(records: Sequence[Record], mine: Record, theirs: Record, evidence: Evidence) -> bool:
+    """True if `mine` hinges on a read of what `theirs` overwrites later, and its thread read its own target
+    too.
+    """
+    own = [record for record in records[: mine.index] if record.thread == mine.thread and record.reads]
+    of_theirs = [record for record in own if record.overlaps(theirs)]
+    return (
+        any(record.overlaps(mine) for record in own)
+        and bool(of_theirs)
+        and of_theirs[-1].index < theirs.index
+        and (
+            evidence.guards(of_theirs[-1].sites, mine.sites) or evidence.uses(of_theirs[-1].sites, mine.sites)
+        )
+    )

@@ -1,0 +1,132 @@
+"""Operations in words and signs, as reports show them."""
+
+from __future__ import annotations
+
+from dpor.counterexample.operations import Operation
+from dpor.results import SourceSpan, TraceStep, WaitingThread
+
+_VERBS = {
+    Operation.LOAD: "reads",
+    Operation.STORE: "writes",
+    Operation.DELETE: "deletes",
+    Operation.CONTAINS: "looks for",
+    Operation.LENGTH: "takes the length of",
+    Operation.ITERATE: "iterates over",
+    Operation.READ_ALL: "reads all of",
+    Operation.WRITE_ALL: "rewrites",
+    Operation.CALL: "calls",
+    Operation.ACQUIRE: "acquires",
+    Operation.TRY_ACQUIRE: "tries to acquire",
+    Operation.RELEASE: "releases",
+    Operation.WAIT: "waits on",
+    Operation.WAKE: "wakes up on",
+    Operation.NOTIFY: "notifies",
+    Operation.SET: "sets",
+    Operation.CLEAR: "clears",
+    Operation.PUT: "puts into",
+    Operation.GET: "gets from",
+    Operation.SPAWN: "starts",
+    Operation.START: "starts",
+    Operation.JOIN: "joins",
+    Operation.END: "ends",
+    Operation.CHOOSE: "chooses",
+    Operation.ASSUME: "assumes",
+    Operation.WAIT_UNTIL: "waits until a condition holds",
+    Operation.ATOMIC_LOAD: "loads",
+    Operation.ATOMIC_STORE: "stores",
+    Operation.EXCHANGE: "exchanges",
+    Operation.COMPARE_EXCHANGE: "compares and exchanges",
+    Operation.FETCH_ADD: "adds to",
+    Operation.FETCH_SUB: "subtracts from",
+    Operation.FETCH_OR: "sets bits of",
+    Operation.FETCH_AND: "masks bits of",
+    Operation.FENCE: "fences",
+}
+
+_WAITS = {
+    Operation.ACQUIRE: "waits for",
+    Operation.JOIN: "waits for the end of",
+    Operation.WAIT: "waits to be notified on",
+    Operation.WAKE: "waits to get back",
+    Operation.PUT: "waits for room in",
+    Operation.GET: "waits for an item of",
+    Operation.WAIT_UNTIL: "waits for its condition",
+}
+
+_ARROW = frozenset({Operation.STORE, Operation.ATOMIC_STORE, Operation.WRITE_ALL, Operation.PUT})
+_BARE = frozenset(
+    {Operation.LOAD, Operation.STORE, Operation.ATOMIC_LOAD, Operation.ATOMIC_STORE, Operation.CALL}
+)
+
+
+def place_of(step: TraceStep) -> SourceSpan | None:
+    """Where a reader looks for a step: the line of first-party code if there is one."""
+    return step.call_site or step.location
+
+
+def effect_text(step: TraceStep) -> str:
+    """What a step did, in signs where they say it: `Account#1.balance ← 130`, `acquires Account#1.lock`."""
+    operation = Operation.of(step.operation)
+    target = step.target or ""
+    if operation in _BARE:
+        return f"{target}{_outcome(operation, step.value)}"
+    if operation is Operation.LENGTH:
+        return f"len({target}){_outcome(operation, step.value)}"
+    if operation is Operation.TRY_ACQUIRE and step.value is not None:
+        return f"{'gets' if step.value == 'True' else 'does not get'} {target}"
+    if operation is Operation.WAKE and step.value == "False":
+        return f"gives up waiting on {target}"
+    if operation is Operation.NOTIFY and step.value is not None:
+        return f"notifies {target}, {_woken(step.value)}"
+    if operation is Operation.START or operation is Operation.END:
+        return verb(operation)
+    words = f"{verb(operation, step.operation)} {target}".strip()
+    return f"{words}{_outcome(operation, step.value)}"
+
+
+def describe_step(step: TraceStep) -> str:
+    """A step in one line: `main.0 reads Account#1.balance = 100 (line 12)`."""
+    operation = Operation.of(step.operation)
+    place = place_of(step)
+    line = f" (line {place.line})" if place is not None else ""
+    if operation in _BARE:
+        return f"{step.thread} {verb(operation)} {effect_text(step)}{line}"
+    return f"{step.thread} {effect_text(step)}{line}"
+
+
+def describe_wait(wait: WaitingThread) -> str:
+    """A waiting thread in one line: `main.0 holds a and waits for b, held by main.1 (line 12)`."""
+    line = f" (line {wait.location.line})" if wait.location is not None else ""
+    held = f" holds {join_words(wait.held)} and" if wait.held else ""
+    return f"{wait.thread}{held} {wait_text(wait)}{line}"
+
+
+def wait_text(wait: WaitingThread) -> str:
+    """What a thread waits for and who has it: `waits for Account#2.lock, held by main.1`."""
+    operation = Operation.of(wait.operation)
+    words = f"{_WAITS.get(operation, 'waits for')} {wait.target or ''}".strip()
+    if wait.waits_for is None or operation is Operation.JOIN:
+        return words
+    if wait.waits_for == wait.thread:
+        return f"{words}, which it holds itself"
+    return f"{words}, held by {wait.waits_for}"
+
+
+def verb(operation: Operation, word: str = "") -> str:
+    """The verb of an operation; of an unknown one its own word."""
+    return _VERBS.get(operation, word)
+
+
+def join_words(words: tuple[str, ...]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1] if words else "")))
+
+
+def _outcome(operation: Operation, value: str | None) -> str:
+    if value is None:
+        return ""
+    return f" ← {value}" if operation in _ARROW else f" = {value}"
+
+
+def _woken(value: str) -> str:
+    return {"0": "nobody waits", "1": "1 thread wakes"}.get(value, f"{value} threads wake")

@@ -1,0 +1,334 @@
+"""Records an execution while the kernel replays it."""
+
+from __future__ import annotations
+
+import re
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any, cast
+
+from dpor.counterexample.frames import Locator
+from dpor.counterexample.locks import HeldLocks, lock_of
+from dpor.counterexample.names import Names, Rank, is_held, is_namespace
+from dpor.counterexample.operations import Operation, effect
+from dpor.counterexample.records import Execution, Failure, Record, Site, Wait
+from dpor.counterexample.schedule import Choice, ScheduleStep
+from dpor.counterexample.values import (
+    class_module,
+    class_name,
+    describe,
+    describe_key,
+    instance_dict,
+    is_content,
+    shorten,
+)
+from dpor.results import ViolationKind
+
+_MAIN = "main"
+_LONGEST_TARGET = 60
+_KEYED = (dict, set, frozenset)
+_CONTAINERS = (*_KEYED, list, tuple, bytearray)
+_WITH_ITEM = frozenset({Operation.LOAD, Operation.STORE, Operation.DELETE, Operation.CONTAINS})
+_OF_LOCKS = frozenset({Operation.ACQUIRE, Operation.TRY_ACQUIRE, Operation.RELEASE})
+_DEFAULT_NAME = re.compile(r"(Thread-\d+|MainThread|Dummy-\d+|Timer-\d+|ThreadPoolExecutor-\d+)([ _].*)?")
+
+
+@dataclass
+class _Raw:
+    """A step as it was seen; names are resolved at the end, when more is known about who holds what.
+
+    `late` is an object read or written whose name is to be resolved then, `text` the value if it is not.
+    """
+
+    thread: str
+    operation: Operation
+    target: object
+    key: object
+    text: str | None
+    late: object
+    choice: Choice
+    part: str | None
+    method: str | None
+    sites: tuple[Site, ...]
+    held: tuple[object, ...]
+    event: bool
+
+
+@dataclass
+class _Pending:
+    operation: Operation
+    target: object
+    since: int
+
+
+@dataclass
+class _Thread:
+    """What is known of one thread: the locks it holds, its last place, the wait it is in, threads it
+    spawned.
+    """
+
+    locks: HeldLocks = field(default_factory=HeldLocks)
+    sites: tuple[Site, ...] = ()
+    pending: _Pending | None = None
+    children: int = 0
+
+
+class Recorder:
+    """What the kernel drives while it records: `step`, `waiting` and `blocked`.
+
+    Arguments: `is_first_party(filename)`, and the folder that spans are made relative to. Nothing here runs
+    code of the user's classes. `execution` gives what the analyses need, `schedule_steps` what a schedule
+    keeps; both are for the time after the last step.
+    """
+
+    def __init__(self, is_first_party: Callable[[str], bool], root: Path | str | None = None) -> None:
+        self._locator = Locator(is_first_party, Path(root) if root is not None else None)
+        self._names = Names()
+        self._steps: list[_Raw] = []
+        self._threads: dict[str, _Thread] = {}
+        self._paths: dict[int, str] = {}
+        self._blocked: list[tuple[str, Operation, object]] = []
+
+    def step(
+        self, thread: str, operation: str, target: object, key: object, value: object, event: bool
+    ) -> None:
+        """Record a visible operation after its effect, in the greenlet of the thread that performs it."""
+        frame = sys._getframe().f_back  # pyright: ignore[reportPrivateUsage]
+        word = Operation.of(operation)
+        state = self._thread(thread)
+        state.sites = sites = self._locator.sites(frame) or (
+            () if word in (Operation.START, Operation.END) else state.sites
+        )
+        state.pending = None
+        if word is Operation.SPAWN:
+            self._paths[id(target)] = f"{thread}.{state.children}"
+            state.children += 1
+        elif word is Operation.START:
+            self._paths.setdefault(id(target), thread)
+        if word is Operation.SPAWN or not self._names.is_known(target):
+            self._hold_frames(thread, frame)
+        self._names.number(target)
+        self._hold(word, target, key, value)
+        state.locks.update(word, target, value)
+        late = is_held(value) and not is_content(value)
+        self._steps.append(
+            _Raw(
+                thread=thread,
+                operation=word,
+                target=target,
+                key=key,
+                text=None if late else self._value(word, value),
+                late=value if late else None,
+                choice=_choice(word, value),
+                part=self._part(word, target, key),
+                method=str(key) if word is Operation.CALL else None,
+                sites=sites,
+                held=state.locks.now(),
+                event=event,
+            )
+        )
+
+    def waiting(self, thread: str, operation: str, target: object) -> None:
+        """Note where a thread is about to block, in that thread's greenlet."""
+        frame = sys._getframe().f_back  # pyright: ignore[reportPrivateUsage]
+        state = self._thread(thread)
+        if not self._names.is_known(target):
+            self._hold_frames(thread, frame)
+        self._names.number(target)
+        state.sites = self._locator.sites(frame) or state.sites
+        state.pending = _Pending(Operation.of(operation), target, len(self._steps))
+
+    def blocked(self, thread: str, operation: str, target: object) -> None:
+        """Note that a thread is still waiting when the execution has ended."""
+        self._blocked.append((thread, Operation.of(operation), target))
+
+    def failure(
+        self, kind: ViolationKind, message: str, thread: str | None, exception: BaseException | None = None
+    ) -> Failure:
+        """The failure of this execution, at the place where `exception` was raised (or where the thread
+        is).
+        """
+        if exception is None:
+            return Failure(kind, message, thread, self._thread(thread).sites if thread else ())
+        sites = self._locator.sites_of_traceback(exception.__traceback__)
+        return Failure(
+            kind,
+            message,
+            thread,
+            sites or (self._thread(thread).sites if thread else ()),
+            class_name(exception),
+            "".join(traceback.format_tb(exception.__traceback__)),
+        )
+
+    def execution(self, failure: Failure | None = None) -> Execution:
+        """The execution recorded so far, with every name resolved."""
+        records = [self._record(index, raw) for index, raw in enumerate(self._steps)]
+        waits = [self._wait(*blocked) for blocked in self._blocked]
+        return Execution(records, waits, failure)
+
+    def schedule_steps(self, *, events_only: bool = False) -> tuple[ScheduleStep, ...]:
+        """The steps in the form that a schedule keeps: only those that were scheduling points, if so
+        wished.
+        """
+        return tuple(
+            ScheduleStep(
+                raw.thread, raw.operation.value, self._target(raw.operation, raw.target, raw), raw.choice
+            )
+            for raw in self._steps
+            if raw.event or not events_only
+        )
+
+    def _thread(self, path: str) -> _Thread:
+        return self._threads.setdefault(path, _Thread())
+
+    def _hold_frames(self, thread: str, frame: FrameType | None) -> None:
+        frames = list(self._locator.first_party_frames(frame))
+        for active in reversed(frames):
+            of_model = thread == _MAIN and active is frames[-1]
+            if of_model:
+                self._names.hold_module(active.f_globals)
+            self._names.hold_frame(active, Rank.MODEL_VARIABLE if of_model else Rank.VARIABLE)
+
+    def _hold(self, operation: Operation, target: object, key: object, value: object) -> None:
+        if operation not in (Operation.LOAD, Operation.STORE) or not is_held(value):
+            return
+        if is_namespace(target):
+            self._names.hold_global(cast("dict[str, Any]", target), str(key), value)
+        elif _is_cell(target):
+            self._names.hold_variable(str(key), value)
+        elif _is_item(target, key):
+            self._names.hold_item(target, key, value)
+        elif type(key) is str:
+            self._names.hold_attribute(target, key, value)
+
+    def _value(self, operation: Operation, value: object) -> str | None:
+        if operation.is_lifecycle or operation is Operation.RELEASE:
+            return None
+        if value is None and operation not in (Operation.LOAD, Operation.STORE, Operation.GET, Operation.PUT):
+            return None
+        if value is True and operation in (Operation.ACQUIRE, Operation.WAIT, Operation.WAKE):
+            return None
+        return describe(value, self._label)
+
+    def _label(self, value: object) -> str:
+        return self._thread_name(value) if id(value) in self._paths else self._names.label(value)
+
+    def _thread_name(self, thread: object) -> str:
+        """The name that the user gave to a thread, else its spawn path."""
+        given = instance_dict(thread).get("_name", instance_dict(thread).get("name"))
+        if type(given) is str and given and not _DEFAULT_NAME.fullmatch(given):
+            return shorten(given, _LONGEST_TARGET)
+        return self._paths.get(id(thread), _MAIN)
+
+    def _part(self, operation: Operation, target: object, key: object) -> str | None:
+        """The text that says which part of its target an operation touches; None for all of it."""
+        if key is None or operation not in _WITH_ITEM or _is_cell(target):
+            return None
+        if is_namespace(target):
+            return str(key)
+        if not _is_item(target, key):
+            return f".{key}" if operation is not Operation.CONTAINS else None
+        if issubclass(type(target), _KEYED):
+            return f"[{describe_key(key, self._label)}]"
+        if operation is Operation.CONTAINS or type(key) is not int:
+            return None
+        return f"[{key if key >= 0 or type(target) is not list else key + len(cast('list[Any]', target))}]"
+
+    def _record(self, index: int, raw: _Raw) -> Record:
+        target = self._target(raw.operation, raw.target, raw)
+        text = raw.text
+        if raw.late is not None:
+            text = self._thread_name(raw.late) if id(raw.late) in self._paths else self._names.name(raw.late)
+            text = f"<{class_name(raw.late)}>" if text == target else text
+        if raw.operation is Operation.SPAWN and target != self._paths.get(id(raw.target)):
+            text = self._paths.get(id(raw.target))
+        reads, writes = effect(raw.operation, raw.method, text)
+        return Record(
+            index=index,
+            thread=raw.thread,
+            operation=raw.operation,
+            subject=self._subject(raw.operation, raw.target),
+            key=raw.part,
+            target=target,
+            value=text,
+            reads=reads,
+            writes=writes,
+            sites=raw.sites,
+            held=tuple(self._names.name(lock) for lock in raw.held),
+            held_subjects=tuple(self._names.number(lock_of(lock)) for lock in raw.held),
+            event=raw.event,
+        )
+
+    def _subject(self, operation: Operation, target: object) -> int:
+        return self._names.number(lock_of(target) if operation in _OF_LOCKS else target)
+
+    def _target(self, operation: Operation, target: object, raw: _Raw | None = None) -> str | None:
+        if target is None:
+            return None
+        if operation.is_lifecycle or id(target) in self._paths:
+            return self._thread_name(target)
+        key = raw.key if raw is not None else None
+        if is_namespace(target) and type(key) is str:
+            return self._names.global_name(cast("dict[str, Any]", target), key)
+        if _is_cell(target) and type(key) is str:
+            return key
+        name = self._names.name(target)
+        if key is None or (operation not in _WITH_ITEM and operation is not Operation.CALL):
+            return name
+        if operation is Operation.CALL:
+            return f"{name}.{key}()"
+        if operation is Operation.CONTAINS and not issubclass(type(target), _KEYED):
+            return name
+        if _is_item(target, key):
+            return f"{name}[{describe_key(key, self._label)}]"
+        return f"{name}.{key}"
+
+    def _wait(self, thread: str, operation: Operation, target: object) -> Wait:
+        state = self._thread(thread)
+        pending = state.pending
+        held = [
+            lock
+            for lock in state.locks.now()
+            if operation is not Operation.WAIT or lock_of(lock) is not lock_of(target)
+        ]
+        return Wait(
+            thread=thread,
+            operation=operation,
+            subject=self._subject(operation, target),
+            target=self._target(operation, target),
+            since=pending.since if pending is not None else len(self._steps),
+            owner=self._owner(operation, target),
+            sites=state.sites,
+            held=tuple(self._names.name(lock) for lock in held),
+            held_subjects=tuple(self._names.number(lock_of(lock)) for lock in held),
+        )
+
+    def _owner(self, operation: Operation, target: object) -> str | None:
+        if operation is Operation.JOIN:
+            return self._paths.get(id(target))
+        if operation in (Operation.ACQUIRE, Operation.WAKE):
+            return next((path for path, state in self._threads.items() if state.locks.holds(target)), None)
+        return None
+
+
+def _is_cell(target: object) -> bool:
+    return class_name(target) == "Cell" and class_module(target).partition(".")[0] == "dpor"
+
+
+def _is_item(target: object, key: object) -> bool:
+    """True if `key` is an item of a container rather than an attribute of an instance."""
+    if not issubclass(type(target), _CONTAINERS) and class_name(target) not in ("deque", "array"):
+        return False
+    return type(key) is not str or key not in instance_dict(target)
+
+
+def _choice(operation: Operation, value: object) -> Choice:
+    if operation is Operation.CHOOSE and type(value) in (int, bool, str):
+        return cast(Choice, value)
+    if operation in (Operation.TRY_ACQUIRE, Operation.WAKE) and type(value) is bool:
+        return value
+    return None

@@ -1,0 +1,216 @@
+"""Short texts of values, made without running any code of the user's.
+
+A user's `__repr__` could read shared state, and so be a visible operation of its own: only built-in values
+are shown by content; everything else is shown by its readable name.
+"""
+
+from __future__ import annotations
+
+import collections
+import datetime
+import decimal
+import enum
+import fractions
+import pathlib
+import types
+import uuid
+from collections.abc import Callable, Iterable
+from typing import Any, cast
+
+LONGEST = 60
+_LONGEST_KEY = 24
+_MOST_ITEMS = 6
+_DEEPEST = 3
+_MOST_BITS = 400
+
+_PLAIN = (
+    bool,
+    float,
+    complex,
+    type(None),
+    type(...),
+    type(NotImplemented),
+    range,
+    datetime.date,
+    datetime.datetime,
+    datetime.time,
+    datetime.timedelta,
+    decimal.Decimal,
+    fractions.Fraction,
+    uuid.UUID,
+    pathlib.PurePath,
+    pathlib.PosixPath,
+    pathlib.PurePosixPath,
+    pathlib.WindowsPath,
+    pathlib.PureWindowsPath,
+)
+_SEQUENCES: dict[type, tuple[str, str]] = {
+    list: ("[", "]"),
+    tuple: ("(", ")"),
+    set: ("{", "}"),
+    frozenset: ("frozenset({", "})"),
+    collections.deque: ("deque([", "])"),
+}
+_MAPPINGS: dict[type, tuple[str, str]] = {
+    dict: ("{", "}"),
+    collections.OrderedDict: ("{", "}"),
+    collections.defaultdict: ("{", "}"),
+    collections.Counter: ("{", "}"),
+}
+_IMMUTABLE = (
+    int,
+    str,
+    bytes,
+    tuple,
+    frozenset,
+    enum.Enum,
+    BaseException,
+    type,
+    types.FunctionType,
+    types.BuiltinFunctionType,
+    types.MethodType,
+    types.ModuleType,
+    slice,
+)
+
+_plain_tuple: type[Any] = tuple
+
+Namer = Callable[[object], str]
+
+
+def describe(value: object, name: Namer) -> str:
+    """The text of a value, at most `LONGEST` characters; `name` gives the readable name of an object."""
+    return shorten(_describe(value, name, 0), LONGEST)
+
+
+def describe_key(key: object, name: Namer) -> str:
+    """The text of an item's key, at most 24 characters."""
+    return shorten(_describe(key, name, 1), _LONGEST_KEY)
+
+
+def shorten(text: str, longest: int) -> str:
+    """`text`, with its middle replaced by `…` if it has more than `longest` characters; always one line."""
+    text = " ".join(text.split()) if not text.isprintable() else text
+    if len(text) <= longest:
+        return text
+    tail = longest // 3
+    return f"{text[: longest - tail - 1]}…{text[-tail:]}"
+
+
+def is_value(value: object) -> bool:
+    """True for what is shown by content alone and has no identity worth a name: numbers, strings, tuples."""
+    cls = type(value)
+    return cls in _PLAIN or issubclass(cls, _IMMUTABLE)
+
+
+def is_content(value: object) -> bool:
+    """True for a built-in container that is shown by what it holds at the time."""
+    return type(value) in _SEQUENCES or type(value) in _MAPPINGS or type(value) is bytearray
+
+
+def class_name(value: object) -> str:
+    """The name of a value's class, without asking a metaclass or a `__class__` property."""
+    return type.__dict__["__name__"].__get__(type(value))
+
+
+def class_module(value: object) -> str:
+    """The module of a value's class, without asking a metaclass; empty if the class does not say."""
+    module = type.__dict__["__module__"].__get__(type(value))
+    return module if type(module) is str else ""
+
+
+def instance_dict(value: object) -> dict[str, Any]:
+    """The attributes kept in an instance, without asking any code of its class; empty if it keeps none."""
+    for cls in type.__dict__["__mro__"].__get__(type(value)):
+        descriptor = cls.__dict__.get("__dict__")
+        if descriptor is not None:
+            if isinstance(descriptor, types.GetSetDescriptorType):
+                found = descriptor.__get__(value)
+                return cast("dict[str, Any]", found) if type(found) is dict else {}
+            return {}
+    return {}
+
+
+def _describe(value: Any, name: Namer, depth: int) -> str:
+    cls = cast("type[Any]", type(value))
+    if issubclass(cls, enum.Enum):
+        return f"{cls.__name__}.{instance_dict(value).get('_name_', '?')}"
+    if cls in _PLAIN:
+        return repr(value)
+    if issubclass(cls, int):
+        return int.__repr__(value) if int.bit_length(value) < _MOST_BITS else _huge(value)
+    if issubclass(cls, str):
+        return str.__repr__(str.__getitem__(value, slice(LONGEST + 2)))
+    if cls in (bytes, bytearray):
+        return repr(bytes(value[: LONGEST + 2]))
+    if cls in _SEQUENCES:
+        return _sequence(value, name, depth)
+    if cls in _MAPPINGS:
+        return _mapping(value, name, depth)
+    if issubclass(cls, tuple):
+        return _named_tuple(value, name, depth)
+    if cls is slice:
+        bounds = (value.start, value.stop, value.step)
+        return ":".join("" if bound is None else _describe(bound, name, depth + 1) for bound in bounds)
+    if cls is types.MethodType:
+        return f"{_describe(value.__self__, name, depth + 1)}.{getattr(value.__func__, '__name__', '?')}"
+    if cls in (types.FunctionType, types.BuiltinFunctionType):
+        return value.__qualname__.rpartition("<locals>.")[2]
+    if issubclass(cls, type):
+        return type.__dict__["__name__"].__get__(value)
+    if issubclass(cls, types.ModuleType):
+        return str(instance_dict(value).get("__name__", "module"))
+    if issubclass(cls, BaseException):
+        arguments = BaseException.__dict__["args"].__get__(value)
+        return f"{class_name(value)}({', '.join(_items(arguments, name, depth))})"
+    return name(value)
+
+
+def _huge(value: int) -> str:
+    return f"{'-' if int.__lt__(value, 0) else ''}<integer of {int.bit_length(value)} bits>"
+
+
+def _sequence(value: Any, name: Namer, depth: int) -> str:
+    opening, closing = _SEQUENCES[type(value)]
+    if depth >= _DEEPEST and value:
+        return f"{opening}…{closing}"
+    texts = _items(value, name, depth)
+    if type(value) in (set, frozenset):
+        texts.sort()
+        if not texts:
+            return f"{type(value).__name__}()"
+    if opening == "(" and len(texts) == 1:
+        return f"({texts[0]},)"
+    return f"{opening}{', '.join(texts)}{closing}"
+
+
+def _mapping(value: Any, name: Namer, depth: int) -> str:
+    opening, closing = _MAPPINGS[type(value)]
+    if depth >= _DEEPEST and value:
+        return f"{opening}…{closing}"
+    texts: list[str] = []
+    for number, (key, item) in enumerate(cast("dict[Any, Any]", value).items()):
+        if number == _MOST_ITEMS:
+            texts.append("…")
+            break
+        texts.append(f"{_describe(key, name, depth + 1)}: {_describe(item, name, depth + 1)}")
+    return f"{opening}{', '.join(texts)}{closing}"
+
+
+def _named_tuple(value: Any, name: Namer, depth: int) -> str:
+    items: list[Any] = list(_plain_tuple.__iter__(value))
+    texts = _items(items, name, depth)
+    fields: Any = type.__dict__["__dict__"].__get__(type(value)).get("_fields", ())
+    if len(fields) == len(items):
+        texts = [f"{field}={text}" for field, text in zip(fields, texts, strict=False)]
+    return f"{class_name(value)}({', '.join(texts)})"
+
+
+def _items(values: Iterable[Any], name: Namer, depth: int) -> list[str]:
+    texts: list[str] = []
+    for number, item in enumerate(values):
+        if number == _MOST_ITEMS:
+            texts.append("…")
+            break
+        texts.append(_describe(item, name, depth + 1))
+    return texts
