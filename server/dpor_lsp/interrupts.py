@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from types import FrameType
 
 
 @contextmanager
-def interrupts_as_events(tell: Callable[[], None]) -> Iterator[None]:
+def interrupts_as_events(tell: Callable[[], None]) -> Generator[None, None, None]:
     """Call `tell` for the first Ctrl-C or SIGTERM inside the block; a second one acts as it would have before.
 
     `tell` runs in a signal handler: it may put something in a SimpleQueue and should do no more. Only the main

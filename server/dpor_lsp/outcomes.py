@@ -109,8 +109,11 @@ def failure(end: WorkerEnd, limits: Limits, root: Path, file: Path) -> tuple[Ver
         return Verdict.INCOMPLETE, _hung(end, limits, seen)
     location = seen.line if seen else None
     if _ran_out_of_memory(end):
-        reason = out_of_memory()
-        return Verdict.ERROR, replace(reason, location=location)
+        reason = replace(out_of_memory(), location=location)
+        if _was_killed(end):
+            message = "the process that checked the model was killed, most likely because memory ran out"
+            reason = replace(reason, message=message)
+        return Verdict.ERROR, reason
     lines = end.evidence.strip().splitlines()
     said = f": {lines[-1]}" if lines and not seen else ""
     return Verdict.ERROR, Reason(
@@ -145,7 +148,11 @@ def _hung(end: WorkerEnd, limits: Limits, seen: Stuck | None) -> Reason:
 def _ran_out_of_memory(end: WorkerEnd) -> bool:
     if any(mark in text for mark in _OUT_OF_MEMORY_MARKS for text in (end.output[-2000:], end.evidence)):
         return True
-    # Nobody but the system kills a worker that its parent has not killed: that is how it makes room.
+    return _was_killed(end)
+
+
+def _was_killed(end: WorkerEnd) -> bool:
+    """Return whether somebody else killed the worker: most likely the system, to make room."""
     return end.status is not None and hasattr(signal, "SIGKILL") and end.status == -signal.SIGKILL
 
 

@@ -173,21 +173,30 @@ def plan(found: Iterable[Found | Problem], wishes: Wishes) -> list[Subject | Pro
     """
     found = list(found)
     check_names([item.info for item in found if isinstance(item, Found)], wishes.assignments)
-    return [item if isinstance(item, Problem) else _subject(item, wishes) for item in found]
+    return [item if isinstance(item, Problem) else _subject_or_problem(item, wishes) for item in found]
 
 
-def _subject(found: Found, wishes: Wishes) -> Subject | Problem:
+def _subject_or_problem(found: Found, wishes: Wishes) -> Subject | Problem:
+    try:
+        return subject_of(found, wishes)
+    except DporError as error:
+        info = found.info
+        reason = Reason(error.code, error.message, error.mend, error.span)
+        return Problem(
+            ModelResult(info.id, info.file, info.line, info.parameters, Verdict.ERROR, reason), found.root
+        )
+
+
+def subject_of(found: Found, wishes: Wishes) -> Subject:
+    """Say how one model is checked. Raises DporError (DPOR106) for a value of the wrong type."""
     defaults = {
         name: value for name, value in wishes.settings.options.items() if name not in found.info.options
     }
     try:
         parameters = assigned_parameters(found.info, wishes.assignments)
     except DporError as error:
-        reason = Reason(error.code, error.message, error.mend, SourceSpan(found.info.file, found.info.line))
-        info = found.info
-        return Problem(
-            ModelResult(info.id, info.file, info.line, info.parameters, Verdict.ERROR, reason), found.root
-        )
+        span = SourceSpan(found.info.file, found.info.line, found.info.column)
+        raise DporError(error.code, error.message, error.mend, span) from None
     request = CheckRequest(
         file=str(found.path),
         model=found.info.name,

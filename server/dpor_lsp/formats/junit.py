@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
-from junitparser import Error, Failure, JUnitXml, TestCase, TestSuite  # pyright: ignore[reportMissingTypeStubs]
+from junitparser import Error, Failure, JUnitXml, TestCase, TestSuite
+from junitparser.junitparser import FinalResult
 
 from dpor.results import Verdict
 from dpor_lsp.formats import text as format_text
@@ -28,8 +29,10 @@ def render(report: Report) -> str:
     for suite in suites.values():
         document.add_testsuite(suite)
     document.update_statistics()
-    data = document.tostring()
-    return data.decode("utf-8") if isinstance(data, bytes) else str(data)
+    text = cast("bytes | str", document.tostring())  # pyright: ignore[reportUnknownMemberType]
+    if isinstance(text, bytes):
+        text = text.decode("utf-8")
+    return text if text.startswith("<?xml") else f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
 
 
 def _case(entry: Entry) -> TestCase:
@@ -40,7 +43,7 @@ def _case(entry: Entry) -> TestCase:
     if result.as_expected:
         case.system_out = _clean(wording.counts(result))
         return case
-    outcomes: list[Failure | Error] = []
+    outcomes: list[FinalResult] = []
     for violation in result.violations:
         failure = Failure(_clean(violation.message), type_=violation.code.value)
         failure.text = _clean(format_text.counterexample(entry, violation, style))
