@@ -15,7 +15,9 @@ class Assignments(Iterables):
 
     def visit_Assign(self, node: ast.Assign) -> ast.stmt | list[ast.stmt]:
         unpacks = any(isinstance(target, ast.Tuple | ast.List) for target in node.targets)
-        value = self.unpacked(node.value) if unpacks and len(node.targets) == 1 else self.expression(node.value)
+        value = (
+            self.unpacked(node.value) if unpacks and len(node.targets) == 1 else self.expression(node.value)
+        )
         if all(map(self._is_simple, node.targets)):
             node.value = value
             return node
@@ -68,7 +70,9 @@ class Assignments(Iterables):
             child.id: None
             for statement in statements
             for child in ast.walk(statement)
-            if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store) and child.id.startswith("__dpor_")
+            if isinstance(child, ast.Name)
+            and isinstance(child.ctx, ast.Store)
+            and child.id.startswith("__dpor_")
         }
         if names:
             statements.append(at(ast.Delete([ast.Name(name, ast.Del()) for name in names]), position))
@@ -157,7 +161,9 @@ class Assignments(Iterables):
         """A hook call that unbinds a shared name."""
         if self.access(name) is Access.CELL:
             return self.hook(Hook.DELETE_CELL, position, ast.Name(name, ast.Load()))
-        return self.hook(Hook.DELETE_GLOBAL, position, ast.Name("__dpor_namespace__", ast.Load()), self.global_key(name))
+        return self.hook(
+            Hook.DELETE_GLOBAL, position, ast.Name("__dpor_namespace__", ast.Load()), self.global_key(name)
+        )
 
     def visit_Import(self, node: ast.Import) -> ast.stmt | list[ast.stmt]:
         result: list[ast.stmt] = []

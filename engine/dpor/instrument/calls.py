@@ -15,7 +15,18 @@ _EXCEPTIONS = frozenset(
 )
 # What these do depends on nothing shared, or on the very frame that calls them.
 _INERT = frozenset(
-    {"callable", "classmethod", "eval", "exec", "globals", "id", "isinstance", "issubclass", "locals", "property"}
+    {
+        "callable",
+        "classmethod",
+        "eval",
+        "exec",
+        "globals",
+        "id",
+        "isinstance",
+        "issubclass",
+        "locals",
+        "property",
+    }
     | {"range", "staticmethod", "super"}
     | _EXCEPTIONS
 )

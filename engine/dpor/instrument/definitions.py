@@ -88,7 +88,9 @@ class Definitions(Iterables):
         function = decorator.func if isinstance(decorator, ast.Call) else decorator
         if isinstance(function, ast.Attribute):
             return function.attr == "model" and isinstance(function.value, ast.Name)
-        return isinstance(function, ast.Name) and function.id == "model" and self.access("model") is Access.PLAIN
+        return (
+            isinstance(function, ast.Name) and function.id == "model" and self.access("model") is Access.PLAIN
+        )
 
     def _new_cell(self, node: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> ast.stmt:
         position = _heading(node)
@@ -116,6 +118,8 @@ def _heading(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> ast
 def _after_docstring(body: list[ast.stmt], extra: list[ast.stmt]) -> list[ast.stmt]:
     first = body[0] if body else None
     documented = (
-        isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
+        isinstance(first, ast.Expr)
+        and isinstance(first.value, ast.Constant)
+        and isinstance(first.value.value, str)
     )
     return [*body[:1], *extra, *body[1:]] if documented else [*extra, *body]

@@ -75,7 +75,9 @@ class Expressions(Rewriter):
         return node
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
-        node.operand = self.test(node.operand) if isinstance(node.op, ast.Not) else self.expression(node.operand)
+        node.operand = (
+            self.test(node.operand) if isinstance(node.op, ast.Not) else self.expression(node.operand)
+        )
         return node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
@@ -146,7 +148,11 @@ class Expressions(Rewriter):
             node.values = [self.test(value) for value in node.values]
             return node
         if isinstance(node, ast.IfExp):
-            node.test, node.body, node.orelse = self.test(node.test), self.test(node.body), self.test(node.orelse)
+            node.test, node.body, node.orelse = (
+                self.test(node.test),
+                self.test(node.body),
+                self.test(node.orelse),
+            )
             return node
         if self._tells_truth(node) or isinstance(node, ast.Tuple):
             return self.expression(node)
@@ -173,7 +179,9 @@ class Expressions(Rewriter):
             node.left, *node.comparators = rewritten
             return node
         if len(node.ops) == 1:
-            return self._contains(node, node.ops[0], self.raw_display(node.left), self.expression(operands[1]))
+            return self._contains(
+                node, node.ops[0], self.raw_display(node.left), self.expression(operands[1])
+            )
         return self._chain(node, operands, reads, announced)
 
     def _contains(self, node: ast.expr, operator: ast.cmpop, item: ast.expr, container: ast.expr) -> ast.expr:

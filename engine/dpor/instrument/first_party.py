@@ -42,6 +42,10 @@ class FirstParty:
     def _is_foreign(self, folder: Path) -> bool:
         known = self._foreign.get(folder)
         if known is None:
-            known = folder == self._standard_library or is_foreign_folder(folder) or self._is_foreign(folder.parent)
+            known = (
+                folder == self._standard_library
+                or is_foreign_folder(folder)
+                or self._is_foreign(folder.parent)
+            )
             self._foreign[folder] = known
         return known

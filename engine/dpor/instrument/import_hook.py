@@ -76,7 +76,11 @@ class Instrumentation:
             return
         for name, module in list(sys.modules.items()):
             file = getattr(module, "__file__", None)
-            if isinstance(file, str) and file.endswith(".py") and self._first_party.includes(name, Path(file)):
+            if (
+                isinstance(file, str)
+                and file.endswith(".py")
+                and self._first_party.includes(name, Path(file))
+            ):
                 self._displaced[name] = module
                 _forget(name)
         sys.meta_path.insert(0, self)
@@ -141,7 +145,7 @@ class Instrumentation:
         if known is not None and known.origin is not None:
             return self._own_spec(fullname, known.origin, known.submodule_search_locations)
         for finder in sys.meta_path:
-            if finder is self or not hasattr(finder, "find_spec"):
+            if isinstance(finder, Instrumentation) or not hasattr(finder, "find_spec"):
                 continue
             spec = finder.find_spec(fullname, path, target)
             if spec is not None:
@@ -150,7 +154,12 @@ class Instrumentation:
 
     def _take_over(self, fullname: str, spec: ModuleSpec) -> ModuleSpec | None:
         origin = spec.origin
-        if not spec.has_location or origin is None or not origin.endswith(".py") or not Path(origin).is_file():
+        if (
+            not spec.has_location
+            or origin is None
+            or not origin.endswith(".py")
+            or not Path(origin).is_file()
+        ):
             return None
         if not self._first_party.includes(fullname, Path(origin)):
             return None

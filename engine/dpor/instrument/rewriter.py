@@ -93,7 +93,9 @@ class Rewriter(ast.NodeTransformer):
 
     def is_builtin(self, node: ast.expr, names: frozenset[str]) -> bool:
         """True if `node` is a name among `names` that stands for the built-in."""
-        return isinstance(node, ast.Name) and node.id in names and self.symbols.is_builtin(self.scope, node.id)
+        return (
+            isinstance(node, ast.Name) and node.id in names and self.symbols.is_builtin(self.scope, node.id)
+        )
 
     def is_stable_name(self, node: ast.expr, *others: ast.expr) -> bool:
         """True if reading the name `node` twice, with `others` evaluated in between, gives the same value."""
@@ -169,7 +171,7 @@ class Rewriter(ast.NodeTransformer):
 
     def raw_display(self, node: ast.expr) -> ast.expr:
         """Rewrite a display that is used up on the spot, so that nobody needs to hear of it."""
-        if isinstance(node, DISPLAYS) or isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp):
+        if isinstance(node, (*DISPLAYS, ast.ListComp, ast.SetComp, ast.DictComp)):
             return self.contents(node)
         return self.expression(node)
 
@@ -202,4 +204,8 @@ def is_constant(node: ast.expr) -> bool:
 def is_number(node: ast.expr) -> bool:
     """True for a numeric literal."""
     value = node.operand if isinstance(node, ast.UnaryOp) else node
-    return is_constant(node) and isinstance(value, ast.Constant) and isinstance(value.value, int | float | complex)
+    return (
+        is_constant(node)
+        and isinstance(value, ast.Constant)
+        and isinstance(value.value, int | float | complex)
+    )

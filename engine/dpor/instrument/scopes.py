@@ -46,7 +46,10 @@ def analyze(tree: ast.Module, rebound: frozenset[str] = frozenset()) -> Symbols:
         for use in scope.uses:
             _record_use(symbols, scope, use)
     for scope in scopes:
-        if scope.kind in (ScopeKind.MODULE, ScopeKind.CLASS, ScopeKind.TYPE_PARAMETERS) or not scope.convertible:
+        if (
+            scope.kind in (ScopeKind.MODULE, ScopeKind.CLASS, ScopeKind.TYPE_PARAMETERS)
+            or not scope.convertible
+        ):
             continue
         for variable in scope.variables.values():
             bound_again = variable.sites > 1 or variable.rebinding
@@ -84,7 +87,9 @@ class _Walk(ast.NodeVisitor):
         self._frozen = False
         self._position: Position | None = None
 
-    def _bind(self, name: str, node: ast.AST, rebinding: bool = False, definition: ast.stmt | None = None) -> None:
+    def _bind(
+        self, name: str, node: ast.AST, rebinding: bool = False, definition: ast.stmt | None = None
+    ) -> None:
         scope = self._scope
         name = scope.mangle(name)
         position = self._position or (getattr(node, "lineno", 0), getattr(node, "col_offset", 0))
@@ -240,7 +245,9 @@ class _Walk(ast.NodeVisitor):
         self._visit_all(*node.args.defaults, *node.args.kw_defaults)
         self._function(ScopeKind.LAMBDA, node, node.args, [node.body])
 
-    def _function(self, kind: ScopeKind, node: ast.AST, arguments: ast.arguments, body: list[ast.AST]) -> None:
+    def _function(
+        self, kind: ScopeKind, node: ast.AST, arguments: ast.arguments, body: list[ast.AST]
+    ) -> None:
         scope = Scope(kind, node, self._scope, self._scope.class_name)
         self.scopes[node] = scope
         for argument in _parameters(arguments):
@@ -287,7 +294,10 @@ class _Walk(ast.NodeVisitor):
     def _comprehension(self, node: Comprehension) -> None:
         immediate = not isinstance(node, ast.GeneratorExp)
         scope = Scope(
-            ScopeKind.COMPREHENSION if immediate else ScopeKind.GENERATOR, node, self._scope, self._scope.class_name
+            ScopeKind.COMPREHENSION if immediate else ScopeKind.GENERATOR,
+            node,
+            self._scope,
+            self._scope.class_name,
         )
         self.scopes[node] = scope
         scope.convertible = not any(_ties_to_frame(child) for child in ast.walk(node))

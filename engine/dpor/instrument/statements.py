@@ -111,7 +111,9 @@ class Statements(Assignments):
             binding = [at(ast.Expr(store), case.pattern) for store in stores]
         else:
             guard = self.test(case.guard)
-            done = [at(ast.Compare(store, [ast.Is()], [ast.Constant(None)]), case.pattern) for store in stores]
+            done = [
+                at(ast.Compare(store, [ast.Is()], [ast.Constant(None)]), case.pattern) for store in stores
+            ]
             case.guard = at(ast.BoolOp(ast.And(), [*done, guard]), guard) if done else guard
         case.body = [*binding, *self.block(case.body)]
 

@@ -180,7 +180,11 @@ class Symbols:
 
 def starts_late(owner: Scope, variable: Variable) -> bool:
     """True if `variable`, though bound once, is bound after an inner function could already be reading it."""
-    if variable.parameter or variable.first_capture is None or variable.first_capture >= variable.last_binding:
+    if (
+        variable.parameter
+        or variable.first_capture is None
+        or variable.first_capture >= variable.last_binding
+    ):
         return False
     return not _only_definitions_between(owner, variable.first_capture, variable.definition)
 

@@ -28,7 +28,9 @@ def instrument_tree(tree: ast.Module, rebound: frozenset[str] = frozenset()) -> 
     return ast.fix_missing_locations(tree)
 
 
-def compile_instrumented(source: str | bytes, filename: str, rebound: frozenset[str] = frozenset()) -> CodeType:
+def compile_instrumented(
+    source: str | bytes, filename: str, rebound: frozenset[str] = frozenset()
+) -> CodeType:
     """Compile a module's source, instrumented.
 
     Raises SyntaxError or ValueError as `compile` does. Assertions are kept even under `python -O`.
