@@ -1,0 +1,326 @@
+//! Runs executions one after another: asks the explorer who goes next, performs operations on the memory model,
+//! appends events, counts, and applies the limits.
+//!
+//! The driver is passive. Whoever runs the threads (a `Program` through `explore`, or the CPython host, whose control
+//! flow is inverted) tells it when a thread arrives at an operation, asks `next_turn` who goes on, and calls `commit`
+//! when a thread performs its operation. Going on with the same thread therefore switches nothing.
+
+use crate::execution::{EpochTable, Event, Execution};
+use crate::explorer::{Decision, End, Explorer, State};
+use crate::limits::{Bound, Meter};
+use crate::memory::{Effect, MemoryModel};
+use crate::operation::{AccessMode, Accesses, EventId, LocationId, Operation, OperationKind, ThreadId};
+use crate::threads::{Status, Threads};
+
+/// Who acts next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// This thread performs its pending operation.
+    Run(ThreadId),
+    End(End),
+}
+
+/// The program behaved differently when the same choices were made again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Nondeterminism {
+    pub step: usize,
+    pub thread: ThreadId,
+    pub expected: Option<Operation>,
+    pub found: Option<Operation>,
+}
+
+/// Totals over all executions so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub executions: u64,
+    pub blocked: u64,
+    pub redundant: u64,
+    /// Executions that a bound cut off.
+    pub cut: u64,
+    pub events: u64,
+}
+
+impl Counts {
+    pub fn total(&self) -> u64 {
+        self.executions + self.blocked + self.redundant + self.cut
+    }
+}
+
+/// How the last execution ended.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    pub end: End,
+    /// Threads that wait for ever, except daemons and threads that a failed assumption stopped.
+    pub waiting: Vec<ThreadId>,
+    /// Whether a failed assumption stopped a thread.
+    pub assumption_failed: bool,
+    /// Whether the explorer has another execution.
+    pub more: bool,
+}
+
+pub struct Driver {
+    pub execution: Execution,
+    pub threads: Threads,
+    pub memory: Box<dyn MemoryModel>,
+    pub epochs: EpochTable,
+    pub meter: Meter,
+    pub counts: Counts,
+    explorer: Box<dyn Explorer>,
+    /// How many events the current execution shares with the last one.
+    kept: usize,
+    /// Events performed so far in the current execution.
+    position: usize,
+    /// The thread of the last event.
+    last_actor: Option<ThreadId>,
+    preemptions: usize,
+    outcome: u32,
+    fault: Option<Nondeterminism>,
+}
+
+impl Driver {
+    pub fn new(explorer: Box<dyn Explorer>, memory: Box<dyn MemoryModel>, meter: Meter) -> Driver {
+        Driver {
+            execution: Execution::default(),
+            threads: Threads::default(),
+            memory,
+            epochs: EpochTable::default(),
+            meter,
+            counts: Counts::default(),
+            explorer,
+            kept: 0,
+            position: 0,
+            last_actor: None,
+            preemptions: 0,
+            outcome: 0,
+            fault: None,
+        }
+    }
+
+    pub fn explorer(&self) -> &dyn Explorer {
+        &*self.explorer
+    }
+
+    /// Forget everything explored and begin anew with another explorer.
+    pub fn restart(&mut self, explorer: Box<dyn Explorer>) {
+        self.execution.truncate(0);
+        self.explorer = explorer;
+        self.counts = Counts::default();
+    }
+
+    pub fn position(&self) -> usize {
+        self.position
+    }
+
+    pub fn fault(&self) -> Option<Nondeterminism> {
+        self.fault
+    }
+
+    /// Begin an execution: `main` exists and runs.
+    pub fn begin_execution(&mut self) {
+        self.kept = self.explorer.begin();
+        self.execution.truncate(self.kept);
+        self.position = 0;
+        self.last_actor = None;
+        self.preemptions = 0;
+        self.memory.reset();
+        self.epochs.begin_execution();
+        self.threads.reset();
+        self.threads.add(ThreadId::MAIN, EventId::NONE, false);
+        self.threads.get_mut(ThreadId::MAIN).status = Status::Running;
+    }
+
+    /// A running thread has come to a visible operation with `alternatives` possible outcomes.
+    pub fn arrive(&mut self, thread: ThreadId, operation: Operation, alternatives: u32) {
+        let state = self.threads.get_mut(thread);
+        state.status = Status::Pending;
+        state.pending = operation;
+        state.alternatives = alternatives;
+    }
+
+    /// Decide who acts next. Every thread is at a visible operation or has ended.
+    pub fn next_turn(&mut self) -> Turn {
+        let choice = if self.position < self.kept {
+            let event = &self.execution.events()[self.position];
+            if !self.threads.is_enabled(event.thread, &*self.memory) {
+                self.fault = Some(Nondeterminism {
+                    step: self.position,
+                    thread: event.thread,
+                    expected: Some(event.operation),
+                    found: self.threads.pending(event.thread).copied(),
+                });
+                return Turn::End(End::Cut);
+            }
+            event.choice()
+        } else {
+            let state = State {
+                execution: &self.execution,
+                threads: &self.threads,
+                memory: &*self.memory,
+                current: self.last_actor,
+            };
+            if state.enabled().next().is_none() {
+                return Turn::End(End::Maximal);
+            }
+            match self.explorer.choose(&state) {
+                Decision::Take(choice) => choice,
+                Decision::GiveUp => return Turn::End(End::Redundant),
+            }
+        };
+        let thread = choice.thread();
+        if self.meter.limits_preemptions() {
+            if let Some(last) = self.last_actor {
+                if last != thread && self.threads.is_enabled(last, &*self.memory) {
+                    self.preemptions += 1;
+                }
+            }
+        }
+        if !self.meter.allows_step(self.position, self.preemptions) {
+            return Turn::End(End::Cut);
+        }
+        self.outcome = choice.outcome();
+        Turn::Run(thread)
+    }
+
+    /// The alternative that the thread chosen by the last `next_turn` gets.
+    pub fn outcome(&self) -> u32 {
+        self.outcome
+    }
+
+    /// The chosen thread performs its pending operation. `accesses` are what it touches, if the caller knows better
+    /// than the memory model; `before` likewise replaces the state token of its primary location.
+    pub fn commit(
+        &mut self,
+        thread: ThreadId,
+        accesses: Option<Accesses>,
+        before: Option<u32>,
+    ) -> Result<Effect, Nondeterminism> {
+        let id = EventId(self.position as u32);
+        let state = self.threads.get(thread);
+        let operation = state.pending;
+        let (alternatives, index, last) = (state.alternatives, state.events, state.last);
+        if self.position < self.kept {
+            let event = &self.execution.events()[self.position];
+            if event.thread != thread || event.operation != operation {
+                let fault = Nondeterminism {
+                    step: self.position,
+                    thread,
+                    expected: Some(event.operation),
+                    found: Some(operation),
+                };
+                self.fault = Some(fault);
+                return Err(fault);
+            }
+        } else {
+            let joined = match operation.kind {
+                OperationKind::Join => self.threads.get(ThreadId(operation.detail)).last,
+                _ => EventId::NONE,
+            };
+            let event = Event {
+                id,
+                thread,
+                index,
+                operation,
+                outcome: self.outcome,
+                accesses: accesses.unwrap_or_else(|| self.memory.accesses(thread, &operation)),
+                program_order: last,
+                joined,
+                enabler: self.memory.primitives().enabler(thread, &operation),
+                before: before.unwrap_or_else(|| self.memory.state_token(&operation)),
+                alternatives,
+            };
+            self.execution.append(event);
+            self.explorer.performed(&self.execution);
+        }
+        let effect = self.memory.perform(thread, &operation, id);
+        self.position += 1;
+        self.last_actor = Some(thread);
+        let state = self.threads.get_mut(thread);
+        state.last = id;
+        state.events += 1;
+        state.status = Status::Running;
+        Ok(effect)
+    }
+
+    /// Note an access that is no event. Returns true if it races.
+    #[inline]
+    pub fn quiet_access(&mut self, thread: ThreadId, location: LocationId, mode: AccessMode) -> bool {
+        let state = self.threads.get(thread);
+        let (count, last) = (state.events, state.last);
+        self.epochs.access(location, mode, thread, count, last, self.execution.clocks())
+    }
+
+    /// Perform an operation on a primitive that is no event.
+    pub fn quiet_perform(&mut self, thread: ThreadId, operation: &Operation) -> Effect {
+        self.memory.perform(thread, operation, EventId(self.position as u32))
+    }
+
+    /// End the current execution, count it, and learn from it.
+    pub fn end_execution(&mut self, end: End) -> Summary {
+        let mut waiting = Vec::new();
+        let mut assumption_failed = false;
+        for &thread in self.threads.alive() {
+            let state = self.threads.get(thread);
+            match state.status {
+                Status::Stopped => assumption_failed = true,
+                Status::Pending if !state.daemon => waiting.push(thread),
+                _ => {}
+            }
+        }
+        if self.fault.is_some() {
+            return Summary { end, waiting, assumption_failed, more: false };
+        }
+        self.note_blocked_threads();
+        self.counts.events += self.position as u64;
+        let finished = self.explorer.finish(&self.execution, &*self.memory, end);
+        match end {
+            _ if finished.duplicate => self.counts.redundant += 1,
+            End::Redundant => self.counts.redundant += 1,
+            End::Cut => self.counts.cut += 1,
+            End::Maximal if waiting.is_empty() && !assumption_failed => self.counts.executions += 1,
+            End::Maximal => self.counts.blocked += 1,
+        }
+        let more = finished.more && self.meter.allows_execution(self.counts.total());
+        Summary { end, waiting, assumption_failed, more }
+    }
+
+    fn note_blocked_threads(&mut self) {
+        let memory = &*self.memory;
+        for &thread in self.threads.alive() {
+            let state = self.threads.get(thread);
+            let operation = state.pending;
+            if state.status != Status::Pending || !operation.may_block() || self.threads.is_enabled(thread, memory) {
+                continue;
+            }
+            let enabler = memory.primitives().enabler(thread, &operation);
+            let asleep = match operation.kind {
+                OperationKind::Join | OperationKind::Blocked => true,
+                OperationKind::Wake => enabler == EventId::NONE,
+                OperationKind::FlagWait => {
+                    enabler == EventId::NONE && memory.primitives().waiter(operation.target, thread).is_some()
+                }
+                _ => false,
+            };
+            if asleep {
+                continue;
+            }
+            self.execution.note_blocked(Event {
+                id: EventId::NONE,
+                thread,
+                index: state.events,
+                operation,
+                outcome: 0,
+                accesses: memory.accesses(thread, &operation),
+                program_order: state.last,
+                joined: EventId::NONE,
+                enabler,
+                before: memory.state_token(&operation),
+                alternatives: 1,
+            });
+        }
+    }
+
+    /// Stop for a reason outside the exploration.
+    pub fn cancel(&mut self) {
+        self.meter.reach(Bound::Cancelled);
+    }
+}

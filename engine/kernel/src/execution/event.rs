@@ -1,0 +1,32 @@
+//! One visible operation that has taken place.
+
+use crate::operation::{Accesses, Choice, EventId, Operation, ThreadId};
+
+#[derive(Clone, Debug)]
+pub struct Event {
+    pub id: EventId,
+    pub thread: ThreadId,
+    /// Its number among the events of its thread, from 0.
+    pub index: u32,
+    pub operation: Operation,
+    /// Which alternative of a drawn value it got.
+    pub outcome: u32,
+    pub accesses: Accesses,
+    /// The previous event of the thread, or the spawn that started it; NONE for the first of `main`.
+    pub program_order: EventId,
+    /// For a join: the last event of the joined thread.
+    pub joined: EventId,
+    /// The event before which it cannot have been enabled, whatever its primary location held; NONE if there is none.
+    pub enabler: EventId,
+    /// The state token of its primary location just before it; see `MemoryModel::state_token`.
+    pub before: u32,
+    /// How many alternatives it had to draw from; 1 for an operation with one outcome.
+    pub alternatives: u32,
+}
+
+impl Event {
+    /// The choice that led to this event.
+    pub fn choice(&self) -> Choice {
+        Choice::Step { thread: self.thread, outcome: self.outcome }
+    }
+}

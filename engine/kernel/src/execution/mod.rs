@@ -1,0 +1,293 @@
+//! The execution so far: its events with happens-before, and the races in it that can be reversed.
+//!
+//! Happens-before orders the events of one thread, conflicting accesses, spawn before the child's first event and
+//! the child's last event before its join (design: Mazurkiewicz traces over these dependencies).
+
+mod clock;
+mod epochs;
+mod event;
+mod step;
+
+pub use clock::{join, ClockTable};
+pub use epochs::EpochTable;
+pub use event::Event;
+pub use step::{initials, Step};
+
+use crate::memory::MemoryModel;
+use crate::operation::{accesses_conflict, AccessMode, Choice, EventId, OperationKind, ThreadId};
+
+/// Two conflicting events of different threads, with no third event between them in happens-before, whose order
+/// another execution can reverse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Race {
+    pub first: EventId,
+    pub second: EventId,
+}
+
+#[derive(Default)]
+pub struct Execution {
+    events: Vec<Event>,
+    clocks: ClockTable,
+    /// For each location the events that touched it, in order.
+    histories: Vec<History>,
+    /// Immediate conflicts of the events that are new in this execution, not yet filtered for reversibility.
+    conflicts: Vec<Race>,
+    /// What threads that are blocked at the end would have done, as if these were events after the last.
+    blocked: Vec<Event>,
+    scratch: Vec<u32>,
+    candidates: Vec<EventId>,
+}
+
+impl Execution {
+    pub fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty()
+    }
+
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// An event, or the operation that a blocked thread waits to perform if `id` is beyond the last event.
+    pub fn event(&self, id: EventId) -> &Event {
+        match self.events.get(id.index()) {
+            Some(event) => event,
+            None => &self.blocked[id.index() - self.events.len()],
+        }
+    }
+
+    pub fn clocks(&self) -> &ClockTable {
+        &self.clocks
+    }
+
+    pub fn choices(&self) -> Vec<Choice> {
+        self.events.iter().map(Event::choice).collect()
+    }
+
+    /// Whether `first` happens before `second` (or is it).
+    #[inline]
+    pub fn happens_before(&self, first: EventId, second: EventId) -> bool {
+        let event = &self.events[first.index()];
+        self.clocks.count(second, event.thread) > event.index
+    }
+
+    /// Keep the first `length` events and forget the rest, and with them all noted conflicts.
+    pub fn truncate(&mut self, length: usize) {
+        while self.events.len() > length {
+            if let Some(event) = self.events.pop() {
+                for access in event.accesses.iter().rev() {
+                    self.histories[access.location.index()].of_mut(access.mode).pop();
+                }
+            }
+        }
+        self.clocks.truncate(length);
+        self.conflicts.clear();
+        self.blocked.clear();
+    }
+
+    /// Append an event whose `id` is the current length; computes its clock and notes its immediate conflicts.
+    pub fn append(&mut self, event: Event) {
+        let clock = self.order(&event);
+        for access in &event.accesses {
+            let index = access.location.index();
+            if self.histories.len() <= index {
+                self.histories.resize_with(index + 1, History::default);
+            }
+            self.histories[index].of_mut(access.mode).push(event.id);
+        }
+        self.clocks.push(&clock);
+        self.scratch = clock;
+        self.events.push(event);
+    }
+
+    /// Note what a thread that is blocked for ever waits to do, so that its conflicts are found as well: in another
+    /// order it might not have been blocked. All events must have been appended before.
+    pub fn note_blocked(&mut self, mut event: Event) {
+        event.id = EventId((self.events.len() + self.blocked.len()) as u32);
+        self.scratch = self.order(&event);
+        self.blocked.push(event);
+    }
+
+    /// The clock of an event that comes next; notes its immediate conflicts.
+    fn order(&mut self, event: &Event) -> Vec<u32> {
+        let mut clock = std::mem::take(&mut self.scratch);
+        clock.clear();
+        clock.resize(self.clocks.width().max(event.thread.index() + 1), 0);
+        for predecessor in [event.program_order, event.joined] {
+            if predecessor != EventId::NONE {
+                join(&mut clock, self.clocks.row(predecessor));
+            }
+        }
+        let mut candidates = std::mem::take(&mut self.candidates);
+        self.collect_candidates(event, &clock, &mut candidates);
+        candidates.sort_unstable_by(|a, b| b.cmp(a));
+        candidates.dedup();
+        for &candidate in &candidates {
+            let first = &self.events[candidate.index()];
+            if clock[first.thread.index()] <= first.index {
+                self.conflicts.push(Race { first: candidate, second: event.id });
+                join(&mut clock, self.clocks.row(candidate));
+            }
+        }
+        candidates.clear();
+        self.candidates = candidates;
+        clock[event.thread.index()] = event.index + 1;
+        clock
+    }
+
+    /// The events that conflict with `event` and are not ordered before it by `clock`.
+    fn collect_candidates(&self, event: &Event, clock: &[u32], candidates: &mut Vec<EventId>) {
+        for access in &event.accesses {
+            let Some(history) = self.histories.get(access.location.index()) else { continue };
+            // A write is ordered after everything that touched the location before it.
+            let last_write = history.of(AccessMode::Write).last().copied();
+            for mode in AccessMode::ALL {
+                if !mode.conflicts(access.mode) {
+                    continue;
+                }
+                for &earlier in history.of(mode).iter().rev() {
+                    if last_write.is_some_and(|write| earlier < write) {
+                        break;
+                    }
+                    let other = &self.events[earlier.index()];
+                    if clock[other.thread.index()] <= other.index {
+                        candidates.push(earlier);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The reversible races whose second event is new in this execution, in the order of the second event.
+    ///
+    /// Where the first event enables the second (a release and the acquire after it), reversing them is impossible;
+    /// then the race is with the latest earlier event on that location before which the second was enabled (JACM'17,
+    /// section on disabling operations).
+    pub fn races(&self, memory: &dyn MemoryModel) -> Vec<Race> {
+        self.conflicts.iter().filter_map(|conflict| self.reversible(*conflict, memory)).collect()
+    }
+
+    fn reversible(&self, conflict: Race, memory: &dyn MemoryModel) -> Option<Race> {
+        let second = self.event(conflict.second);
+        let first = self.event(conflict.first);
+        if !second.operation.may_block() || memory.enabled_before(second, first) {
+            return Some(conflict);
+        }
+        let history = self.histories.get(second.operation.target.index())?;
+        let writes = history.of(AccessMode::Write);
+        let position = writes.partition_point(|id| *id < conflict.first);
+        for &earlier in writes[..position].iter().rev() {
+            let event = self.event(earlier);
+            if event.thread == second.thread || self.ordered_by_program(earlier, second) {
+                return None;
+            }
+            if memory.enabled_before(second, event) {
+                return Some(Race { first: earlier, second: conflict.second });
+            }
+        }
+        None
+    }
+
+    /// Whether `earlier` happens before `event` even without `event`'s own accesses.
+    fn ordered_by_program(&self, earlier: EventId, event: &Event) -> bool {
+        [event.program_order, event.joined]
+            .into_iter()
+            .any(|predecessor| predecessor != EventId::NONE && self.happens_before(earlier, predecessor))
+    }
+
+    /// The events after `race.first` that do not happen after it (up to `end`), then the second event of the race:
+    /// `notdep(e, E) . e'` of the papers. The last step carries the accesses that it has before `race.first`.
+    ///
+    /// A value drawn after the second event, and what follows from it, is left out: its alternatives are explored
+    /// wherever the thread draws freely, so nothing may prescribe it here.
+    pub fn reversal(&self, race: Race, end: usize, memory: &dyn MemoryModel) -> Vec<Step> {
+        let first = self.event(race.first);
+        let second = self.event(race.second);
+        let mut drawn: Vec<EventId> = Vec::new();
+        let mut steps = Vec::new();
+        for event in &self.events[race.first.index() + 1..end.min(self.events.len())] {
+            if event.id == race.second || self.clocks.count(event.id, first.thread) > first.index {
+                continue;
+            }
+            if event.id > race.second {
+                let draws = event.operation.kind == OperationKind::Choose;
+                if draws || drawn.iter().any(|draw| self.happens_before(*draw, event.id)) {
+                    drawn.push(event.id);
+                    continue;
+                }
+            }
+            steps.push(Step::of(event));
+        }
+        let mut last = Step::of(second);
+        last.accesses = memory.accesses_before(second, first);
+        steps.push(last);
+        steps
+    }
+
+    /// A number that two executions share exactly if their happens-before graphs (and drawn values) are the same.
+    pub fn fingerprint(&self) -> u128 {
+        let mut sum = 0u128;
+        for event in &self.events {
+            let mut hash = Hasher128::new();
+            hash.add(u64::from(event.thread.0) << 32 | u64::from(event.index));
+            hash.add(u64::from(event.outcome) << 32 | event.operation.kind as u64);
+            for (thread, count) in self.clocks.row(event.id).iter().enumerate() {
+                if *count > 0 {
+                    hash.add((thread as u64) << 32 | u64::from(*count));
+                }
+            }
+            sum = sum.wrapping_add(hash.finish());
+        }
+        sum
+    }
+
+    /// The last event of `thread`, if it has any.
+    pub fn last_of(&self, thread: ThreadId) -> Option<&Event> {
+        self.events.iter().rev().find(|event| event.thread == thread)
+    }
+
+    /// Whether the thread's next operation, touching `accesses`, would conflict with `event`.
+    pub fn conflicts(&self, event: EventId, accesses: &[crate::operation::Access]) -> bool {
+        accesses_conflict(&self.event(event).accesses, accesses)
+    }
+}
+
+/// The events that touched one location, in order, apart by mode.
+#[derive(Default)]
+struct History {
+    by_mode: [Vec<EventId>; 4],
+}
+
+impl History {
+    fn of(&self, mode: AccessMode) -> &[EventId] {
+        &self.by_mode[mode as usize]
+    }
+
+    fn of_mut(&mut self, mode: AccessMode) -> &mut Vec<EventId> {
+        &mut self.by_mode[mode as usize]
+    }
+}
+
+/// Two independent 64-bit multiplicative hashes side by side; collisions would only make two classes count as one.
+struct Hasher128 {
+    low: u64,
+    high: u64,
+}
+
+impl Hasher128 {
+    fn new() -> Hasher128 {
+        Hasher128 { low: 0x243f_6a88_85a3_08d3, high: 0x1319_8a2e_0370_7344 }
+    }
+
+    fn add(&mut self, value: u64) {
+        self.low = (self.low ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+        self.high = (self.high.rotate_left(17) ^ value).wrapping_mul(0xc2b2_ae3d_27d4_eb4f) ^ self.low;
+    }
+
+    fn finish(self) -> u128 {
+        u128::from(self.low.wrapping_mul(0xff51_afd7_ed55_8ccd)) << 64 | u128::from(self.high)
+    }
+}

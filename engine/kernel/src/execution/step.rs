@@ -1,0 +1,55 @@
+//! An event cut loose from the execution that it was seen in, as explorers keep it in wakeup trees and sleep sets.
+
+use super::Event;
+use crate::operation::{accesses_conflict, Accesses, Choice, Operation, OperationKind, ThreadId};
+
+#[derive(Clone, Debug)]
+pub struct Step {
+    pub thread: ThreadId,
+    pub outcome: u32,
+    pub operation: Operation,
+    pub accesses: Accesses,
+}
+
+impl Step {
+    pub fn of(event: &Event) -> Step {
+        Step {
+            thread: event.thread,
+            outcome: event.outcome,
+            operation: event.operation,
+            accesses: event.accesses.clone(),
+        }
+    }
+
+    pub fn choice(&self) -> Choice {
+        Choice::Step { thread: self.thread, outcome: self.outcome }
+    }
+
+    /// Whether two adjacent steps cannot be swapped: one thread, a conflict, or one makes the other possible.
+    pub fn depends(&self, other: &Step) -> bool {
+        self.thread == other.thread
+            || accesses_conflict(&self.accesses, &other.accesses)
+            || self.enables(other)
+            || other.enables(self)
+    }
+
+    fn enables(&self, other: &Step) -> bool {
+        (self.operation.kind == OperationKind::Spawn && self.operation.detail == other.thread.0)
+            || (other.operation.kind == OperationKind::Join && other.operation.detail == self.thread.0)
+    }
+
+    /// Whether the step is one of several alternatives, `operation.detail` in number.
+    pub fn draws(&self) -> bool {
+        self.operation.kind == OperationKind::Choose
+    }
+
+    /// Whether both are the same thread taking the same alternative.
+    pub fn same_choice(&self, other: &Step) -> bool {
+        self.thread == other.thread && self.outcome == other.outcome
+    }
+}
+
+/// The positions in `steps` of the steps that no other step of the sequence has to precede.
+pub fn initials(steps: &[Step]) -> impl Iterator<Item = usize> + '_ {
+    (0..steps.len()).filter(|&position| steps[..position].iter().all(|earlier| !earlier.depends(&steps[position])))
+}

@@ -1,0 +1,152 @@
+//! Explorers: which execution comes next.
+//!
+//! The contract, in the order in which the driver calls it, once per execution:
+//!
+//! 1. `begin` says how many events of the last execution to keep. The driver re-runs the program along them.
+//! 2. `choose` is asked before every event after those. It answers with a choice that is open in the state, or gives
+//!    the execution up because it is covered by another.
+//! 3. `performed` tells that the chosen event was appended to the execution.
+//! 4. `finish` tells how the execution ended, and learns from its races. It says whether there is more to explore.
+//!
+//! Bounds, progress, cancellation and nondeterminism are the driver's; an explorer only sees that an execution was
+//! `Cut`, and goes on with the next.
+
+mod context_bound;
+mod exhaustive;
+mod optimal;
+mod random;
+mod registry;
+mod replay;
+mod source;
+mod wakeup_tree;
+
+pub use context_bound::ContextBound;
+pub use registry::{create, names, ExplorerOptions, UnsupportedPair};
+pub use replay::{Divergence, Replay, ReplayStep};
+
+use crate::execution::{Execution, Step};
+use crate::memory::MemoryModel;
+use crate::operation::{Choice, Operation, ThreadId};
+use crate::threads::Threads;
+
+/// What an explorer sees when it has to choose.
+pub struct State<'a> {
+    pub execution: &'a Execution,
+    pub threads: &'a Threads,
+    pub memory: &'a dyn MemoryModel,
+    /// The thread that performed the last event, if it can go on it costs nothing to choose it.
+    pub current: Option<ThreadId>,
+}
+
+impl State<'_> {
+    /// The operation that the thread is about to perform, if it waits for its turn.
+    pub fn pending(&self, thread: ThreadId) -> Option<&Operation> {
+        self.threads.pending(thread)
+    }
+
+    pub fn is_enabled(&self, thread: ThreadId) -> bool {
+        self.threads.is_enabled(thread, self.memory)
+    }
+
+    /// The threads that can take a step, in the order of their identities.
+    pub fn enabled(&self) -> impl Iterator<Item = ThreadId> + '_ {
+        self.threads.alive().iter().copied().filter(|thread| self.is_enabled(*thread))
+    }
+
+    /// How many alternatives the thread's pending operation draws from.
+    pub fn alternatives(&self, thread: ThreadId) -> u32 {
+        self.threads.alternatives(thread)
+    }
+
+    /// The thread to prefer when nothing else matters: the one that ran last, then the first.
+    pub fn preferred(&self, mut allowed: impl FnMut(ThreadId) -> bool) -> Option<ThreadId> {
+        if let Some(current) = self.current {
+            if allowed(current) && self.is_enabled(current) {
+                return Some(current);
+            }
+        }
+        let mut enabled = self.enabled();
+        enabled.find(|thread| allowed(*thread))
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    Take(Choice),
+    /// Every continuation is covered by another execution.
+    GiveUp,
+}
+
+/// How an execution ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// No thread can take a step.
+    Maximal,
+    /// The explorer gave it up.
+    Redundant,
+    /// A bound cut it off, or the caller has seen enough of it.
+    Cut,
+}
+
+/// What is known of the exploration after an execution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Finished {
+    /// Whether there is another execution to explore.
+    pub more: bool,
+    /// Whether the execution turned out to be equivalent to an earlier one.
+    pub duplicate: bool,
+}
+
+pub trait Explorer {
+    /// The number of events of the last execution to keep.
+    fn begin(&mut self) -> usize;
+
+    fn choose(&mut self, state: &State) -> Decision;
+
+    fn performed(&mut self, execution: &Execution);
+
+    fn finish(&mut self, execution: &Execution, memory: &dyn MemoryModel, end: End) -> Finished;
+
+    /// An estimate, from 0 to 1, of the share of the exploration that is done.
+    fn fraction(&self) -> f64;
+
+    /// Whether finishing proves that every equivalence class has been seen.
+    fn is_exhaustive(&self) -> bool {
+        true
+    }
+
+    /// If a replay left its schedule: where and how.
+    fn divergence(&self) -> Option<&Divergence> {
+        None
+    }
+}
+
+/// A sleep set: threads whose next step, as seen when it was explored from here, need not come next.
+pub type SleepSet = Vec<Step>;
+
+/// The sleep set after `executed`: the sleepers that do not depend on it.
+pub fn sleep_after(sleep: &SleepSet, executed: &Step) -> SleepSet {
+    sleep.iter().filter(|sleeper| !sleeper.depends(executed)).cloned().collect()
+}
+
+/// Whether the thread sleeps, whichever alternative it would get.
+pub fn sleeps(sleep: &SleepSet, thread: ThreadId) -> bool {
+    sleep.iter().any(|sleeper| sleeper.thread == thread)
+}
+
+/// The estimate of `Explorer::fraction` for a depth-first search: the weight of what is done, where a node spreads
+/// its weight evenly over the branches that it is known to have. `branches` gives, from the root down, how many
+/// branches are finished and how many are known.
+pub fn depth_first_fraction(branches: impl Iterator<Item = (usize, usize)>) -> f64 {
+    let mut weight = 1.0;
+    let mut done = 0.0;
+    for (finished, known) in branches {
+        let share = weight / known.max(1) as f64;
+        done += share * finished as f64;
+        weight = share;
+        if weight < 1e-12 {
+            break;
+        }
+    }
+    done.min(1.0)
+}

@@ -1,0 +1,62 @@
+//! The explorers by name, and which memory models each of them supports.
+
+use super::exhaustive::Exhaustive;
+use super::optimal::Optimal;
+use super::random::Random;
+use super::source::Source;
+use super::Explorer;
+
+/// What an explorer can be told.
+#[derive(Clone, Copy, Debug)]
+pub struct ExplorerOptions {
+    pub seed: u64,
+    /// How many executions the random explorers draw.
+    pub samples: u64,
+    /// The bug depth of PCT; 0 draws uniformly.
+    pub depth: usize,
+}
+
+/// The (algorithm, memory model) pair cannot be explored; `instead` names an algorithm that supports the model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnsupportedPair {
+    pub instead: Option<&'static str>,
+}
+
+struct Entry {
+    name: &'static str,
+    memory_models: &'static [&'static str],
+    create: fn(&ExplorerOptions) -> Box<dyn Explorer>,
+}
+
+const ENTRIES: &[Entry] = &[
+    Entry { name: "optimal", memory_models: &["sc"], create: |_| Box::<Optimal>::default() },
+    Entry { name: "source", memory_models: &["sc"], create: |_| Box::<Source>::default() },
+    Entry { name: "exhaustive", memory_models: &["sc"], create: |_| Box::<Exhaustive>::default() },
+    Entry {
+        name: "random",
+        memory_models: &["sc"],
+        create: |options| match options.depth {
+            0 => Box::new(Random::uniform(options.seed, options.samples)),
+            depth => Box::new(Random::pct(options.seed, options.samples, depth)),
+        },
+    },
+];
+
+/// The names of all explorers, the default first.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    ENTRIES.iter().map(|entry| entry.name)
+}
+
+/// The explorer called `name` for the memory model; None if there is no such explorer.
+pub fn create(
+    name: &str,
+    memory_model: &str,
+    options: &ExplorerOptions,
+) -> Option<Result<Box<dyn Explorer>, UnsupportedPair>> {
+    let entry = ENTRIES.iter().find(|entry| entry.name == name)?;
+    if entry.memory_models.contains(&memory_model) {
+        return Some(Ok((entry.create)(options)));
+    }
+    let instead = ENTRIES.iter().find(|entry| entry.memory_models.contains(&memory_model));
+    Some(Err(UnsupportedPair { instead: instead.map(|entry| entry.name) }))
+}

@@ -1,0 +1,91 @@
+//! Follows a recorded schedule and says where the program no longer agrees with it.
+
+use super::{Decision, End, Explorer, Finished, State};
+use crate::execution::Execution;
+use crate::memory::MemoryModel;
+use crate::operation::{Choice, ThreadId};
+
+/// One step of a schedule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReplayStep {
+    pub thread: ThreadId,
+    pub outcome: u32,
+}
+
+/// The first step at which the program and the schedule disagree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Divergence {
+    /// Counted from 0.
+    pub step: usize,
+    pub thread: ThreadId,
+    pub reason: DivergenceReason,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DivergenceReason {
+    /// The thread does not exist, has ended, or is blocked.
+    CannotRun,
+    /// The schedule ended before the program did.
+    ScheduleEnded,
+}
+
+pub struct Replay {
+    steps: Vec<ReplayStep>,
+    position: usize,
+    divergence: Option<Divergence>,
+    /// Whether to go on, preferring the current thread, once the schedule has ended.
+    complete: bool,
+}
+
+impl Replay {
+    pub fn new(steps: Vec<ReplayStep>, complete: bool) -> Replay {
+        Replay { steps, position: 0, divergence: None, complete }
+    }
+}
+
+impl Explorer for Replay {
+    fn begin(&mut self) -> usize {
+        0
+    }
+
+    fn choose(&mut self, state: &State) -> Decision {
+        let Some(step) = self.steps.get(self.position).copied() else {
+            if self.complete {
+                return match state.preferred(|_| true) {
+                    Some(thread) => Decision::Take(Choice::step(thread)),
+                    None => Decision::GiveUp,
+                };
+            }
+            let thread = state.current.unwrap_or(ThreadId::MAIN);
+            self.divergence =
+                Some(Divergence { step: self.position, thread, reason: DivergenceReason::ScheduleEnded });
+            return Decision::GiveUp;
+        };
+        if !state.is_enabled(step.thread) || step.outcome >= state.alternatives(step.thread) {
+            self.divergence =
+                Some(Divergence { step: self.position, thread: step.thread, reason: DivergenceReason::CannotRun });
+            return Decision::GiveUp;
+        }
+        Decision::Take(Choice::Step { thread: step.thread, outcome: step.outcome })
+    }
+
+    fn performed(&mut self, _execution: &Execution) {
+        self.position += 1;
+    }
+
+    fn finish(&mut self, _execution: &Execution, _memory: &dyn MemoryModel, _end: End) -> Finished {
+        Finished { more: false, duplicate: false }
+    }
+
+    fn fraction(&self) -> f64 {
+        self.position as f64 / self.steps.len().max(1) as f64
+    }
+
+    fn is_exhaustive(&self) -> bool {
+        false
+    }
+
+    fn divergence(&self) -> Option<&Divergence> {
+        self.divergence.as_ref()
+    }
+}

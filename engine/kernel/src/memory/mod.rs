@@ -1,0 +1,73 @@
+//! Memory models: what a visible operation does to the shared state, when it is enabled, what it conflicts with.
+//!
+//! A memory model knows nothing of exploration. Values live with whoever runs the program (CPython's own heap
+//! under sequential consistency); here is only the state that decides enabledness and conflicts.
+
+mod primitives;
+mod sequential_consistency;
+
+pub use primitives::{PrimitiveState, Primitives, Waiter};
+pub use sequential_consistency::SequentialConsistency;
+
+use crate::execution::Event;
+use crate::operation::{Accesses, Choice, EventId, LocationId, Operation, ThreadId};
+
+/// What performing an operation led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// It took place. The number is what the operation reports: 1 for a lock taken, 0 for one that was not.
+    Done(u32),
+    /// It took place in a store buffer; a later `Choice::Flush` makes it visible to the others.
+    Buffered,
+    /// The primitive was misused; nothing changed.
+    Misused(Misuse),
+}
+
+/// A use of a primitive that the standard library answers with an exception.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Misuse {
+    ReleaseUnheld,
+    ReleaseByOther,
+    WaitUnheld,
+    NotifyUnheld,
+    ReleaseTooOften,
+}
+
+/// One memory model's rules. `location` state is created on first use and dropped by `reset`.
+pub trait MemoryModel {
+    /// The primitives of the running execution.
+    fn primitives(&self) -> &Primitives;
+    fn primitives_mut(&mut self) -> &mut Primitives;
+
+    /// Forget the state of the last execution.
+    fn reset(&mut self);
+
+    /// Make a primitive known, with its initial state.
+    fn create(&mut self, location: LocationId, state: PrimitiveState);
+
+    /// Whether `thread` can perform `operation` now.
+    fn enabled(&self, thread: ThreadId, operation: &Operation) -> bool;
+
+    /// The locations that `operation` would touch if `thread` performed it now. Plain loads and stores bring their
+    /// own accesses; this is asked for operations on primitives.
+    fn accesses(&self, thread: ThreadId, operation: &Operation) -> Accesses;
+
+    /// A number that stands for the state of the operation's primary location now. Events keep it, so that it can
+    /// be told later whether another operation would have been enabled before them, and what it would have touched.
+    fn state_token(&self, operation: &Operation) -> u32;
+
+    /// Perform the operation as the given event.
+    fn perform(&mut self, thread: ThreadId, operation: &Operation, event: EventId) -> Effect;
+
+    /// Whether `event` would have been enabled just before `earlier`, an event that it conflicts with.
+    fn enabled_before(&self, event: &Event, earlier: &Event) -> bool;
+
+    /// What `event` would have touched just before `earlier`.
+    fn accesses_before(&self, event: &Event, earlier: &Event) -> Accesses;
+
+    /// Choices other than thread steps that are open now, such as store-buffer flushes.
+    fn internal_choices(&self) -> Vec<Choice>;
+
+    /// The thread that holds a lock, for reports.
+    fn holder(&self, location: LocationId) -> Option<ThreadId>;
+}

@@ -1,0 +1,211 @@
+//! The vocabulary that every part of the kernel shares: threads, locations, operations, accesses, choices.
+//!
+//! Everything here is plain integers. Names, values and source positions live on the Python side, which looks
+//! them up only when a counterexample is recorded.
+
+use smallvec::SmallVec;
+
+/// A model thread. Stands for a spawn path (`main.0.2`), so it means the same thread in every execution.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct ThreadId(pub u32);
+
+impl ThreadId {
+    pub const MAIN: ThreadId = ThreadId(0);
+
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A place that operations conflict on: an attribute, a container cell, a lock. The same in every execution.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct LocationId(pub u32);
+
+impl LocationId {
+    /// The location of operations that touch none.
+    pub const NONE: LocationId = LocationId(u32::MAX);
+
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The position of an event in the current execution.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct EventId(pub u32);
+
+impl EventId {
+    pub const NONE: EventId = EventId(u32::MAX);
+
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// How an operation touches a location.
+///
+/// `Intent*` modes are those of multi-granularity locking: an operation on one cell of a container announces
+/// itself on the container, so that cells do not conflict with each other but do with whole-container operations.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u8)]
+pub enum AccessMode {
+    Read,
+    Write,
+    IntentRead,
+    IntentWrite,
+}
+
+impl AccessMode {
+    pub const ALL: [AccessMode; 4] =
+        [AccessMode::Read, AccessMode::Write, AccessMode::IntentRead, AccessMode::IntentWrite];
+
+    /// Whether two operations that touch one location in these modes do not commute.
+    #[inline]
+    pub fn conflicts(self, other: AccessMode) -> bool {
+        use AccessMode::*;
+        match (self, other) {
+            (Write, _) | (_, Write) => true,
+            (Read, IntentWrite) | (IntentWrite, Read) => true,
+            _ => false,
+        }
+    }
+}
+
+/// One location that an operation touches, and how.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Access {
+    pub location: LocationId,
+    pub mode: AccessMode,
+}
+
+/// All locations that one operation touches; rarely more than two.
+pub type Accesses = SmallVec<[Access; 2]>;
+
+/// Whether two access sets conflict.
+#[inline]
+pub fn accesses_conflict(first: &[Access], second: &[Access]) -> bool {
+    first.iter().any(|a| second.iter().any(|b| a.location == b.location && a.mode.conflicts(b.mode)))
+}
+
+/// C11 memory orders. They change nothing under sequential consistency.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u8)]
+pub enum MemoryOrder {
+    Relaxed,
+    Acquire,
+    Release,
+    AcquireRelease,
+    SequentiallyConsistent,
+}
+
+/// What a visible operation is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u8)]
+pub enum OperationKind {
+    /// The first step of a thread; it makes the thread's first real operation known.
+    Start,
+    Spawn,
+    /// Waits until the thread in `detail` has ended.
+    Join,
+    /// The end of a thread, where somebody asks whether it is alive.
+    End,
+    /// Reads whether the thread in `detail` has ended, without waiting (`is_alive`, a timed join).
+    IsFinished,
+    /// Loads, stores and atomic container operations: what they touch is in the accesses.
+    Load,
+    Store,
+    /// A read-modify-write whose accesses depend on the state, with the expected value in `detail`.
+    CompareExchange,
+    ReadModifyWrite,
+    /// An insertion or removal of the cell `target`; a pre-state of 1 says that the cell exists.
+    CellStore,
+    CellDelete,
+    Acquire,
+    /// `acquire` that does not block, or that may time out.
+    TryAcquire,
+    Release,
+    /// Releases the lock of a condition and starts to wait.
+    Wait,
+    /// Takes the lock of a condition again after a notification; `detail` is the condition.
+    Wake,
+    /// The end of a wait that may time out or be spurious; `detail` is the condition.
+    TimedWake,
+    Notify,
+    SemaphoreAcquire,
+    SemaphoreTryAcquire,
+    SemaphoreRelease,
+    FlagWait,
+    FlagSet,
+    FlagClear,
+    FlagRead,
+    ChannelPut,
+    ChannelGet,
+    ChannelTryGet,
+    /// One of `detail` alternatives is drawn.
+    Choose,
+    /// Waits until a predicate over shared state holds.
+    WaitUntil,
+    /// Stopped for good by a failed assumption.
+    Blocked,
+    Fence,
+}
+
+/// A visible operation that a thread is about to perform.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Operation {
+    pub kind: OperationKind,
+    /// The primary location: the one whose state decides whether the operation is enabled and what it touches.
+    pub target: LocationId,
+    /// A thread, a count, an interned value or a second location, as `kind` says.
+    pub detail: u32,
+    pub order: MemoryOrder,
+}
+
+impl Operation {
+    pub fn new(kind: OperationKind, target: LocationId, detail: u32) -> Operation {
+        Operation { kind, target, detail, order: MemoryOrder::SequentiallyConsistent }
+    }
+
+    /// Whether another operation can disable this one, so that it may have to wait.
+    pub fn may_block(&self) -> bool {
+        use OperationKind::*;
+        matches!(self.kind, Join | Acquire | Wake | SemaphoreAcquire | FlagWait | ChannelGet | WaitUntil | Blocked)
+    }
+}
+
+/// Everything that can vary in an execution. An execution is the sequence of its choices.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Choice {
+    /// The thread performs its pending operation. `outcome` says which alternative of a drawn value it gets.
+    Step { thread: ThreadId, outcome: u32 },
+    /// The oldest store to the location leaves the thread's store buffer (TSO, PSO).
+    Flush { thread: ThreadId, location: LocationId },
+    /// The thread's pending load reads from this write, whatever the interleaving says (graph exploration).
+    ReadFrom { thread: ThreadId, write: EventId },
+    /// The thread's pending symbolic branch takes this side (concolic exploration).
+    Branch { thread: ThreadId, taken: bool },
+}
+
+impl Choice {
+    pub fn thread(self) -> ThreadId {
+        match self {
+            Choice::Step { thread, .. }
+            | Choice::Flush { thread, .. }
+            | Choice::ReadFrom { thread, .. }
+            | Choice::Branch { thread, .. } => thread,
+        }
+    }
+
+    /// A step with the first (usually the only) outcome.
+    pub fn step(thread: ThreadId) -> Choice {
+        Choice::Step { thread, outcome: 0 }
+    }
+
+    pub fn outcome(self) -> u32 {
+        match self {
+            Choice::Step { outcome, .. } => outcome,
+            Choice::Branch { taken, .. } => u32::from(taken),
+            Choice::Flush { .. } | Choice::ReadFrom { .. } => 0,
+        }
+    }
+}

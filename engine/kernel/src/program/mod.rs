@@ -1,0 +1,101 @@
+//! Programs: what runs the code of one thread up to its next visible operation.
+//!
+//! A program knows no schedule, no memory and no other thread. There are two kinds of host: CPython, whose threads
+//! are greenlets that call the driver from inside (module `python`), and programs that can be advanced from outside,
+//! which implement `Program` and are run by `explore`.
+
+#[cfg(feature = "python")]
+pub mod python;
+
+use crate::driver::{Driver, Nondeterminism, Summary, Turn};
+use crate::memory::{Effect, PrimitiveState};
+use crate::operation::{Accesses, LocationId, Operation, OperationKind, ThreadId};
+use crate::threads::Status;
+
+/// What a thread does next.
+pub enum Arrival {
+    /// It is about to perform this operation, which has so many alternative outcomes.
+    Operation {
+        operation: Operation,
+        alternatives: u32,
+    },
+    Finished,
+}
+
+/// What the thread learns from the operation that it has just performed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Answer {
+    /// What the memory model reports, such as whether a lock was taken.
+    pub reported: u32,
+    /// The alternative that it drew.
+    pub outcome: u32,
+}
+
+/// A program whose threads can be advanced from outside.
+pub trait Program {
+    /// Begin a new execution; returns the primitives that exist from the start.
+    fn begin(&mut self) -> Vec<(LocationId, PrimitiveState)>;
+
+    /// Run `thread` from where it is (`answer` tells what its last operation gave) to its next visible operation.
+    fn advance(&mut self, thread: ThreadId, answer: Answer) -> Arrival;
+
+    /// What the pending operation of the thread touches in the present state, asked just before it is performed.
+    fn accesses(&self, thread: ThreadId) -> (Option<Accesses>, Option<u32>);
+
+    /// Carry out the operation's effect on the values.
+    fn perform(&mut self, thread: ThreadId, operation: &Operation);
+}
+
+/// Explore all executions of `program`; `seen` is called after each.
+pub fn explore(
+    driver: &mut Driver,
+    program: &mut dyn Program,
+    mut seen: impl FnMut(&Driver, &Summary),
+) -> Result<(), Nondeterminism> {
+    loop {
+        driver.begin_execution();
+        for (location, state) in program.begin() {
+            driver.memory.create(location, state);
+        }
+        let mut running = Some((ThreadId::MAIN, Answer::default()));
+        let end = loop {
+            if let Some((thread, answer)) = running.take() {
+                match program.advance(thread, answer) {
+                    Arrival::Operation { operation, alternatives } => {
+                        driver.arrive(thread, operation, alternatives);
+                        if operation.kind == OperationKind::Blocked {
+                            driver.threads.get_mut(thread).status = Status::Stopped;
+                        }
+                    }
+                    Arrival::Finished => driver.threads.finish(thread),
+                }
+            }
+            match driver.next_turn() {
+                Turn::End(end) => break end,
+                Turn::Run(thread) => {
+                    let operation = driver.threads.get(thread).pending;
+                    let (accesses, before) = program.accesses(thread);
+                    let effect = driver.commit(thread, accesses, before)?;
+                    if operation.kind == OperationKind::Spawn {
+                        let last = driver.threads.get(thread).last;
+                        driver.threads.add(ThreadId(operation.detail), last, false);
+                    }
+                    program.perform(thread, &operation);
+                    let reported = match effect {
+                        Effect::Done(value) => value,
+                        Effect::Buffered | Effect::Misused(_) => 0,
+                    };
+                    running = Some((thread, Answer { reported, outcome: driver.outcome() }));
+                }
+            }
+        };
+        let summary = driver.end_execution(end);
+        if let Some(fault) = driver.fault() {
+            return Err(fault);
+        }
+        seen(driver, &summary);
+        if !summary.more {
+            return Ok(());
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! The threads of the running execution: who exists, what each is about to do.
+
+use crate::memory::MemoryModel;
+use crate::operation::{EventId, Operation, OperationKind, ThreadId};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Not part of this execution (yet).
+    Absent,
+    /// Spawned; its code has not begun to run.
+    New,
+    /// Stopped at a visible operation.
+    Pending,
+    /// Running model code between two visible operations.
+    Running,
+    Finished,
+    /// Given up by a failed assumption.
+    Stopped,
+}
+
+#[derive(Clone, Debug)]
+pub struct Thread {
+    pub status: Status,
+    pub pending: Operation,
+    /// How many alternatives the pending operation has.
+    pub alternatives: u32,
+    /// Its last event, or the spawn that started it.
+    pub last: EventId,
+    /// Events so far.
+    pub events: u32,
+    pub daemon: bool,
+    /// Threads spawned so far, which names the next.
+    pub spawned: u32,
+    /// The value of the predicate that a `WaitUntil` waits for.
+    pub predicate_holds: bool,
+}
+
+impl Default for Thread {
+    fn default() -> Thread {
+        Thread {
+            status: Status::Absent,
+            pending: START,
+            alternatives: 1,
+            last: EventId::NONE,
+            events: 0,
+            daemon: false,
+            spawned: 0,
+            predicate_holds: false,
+        }
+    }
+}
+
+const START: Operation = Operation {
+    kind: OperationKind::Start,
+    target: crate::operation::LocationId::NONE,
+    detail: 0,
+    order: crate::operation::MemoryOrder::SequentiallyConsistent,
+};
+
+#[derive(Default)]
+pub struct Threads {
+    threads: Vec<Thread>,
+    alive: Vec<ThreadId>,
+}
+
+impl Threads {
+    pub fn reset(&mut self) {
+        for thread in &mut self.threads {
+            *thread = Thread::default();
+        }
+        self.alive.clear();
+    }
+
+    /// Make a thread part of the execution.
+    pub fn add(&mut self, id: ThreadId, spawned_by: EventId, daemon: bool) {
+        if self.threads.len() <= id.index() {
+            self.threads.resize_with(id.index() + 1, Thread::default);
+        }
+        self.threads[id.index()] = Thread { status: Status::New, last: spawned_by, daemon, ..Thread::default() };
+        let position = self.alive.partition_point(|other| *other < id);
+        self.alive.insert(position, id);
+    }
+
+    pub fn get(&self, id: ThreadId) -> &Thread {
+        &self.threads[id.index()]
+    }
+
+    pub fn get_mut(&mut self, id: ThreadId) -> &mut Thread {
+        &mut self.threads[id.index()]
+    }
+
+    /// All threads of the execution that have not ended, in the order of their identities.
+    pub fn alive(&self) -> &[ThreadId] {
+        &self.alive
+    }
+
+    pub fn finish(&mut self, id: ThreadId) {
+        self.threads[id.index()].status = Status::Finished;
+        self.alive.retain(|other| *other != id);
+    }
+
+    pub fn is_finished(&self, id: ThreadId) -> bool {
+        self.threads.get(id.index()).is_some_and(|thread| thread.status == Status::Finished)
+    }
+
+    pub fn pending(&self, id: ThreadId) -> Option<&Operation> {
+        let thread = self.threads.get(id.index())?;
+        matches!(thread.status, Status::Pending | Status::New).then_some(&thread.pending)
+    }
+
+    pub fn alternatives(&self, id: ThreadId) -> u32 {
+        self.get(id).alternatives
+    }
+
+    pub fn is_enabled(&self, id: ThreadId, memory: &dyn MemoryModel) -> bool {
+        let Some(thread) = self.threads.get(id.index()) else { return false };
+        match thread.status {
+            Status::New => true,
+            Status::Pending => match thread.pending.kind {
+                OperationKind::Join => self.is_finished(ThreadId(thread.pending.detail)),
+                OperationKind::WaitUntil => thread.predicate_holds,
+                _ => memory.enabled(id, &thread.pending),
+            },
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! Small straight-line programs with forward jumps, as data: what the Rust tests explore.
+
+use _kernel::driver::{Counts, Driver, Summary};
+use _kernel::explorer::{create, ExplorerOptions};
+use _kernel::limits::{Limits, Meter};
+use _kernel::memory::{PrimitiveState, SequentialConsistency};
+use _kernel::operation::{Access, AccessMode, Accesses, LocationId, Operation, OperationKind, ThreadId};
+use _kernel::program::{explore, Answer, Arrival, Program};
+use std::collections::{BTreeMap, BTreeSet};
+
+#[derive(Clone, Copy, Debug)]
+pub enum Instruction {
+    /// Load a variable into the thread's register.
+    Load(u32),
+    Store(u32, i64),
+    /// Store the register plus a constant.
+    StoreRegister(u32, i64),
+    FetchAdd(u32, i64),
+    /// The register becomes 1 if the exchange took place, else 0.
+    CompareExchange(u32, i64, i64),
+    Lock(u32),
+    Unlock(u32),
+    /// The register becomes 1 if the lock was taken; if not, skip so many instructions.
+    TryLockOrSkip(u32, usize),
+    Spawn(usize),
+    Join(usize),
+    /// The register becomes one of so many values.
+    Choose(u32),
+    /// Skip so many instructions unless the register has the value.
+    SkipUnless(i64, usize),
+    /// Stop for good unless the register has the value.
+    Assume(i64),
+    SemaphoreAcquire,
+    SemaphoreRelease,
+    FlagWait,
+    FlagSet,
+    FlagClear,
+}
+
+const VARIABLES: u32 = 100;
+const LOCKS: u32 = 200;
+const SEMAPHORE: LocationId = LocationId(300);
+const FLAG: LocationId = LocationId(301);
+
+#[derive(Clone, Default)]
+struct ThreadState {
+    counter: usize,
+    register: i64,
+    started: bool,
+}
+
+/// Thread 0 is `main`; the others run when spawned.
+#[derive(Clone)]
+pub struct Script {
+    pub threads: Vec<Vec<Instruction>>,
+    states: Vec<ThreadState>,
+    memory: BTreeMap<u32, i64>,
+}
+
+/// What an exploration found: counts, and the final states (registers, variables, whether it was blocked).
+#[derive(Debug, PartialEq, Eq)]
+pub struct Found {
+    pub counts: Counts,
+    pub outcomes: BTreeSet<(Vec<i64>, Vec<(u32, i64)>, bool)>,
+}
+
+impl Script {
+    pub fn new(threads: Vec<Vec<Instruction>>) -> Script {
+        let states = vec![ThreadState::default(); threads.len()];
+        Script { threads, states, memory: BTreeMap::new() }
+    }
+
+    fn value(&self, variable: u32) -> i64 {
+        self.memory.get(&variable).copied().unwrap_or(0)
+    }
+
+    fn current(&self, thread: ThreadId) -> Option<Instruction> {
+        self.threads[thread.index()].get(self.states[thread.index()].counter).copied()
+    }
+
+    /// None if there are more executions than a test should explore.
+    pub fn explore(&self, algorithm: &str) -> Option<Found> {
+        let mut script = self.clone();
+        let options = ExplorerOptions { seed: 1, samples: 100, depth: 0 };
+        let explorer = create(algorithm, "sc", &options).expect("known").expect("supported");
+        let meter = Meter::new(Limits { max_executions: Some(20_000), ..Limits::default() });
+        let mut driver = Driver::new(explorer, Box::<SequentialConsistency>::default(), meter);
+        let mut outcomes = BTreeSet::new();
+        let shared = std::cell::RefCell::new(Vec::new());
+        script.memory.clear();
+        let mut recorder = Recording { script: &mut script, finals: &shared };
+        explore(&mut driver, &mut recorder, |driver, summary: &Summary| {
+            let last = shared.borrow_mut().pop();
+            let _ = driver;
+            if summary.end == _kernel::explorer::End::Maximal {
+                if let Some((registers, memory)) = last {
+                    let blocked = !summary.waiting.is_empty() || summary.assumption_failed;
+                    outcomes.insert((registers, memory, blocked));
+                }
+            }
+        })
+        .expect("scripts are deterministic");
+        driver.meter.reached().is_none().then_some(Found { counts: driver.counts, outcomes })
+    }
+}
+
+type Final = (Vec<i64>, Vec<(u32, i64)>);
+
+/// Keeps the state after the last event, which is the final one when the execution ends.
+struct Recording<'a> {
+    script: &'a mut Script,
+    finals: &'a std::cell::RefCell<Vec<Final>>,
+}
+
+impl Recording<'_> {
+    fn note(&self) {
+        let registers = self.script.states.iter().map(|state| state.register).collect();
+        let memory = self.script.memory.iter().map(|(key, value)| (*key, *value)).collect();
+        let mut finals = self.finals.borrow_mut();
+        finals.clear();
+        finals.push((registers, memory));
+    }
+}
+
+fn variable(kind: OperationKind, index: u32, detail: u32) -> Operation {
+    Operation::new(kind, LocationId(VARIABLES + index), detail)
+}
+
+impl Program for Recording<'_> {
+    fn begin(&mut self) -> Vec<(LocationId, PrimitiveState)> {
+        self.script.memory.clear();
+        self.script.states = vec![ThreadState::default(); self.script.threads.len()];
+        let mut primitives: Vec<(LocationId, PrimitiveState)> = (0..4)
+            .map(|lock| {
+                let state = PrimitiveState::Mutex { owner: None, depth: 0, reentrant: false };
+                (LocationId(LOCKS + lock), state)
+            })
+            .collect();
+        primitives.push((SEMAPHORE, PrimitiveState::Semaphore { value: 1, bound: None }));
+        primitives.push((FLAG, PrimitiveState::Flag { set: false, waiters: Vec::new() }));
+        primitives
+    }
+
+    fn advance(&mut self, thread: ThreadId, answer: Answer) -> Arrival {
+        let index = thread.index();
+        if self.script.states[index].started {
+            let script = &mut *self.script;
+            if let Some(instruction) = script.threads[index].get(script.states[index].counter).copied() {
+                let state = &mut script.states[index];
+                state.counter += 1;
+                match instruction {
+                    Instruction::TryLockOrSkip(_, skip) => {
+                        state.register = i64::from(answer.reported);
+                        if answer.reported == 0 {
+                            state.counter += skip;
+                        }
+                    }
+                    Instruction::Choose(_) => state.register = i64::from(answer.outcome),
+                    _ => {}
+                }
+            }
+        } else if thread != ThreadId::MAIN && !self.script.states[index].started {
+            self.script.states[index].started = true;
+        }
+        self.script.states[index].started = true;
+        loop {
+            let script = &mut *self.script;
+            match script.threads[index].get(script.states[index].counter).copied() {
+                Some(Instruction::SkipUnless(value, skip)) => {
+                    let state = &mut script.states[index];
+                    state.counter += 1;
+                    if state.register != value {
+                        state.counter += skip;
+                    }
+                }
+                Some(Instruction::Assume(value)) if script.states[index].register == value => {
+                    script.states[index].counter += 1;
+                }
+                _ => break,
+            }
+        }
+        self.note();
+        let Some(instruction) = self.script.current(thread) else { return Arrival::Finished };
+        use Instruction::*;
+        let lock = |index: u32| LocationId(LOCKS + index);
+        let none = LocationId::NONE;
+        let mut alternatives = 1;
+        let operation = match instruction {
+            Load(index) => variable(OperationKind::Load, index, 0),
+            Store(index, _) | StoreRegister(index, _) => variable(OperationKind::Store, index, 0),
+            FetchAdd(index, _) => variable(OperationKind::ReadModifyWrite, index, 0),
+            CompareExchange(index, expected, _) => variable(OperationKind::CompareExchange, index, expected as u32),
+            Lock(index) => Operation::new(OperationKind::Acquire, lock(index), 0),
+            TryLockOrSkip(index, _) => Operation::new(OperationKind::TryAcquire, lock(index), 0),
+            Unlock(index) => Operation::new(OperationKind::Release, lock(index), 0),
+            Spawn(child) => Operation::new(OperationKind::Spawn, none, child as u32),
+            Join(child) => Operation::new(OperationKind::Join, none, child as u32),
+            Choose(count) => {
+                alternatives = count;
+                Operation::new(OperationKind::Choose, none, count)
+            }
+            Assume(_) => Operation::new(OperationKind::Blocked, none, 0),
+            SemaphoreAcquire => Operation::new(OperationKind::SemaphoreAcquire, SEMAPHORE, 1),
+            SemaphoreRelease => Operation::new(OperationKind::SemaphoreRelease, SEMAPHORE, 1),
+            FlagWait => Operation::new(OperationKind::FlagWait, FLAG, 0),
+            FlagSet => Operation::new(OperationKind::FlagSet, FLAG, 0),
+            FlagClear => Operation::new(OperationKind::FlagClear, FLAG, 0),
+            SkipUnless(..) => unreachable!("handled above"),
+        };
+        Arrival::Operation { operation, alternatives }
+    }
+
+    fn accesses(&self, thread: ThreadId) -> (Option<Accesses>, Option<u32>) {
+        if !self.script.states[thread.index()].started {
+            return (None, None);
+        }
+        use Instruction::*;
+        let Some(instruction) = self.script.current(thread) else { return (None, None) };
+        let (index, mode) = match instruction {
+            Load(index) => (index, AccessMode::Read),
+            Store(index, _) | StoreRegister(index, _) | FetchAdd(index, _) => (index, AccessMode::Write),
+            CompareExchange(index, expected, _) if self.script.value(index) != expected => (index, AccessMode::Read),
+            CompareExchange(index, ..) => (index, AccessMode::Write),
+            _ => return (None, None),
+        };
+        let mut accesses = Accesses::new();
+        accesses.push(Access { location: LocationId(VARIABLES + index), mode });
+        (Some(accesses), Some(self.script.value(index) as u32))
+    }
+
+    fn perform(&mut self, thread: ThreadId, _operation: &Operation) {
+        if !self.script.states[thread.index()].started {
+            return;
+        }
+        let Some(instruction) = self.script.current(thread) else { return };
+        let script = &mut *self.script;
+        let register = script.states[thread.index()].register;
+        match instruction {
+            Instruction::Load(index) => script.states[thread.index()].register = script.value(index),
+            Instruction::Store(index, value) => {
+                script.memory.insert(index, value);
+            }
+            Instruction::StoreRegister(index, plus) => {
+                script.memory.insert(index, register + plus);
+            }
+            Instruction::FetchAdd(index, plus) => {
+                let old = script.value(index);
+                script.states[thread.index()].register = old;
+                script.memory.insert(index, old + plus);
+            }
+            Instruction::CompareExchange(index, expected, desired) => {
+                let took_place = script.value(index) == expected;
+                script.states[thread.index()].register = i64::from(took_place);
+                if took_place {
+                    script.memory.insert(index, desired);
+                }
+            }
+            _ => {}
+        }
+    }
+}
