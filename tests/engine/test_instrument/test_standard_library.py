@@ -149,7 +149,7 @@ WORKOUTS: dict[str, Callable[[Any], object]] = {
     "json.encoder": json_works,
     "numbers": lambda m: isinstance(3, m.Integral),
     "operator": lambda m: (m.attrgetter("real")(3), m.itemgetter(1, 0)("ab")),
-    "pathlib": lambda m: str(m.PurePosixPath("/a/b") / "../c.txt") + m.PurePosixPath("x.tar.gz").suffix,
+    "posixpath": lambda m: (m.normpath("/a/b/../c.txt"), m.relpath("/a/b", "/a/c"), m.expandvars("$X")),
     "pprint": lambda m: m.pformat({"b": list(range(40)), "a": {"x": ("y",) * 30}}),
     "queue": queue_works,
     "random": lambda m: (
