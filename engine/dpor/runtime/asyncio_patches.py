@@ -1,0 +1,131 @@
+"""Letting asyncio run inside a model: which loop, task and future classes it uses, and what "running" means.
+
+asyncio's C parts keep the running loop and the current task per operating system thread; the model threads share one,
+so the pure-Python parts stand in for them while a check lasts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import asyncio.events
+import asyncio.futures
+import asyncio.runners
+import asyncio.tasks
+import itertools
+import signal
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+from dpor.runtime.event_loop import EventLoop, ModelFuture, ModelTask
+from dpor.runtime.mode import Mode
+from dpor.runtime.patchset import PatchSet
+from dpor.runtime.thread import Thread
+
+
+class ModelPolicy(asyncio.AbstractEventLoopPolicy):
+    """Event loops of the model threads: one each, the main thread's made when it is first asked for."""
+
+    def __init__(self, mode: Mode) -> None:
+        self._mode = mode
+
+    def _thread(self) -> Thread:
+        return self._mode.host.current_thread()
+
+    def get_event_loop(self) -> asyncio.AbstractEventLoop:
+        """This thread's loop; RuntimeError in a thread that has none."""
+        thread = self._thread()
+        if thread.dpor_event_loop is None:
+            execution = thread.dpor_execution
+            if execution is None or thread is not execution.main:
+                raise RuntimeError(f"There is no current event loop in thread {thread.name!r}.")
+            thread.dpor_event_loop = EventLoop(self._mode.host)
+        return thread.dpor_event_loop
+
+    def set_event_loop(self, loop: Any) -> None:
+        """Make `loop` this thread's loop."""
+        self._thread().dpor_event_loop = loop
+
+    def new_event_loop(self) -> asyncio.AbstractEventLoop:
+        """A new loop."""
+        return EventLoop(self._mode.host)
+
+
+class AsyncioPatches:
+    """The replacements in the asyncio package, for one check."""
+
+    def __init__(self, patches: PatchSet, mode: Mode) -> None:
+        self._patches = patches
+        self._mode = mode
+        self._policy = ModelPolicy(mode)
+
+    def install(self) -> None:
+        """Put the replacements in place."""
+        events: Any = asyncio.events
+        tasks: Any = asyncio.tasks
+        futures: Any = asyncio.futures
+        self._everywhere(events, "_get_running_loop", self._get_running_loop(events._get_running_loop))
+        self._everywhere(events, "_set_running_loop", self._set_running_loop(events._set_running_loop))
+        for name in ("get_running_loop", "get_event_loop", "_get_event_loop"):
+            python: Any = getattr(events, "_py_" + name, None)
+            if python is not None:
+                self._everywhere(events, name, python)
+        for name in ("get_event_loop_policy", "_get_event_loop_policy"):
+            if hasattr(events, name):
+                self._everywhere(events, name, self._get_policy(getattr(events, name)))
+        for name in ("_register_task", "_unregister_task", "_enter_task", "_leave_task", "_swap_current_task"):
+            python = getattr(tasks, "_py" + name, None)
+            if python is not None:
+                self._everywhere(tasks, name, python)
+        if hasattr(tasks, "_py_current_task"):
+            self._everywhere(tasks, "current_task", tasks._py_current_task)
+        self._everywhere(tasks, "Task", ModelTask)
+        self._everywhere(futures, "Future", ModelFuture)
+        self._patches.replace(
+            asyncio.runners,
+            "signal",
+            SimpleNamespace(
+                SIGINT=signal.SIGINT,
+                default_int_handler=signal.default_int_handler,
+                getsignal=self._getsignal,
+                signal=signal.signal,
+            ),
+        )
+
+    def begin(self) -> None:
+        """Start the numbering of tasks afresh for an execution."""
+        setattr(asyncio.tasks, "_task_name_counter", itertools.count(1).__next__)  # noqa: B010 -- private there
+
+    def _everywhere(self, module: Any, name: str, value: Any) -> None:
+        """Replace a name in the module that defines it and where the package exports it."""
+        self._patches.replace(module, name, value)
+        self._patches.replace_if_present(asyncio, name, value)
+
+    def _get_running_loop(self, real: Callable[[], Any]) -> Callable[[], Any]:
+        host = self._mode.host
+
+        def get_running_loop() -> Any:
+            return host.current_thread().dpor_running_loop if host.active else real()
+
+        return get_running_loop
+
+    def _set_running_loop(self, real: Callable[[Any], None]) -> Callable[[Any], None]:
+        host = self._mode.host
+
+        def set_running_loop(loop: Any, /) -> None:
+            if host.active:
+                host.current_thread().dpor_running_loop = loop
+            else:
+                real(loop)
+
+        return set_running_loop
+
+    def _get_policy(self, real: Callable[[], Any]) -> Callable[[], Any]:
+        def get_event_loop_policy() -> Any:
+            return self._policy if self._mode.host.active else real()
+
+        return get_event_loop_policy
+
+    def _getsignal(self, number: int) -> Any:
+        """asyncio.run replaces Python's handler of SIGINT where it finds it; a model must not."""
+        return None if self._mode.host.active else signal.getsignal(number)

@@ -1,0 +1,99 @@
+"""The time module's clocks inside a model: virtual, deterministic, one per thread, moved by sleeping only."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from dpor.runtime import current
+from dpor.runtime.mode import Mode
+
+# A real sleep lasts a little longer than asked, so that a deadline computed from it has passed for certain.
+MARGIN = 1e-6
+
+# Where each clock stands when an execution starts, in seconds. Large enough for `deadline - now` to be exact.
+_EPOCH = 1_700_000_000.0
+_MONOTONIC = 1_000_000.0
+_PROCESS = 1.0
+
+
+class Clock:
+    """Replacements for the functions of the time module; outside a model each calls the real one."""
+
+    def __init__(self, mode: Mode) -> None:
+        self._mode = mode
+
+    def replacements(self) -> Mapping[str, Callable[..., Any]]:
+        """Name in the time module to what stands in for it."""
+        table: dict[str, Callable[..., Any]] = {"sleep": self._sleep()}
+        for name, start in (
+            ("time", _EPOCH),
+            ("monotonic", _MONOTONIC),
+            ("perf_counter", _MONOTONIC),
+        ):
+            table[name] = self._seconds(getattr(time, name), start)
+            table[name + "_ns"] = self._nanoseconds(getattr(time, name + "_ns"), start)
+        for name in ("process_time", "thread_time"):
+            table[name] = self._constant(getattr(time, name), _PROCESS)
+            table[name + "_ns"] = self._constant(getattr(time, name + "_ns"), int(_PROCESS * 1e9))
+        for name in ("localtime", "gmtime", "ctime"):
+            table[name] = self._calendar(getattr(time, name))
+        table["strftime"] = self._formatted(time.strftime)
+        return table
+
+    def now(self, start: float) -> float:
+        """The current thread's clock, in seconds, if it stood at `start` when the execution began."""
+        return start + (self._mode.host.time() if self._mode.host.active else 0.0)
+
+    def epoch(self) -> float:
+        """What `time.time()` says inside the model."""
+        return self.now(_EPOCH)
+
+    def _seconds(self, real: Callable[[], float], start: float) -> Callable[[], float]:
+        def clock() -> float:
+            return self.now(start) if self._mode.controls() else real()
+
+        return clock
+
+    def _nanoseconds(self, real: Callable[[], int], start: float) -> Callable[[], int]:
+        def clock() -> int:
+            if not self._mode.controls():
+                return real()
+            return int(start) * 1_000_000_000 + round((self.now(start) - start) * 1e9)
+
+        return clock
+
+    def _constant(self, real: Callable[[], Any], value: Any) -> Callable[[], Any]:
+        def clock() -> Any:
+            return value if self._mode.controls() else real()
+
+        return clock
+
+    def _calendar(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        def convert(seconds: float | None = None, /) -> Any:
+            if seconds is None and self._mode.controls():
+                seconds = self.epoch()
+            return real(seconds)
+
+        return convert
+
+    def _formatted(self, real: Callable[..., str]) -> Callable[..., str]:
+        def strftime(pattern: str, *moment: Any) -> str:
+            return real(pattern, *(moment or (time.localtime(),)))
+
+        return strftime
+
+    def _sleep(self) -> Callable[[float], None]:
+        real = time.sleep
+
+        def sleep(seconds: float, /) -> None:
+            host = current.active_host()
+            if host is None:
+                real(seconds)
+                return
+            if seconds < 0:
+                raise ValueError("sleep length must be non-negative")
+            host.advance_time(seconds + MARGIN)
+
+        return sleep

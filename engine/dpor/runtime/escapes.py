@@ -1,0 +1,138 @@
+"""Finding out that a model does something that no schedule controls, and saying so.
+
+Three nets: an audit hook for what CPython announces; replacements for calls that block without being announced; a
+look at the process's threads, now and then, for those that were started in C.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import select
+import signal
+import socket
+import stat
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from dpor.runtime import current
+from dpor.runtime.mode import Mode
+from dpor.runtime.patchset import PatchSet
+
+_EVENTS = {
+    "_posixsubprocess.fork_exec": "starts a process",
+    "_thread.start_joinable_thread": "starts an operating system thread",
+    "_thread.start_new_thread": "starts an operating system thread",
+    "builtins.input": "waits for input",
+    "os.exec": "replaces the process",
+    "os.fork": "forks the process",
+    "os.forkpty": "forks the process",
+    "os.posix_spawn": "starts a process",
+    "os.spawn": "starts a process",
+    "os.startfile": "starts a process",
+    "os.system": "starts a process",
+    "pty.spawn": "starts a process",
+    "socket.bind": "opens a socket to listen on",
+    "socket.connect": "connects a socket",
+    "socket.getaddrinfo": "looks up a network address",
+    "socket.gethostbyaddr": "looks up a network address",
+    "socket.gethostbyname": "looks up a network address",
+    "socket.sendmsg": "sends on a socket",
+    "socket.sendto": "sends on a socket",
+    "subprocess.Popen": "starts a process",
+}
+
+_BLOCKING: tuple[tuple[Any, str, str], ...] = (
+    *((os, name, "waits for a process") for name in ("wait", "wait3", "wait4", "waitid", "waitpid")),
+    *((select, name, "waits for files or sockets") for name in ("select", "poll", "epoll", "kqueue", "devpoll")),
+    *((signal, name, "waits for a signal") for name in ("pause", "sigwait", "sigwaitinfo", "sigtimedwait")),
+    (socket, "socketpair", "opens a pair of sockets"),
+)
+
+
+def report(what: str) -> None:
+    """End the check with DPOR108 if the caller is in an execution: the model `what` (a verb phrase)."""
+    host = current.active_host()
+    if host is not None:
+        host.escape(f"the model {what}, which cannot be controlled")
+
+
+def _audit(event: str, arguments: tuple[Any, ...]) -> None:
+    what = _EVENTS.get(event)
+    if what is not None:
+        report(f"{what} ({event})")
+
+
+@functools.cache
+def install_audit_hook() -> None:
+    """Install the audit hook, once in a process: hooks cannot be removed, and this one does nothing outside models."""
+    sys.addaudithook(_audit)
+
+
+def patch_blocking_calls(patches: PatchSet) -> None:
+    """Make the calls that block without an audit event report themselves inside a model."""
+    for module, name, what in _BLOCKING:
+        real = getattr(module, name, None)
+        if real is not None:
+            patches.replace(module, name, _reporting(real, f"{what} ({module.__name__}.{name})"))
+    patches.replace(os, "read", _reporting_read(os.read))
+
+
+def _reporting(real: Callable[..., Any], what: str) -> Callable[..., Any]:
+    @functools.wraps(real)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        report(what)
+        return real(*args, **kwargs)
+
+    return call
+
+
+def _reporting_read(real: Callable[[int, int], bytes]) -> Callable[[int, int], bytes]:
+    @functools.wraps(real)
+    def read(descriptor: int, length: int, /) -> bytes:
+        if current.active_host() is not None:
+            kind = os.fstat(descriptor).st_mode
+            if stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind) or os.isatty(descriptor):
+                report("reads from a pipe, socket or terminal (os.read)")
+        return real(descriptor, length)
+
+    return read
+
+
+class ThreadWatch:
+    """Notices operating system threads that appear during an execution.
+
+    Looking costs about 10 microseconds, so only the first executions and then those whose number is a power of two
+    are watched: a model that starts threads does so in most of its executions.
+    """
+
+    _ALWAYS = 4
+
+    def __init__(self, mode: Mode) -> None:
+        self._mode = mode
+        self._before: set[str] | None = None
+
+    def begin(self) -> None:
+        """Note the threads that there are when an execution begins."""
+        number = self._mode.host.execution
+        watched = number <= self._ALWAYS or number & (number - 1) == 0
+        self._before = _threads() if watched else None
+
+    def end(self) -> None:
+        """Report the threads that the execution has added."""
+        if self._before is None:
+            return
+        appeared = _threads() - self._before
+        if appeared:
+            report(f"starts {len(appeared)} operating system thread(s) in native code")
+
+
+def _threads() -> set[str]:
+    try:
+        return set(os.listdir("/proc/self/task"))
+    except OSError:  # not Linux: Python's own threads are all that can be seen
+        return {str(thread) for thread in sys._current_frames()} | {  # pyright: ignore[reportPrivateUsage]
+            str(thread.native_id) for thread in threading.enumerate() if thread.native_id is not None
+        }

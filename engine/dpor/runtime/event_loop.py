@@ -1,0 +1,434 @@
+"""The asyncio event loop inside a model.
+
+A loop runs in one thread, and so does ours: in the model thread that runs it, which keeps what is true of tasks (they
+share the thread's identity, its locals and the re-entrancy of its locks; a lock held across an await blocks the whole
+loop). What is explored is the order in which the loop serves what is ready: every time more than one thing could go
+next, the explorer chooses. Steps between two awaits are atomic towards other tasks and interleave freely with other
+threads, through the operations that they perform.
+
+What the loop may choose from:
+
+- each task that has a step to make,
+- the oldest of the plain callbacks, which run in the order in which they were scheduled, as the library promises,
+- each timer: time is no bound, any of them may be over.
+
+Callbacks by which asyncio itself hands a result on (`_release_waiter` and the like) run at once: whatever they wake
+may be chosen at any later moment, so that delaying them adds no behaviour.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import asyncio.base_events
+import asyncio.events
+import asyncio.futures
+import asyncio.tasks
+import contextlib
+import queue
+import sys
+from collections.abc import Callable, Coroutine, Generator
+from typing import TYPE_CHECKING, Any
+
+from dpor.runtime import current
+from dpor.runtime.execution import Execution
+from dpor.runtime.thread import Thread
+
+if TYPE_CHECKING:
+    from dpor._kernel import Host
+
+_PyTask: Any = asyncio.tasks._PyTask  # type: ignore[attr-defined]
+_PyFuture: Any = asyncio.futures._PyFuture  # type: ignore[attr-defined]
+
+_FORWARDING = frozenset(
+    {
+        ("asyncio.tasks", "_release_waiter"),
+        ("asyncio.tasks", "gather.<locals>._done_callback"),
+        ("asyncio.tasks", "_wait.<locals>._on_completion"),
+        ("asyncio.tasks", "as_completed.<locals>._on_completion"),
+        ("asyncio.tasks", "_AsCompletedIterator._handle_completion"),
+        ("asyncio.tasks", "run_coroutine_threadsafe.<locals>.callback"),
+        ("asyncio.tasks", "shield.<locals>._inner_done_callback"),
+        ("asyncio.tasks", "shield.<locals>._outer_done_callback"),
+        ("asyncio.futures", "_set_result_unless_cancelled"),
+        ("asyncio.futures", "_chain_future.<locals>._set_state"),
+        ("asyncio.taskgroups", "TaskGroup._on_task_done"),
+    }
+)
+_WAKING_TIMER = ("asyncio.futures", "_set_result_unless_cancelled")
+
+
+class ModelFuture(_PyFuture):
+    """A future whose place in a set does not depend on where it lies in memory."""
+
+    def __init__(self, *, loop: Any = None) -> None:
+        super().__init__(loop=loop)
+        self.dpor_hash = _next_hash(self._loop, self)
+
+    def __hash__(self) -> int:
+        return self.dpor_hash
+
+
+class ModelTask(_PyTask):
+    """A task whose place in a set does not depend on where it lies in memory."""
+
+    def __init__(self, coro: Any, *, loop: Any = None, **options: Any) -> None:
+        # Eager tasks run, and are put into sets, before the constructor returns.
+        self.dpor_hash = _next_hash(asyncio.events.get_running_loop() if loop is None else loop, self)
+        super().__init__(coro, loop=loop, **options)
+        if isinstance(self._loop, EventLoop):
+            self._loop.dpor_tasks.append(self)
+
+    def __hash__(self) -> int:
+        return self.dpor_hash
+
+
+class EventLoop(asyncio.base_events.BaseEventLoop):
+    """An event loop of a model; made inside an execution, dropped with it."""
+
+    _ready: Any
+    _scheduled: list[Any]
+    _stopping: bool
+    _closed: bool
+    _thread_id: int | None
+    _exception_handler: Any
+    _default_executor: Any
+    _asyncgens: Any
+
+    def __init__(self, host: Host) -> None:
+        super().__init__()
+        self._host = host
+        execution: Execution = host.current_thread().dpor_execution
+        self._execution = execution
+        self._inbox: queue.SimpleQueue[asyncio.Handle] = queue.SimpleQueue()  # controlled: this is a model
+        self._failures: list[BaseException] = []
+        self._aborted: BaseException | None = None
+        self.dpor_tasks: list[Any] = []
+        execution.loops.append(self)
+
+    def __del__(self, *_: object) -> None:
+        """An execution that is given up leaves its loops open; that is nobody's mistake."""
+
+    # Making and scheduling
+
+    def create_future(self) -> Any:
+        """A future of this loop."""
+        return ModelFuture(loop=self)
+
+    def call_soon(self, callback: Callable[..., Any], *args: Any, context: Any = None) -> asyncio.Handle:
+        """Schedule a callback; RuntimeError from another thread, where the standard loop silently may not wake."""
+        self._check_closed()
+        self._check_thread()
+        return self._call_soon(callback, args, context)
+
+    def call_at(self, when: float, callback: Callable[..., Any], *args: Any, context: Any = None) -> Any:
+        """Schedule a callback for a time, which may come at any moment; same checks as `call_soon`."""
+        self._check_thread()
+        return super().call_at(when, callback, *args, context=context)
+
+    def call_soon_threadsafe(self, callback: Callable[..., Any], *args: Any, context: Any = None) -> Any:
+        """Schedule a callback from any thread."""
+        if self._is_own_thread():
+            self._check_closed()
+            return self._call_soon(callback, args, context)
+        handle = asyncio.events.Handle(callback, args, self, context)
+        self._inbox.put(handle)
+        # After the visible operation, so that closing the loop before it and after it are told apart.
+        self._check_closed()
+        return handle
+
+    def _is_own_thread(self) -> bool:
+        if self._thread_id is not None:
+            return self._thread_id == self._host.current_index()
+        return not self._execution.threads
+
+    def _check_thread(self) -> None:
+        if self._thread_id is not None and self._thread_id != self._host.current_index():
+            raise RuntimeError(
+                "Non-thread-safe operation invoked on an event loop other than the current one"
+            )
+
+    # Running
+
+    def run_forever(self) -> None:
+        """Serve callbacks until `stop` is called."""
+        self._check_closed()
+        self._check_running()
+        if self._aborted is not None:
+            self._discard()
+            raise self._aborted
+        thread: Thread = self._host.current_thread()
+        hooks = sys.get_asyncgen_hooks()
+        try:
+            self._thread_id = self._host.current_index()
+            sys.set_asyncgen_hooks(
+                firstiter=self._asyncgen_firstiter_hook, finalizer=self._asyncgen_finalizer_hook
+            )
+            thread.dpor_running_loop = self
+            if self._stopping:
+                # stop() before the start: what is scheduled by now still runs.
+                for _ in range(len(self._ready)):
+                    self._run_once()
+            while not self._stopping:
+                self._run_once()
+        except current.Abort as abort:
+            self._aborted = abort
+            self._discard()
+            raise
+        finally:
+            self._stopping = False
+            self._thread_id = None
+            thread.dpor_running_loop = None
+            sys.set_asyncgen_hooks(*hooks)
+
+    def _discard(self) -> None:
+        """Close what the tasks were doing, when the execution is given up.
+
+        Left to the garbage collector, their `finally` blocks would run in the middle of a later execution.
+        """
+        for task in self.dpor_tasks:
+            if not task.done():
+                task._log_destroy_pending = False
+                with contextlib.suppress(BaseException):
+                    task.get_coro().close()
+
+    def _run_once(self) -> None:
+        if self._execution.threads and (self._ready or self._scheduled):
+            self._receive()
+        choices = self._choices()
+        while not choices:
+            if self._stopping:
+                return
+            self._ready.append(self._inbox.get())
+            self._receive()
+            choices = self._choices()
+        chosen = choices[self._host.choose(len(choices))] if len(choices) > 1 else choices[0]
+        if isinstance(chosen, asyncio.TimerHandle):
+            self._fire(chosen)
+        else:
+            self._ready.remove(chosen)
+            self._run_handle(chosen)
+        self._forward_results()
+        if self._failures:
+            raise self._failures.pop(0)
+
+    def _receive(self) -> None:
+        """Take what other threads have posted."""
+        while True:
+            try:
+                self._ready.append(self._inbox.get_nowait())
+            except queue.Empty:
+                return
+
+    def _choices(self) -> list[asyncio.Handle]:
+        """What could go next, in the order in which the standard loop would take it."""
+        self._forward_results()
+        choices: list[asyncio.Handle] = []
+        lanes: set[Any] = set()
+        for handle in list(self._ready):
+            if handle.cancelled():
+                self._ready.remove(handle)
+                continue
+            lane = _task_of(handle)
+            if lane not in lanes:
+                lanes.add(lane)
+                choices.append(handle)
+        self._scheduled = [timer for timer in self._scheduled if not timer.cancelled()]
+        choices.extend(sorted(self._scheduled))
+        return choices
+
+    def _forward_results(self) -> None:
+        """Run the callbacks by which asyncio hands results on, until none is left."""
+        forwarded = True
+        while forwarded:
+            forwarded = False
+            for handle in list(self._ready):
+                if not handle.cancelled() and _is_forwarding(handle):
+                    self._ready.remove(handle)
+                    self._run_handle(handle)
+                    forwarded = True
+
+    def _fire(self, timer: Any) -> None:
+        """Let a timer's time come."""
+        # By identity: timers with the same time and callback are equal.
+        self._scheduled = [other for other in self._scheduled if other is not timer]
+        timer._scheduled = False
+        late = timer.when() - self.time()
+        if late > 0:
+            self._host.advance_time(late)
+        before = len(self._ready)
+        self._run_handle(timer)
+        if _origin(timer) == _WAKING_TIMER and len(self._ready) == before + 1:
+            # A sleeper that wakes and then waits for its turn is no different from one that sleeps on.
+            woken = self._ready.pop()
+            self._run_handle(woken)
+
+    def _run_handle(self, handle: Any) -> None:
+        if handle.cancelled():
+            return
+        task = _task_of(handle)
+        thread: Thread = self._host.current_thread()
+        thread.dpor_lane = None if task is None else task.get_name()
+        try:
+            handle._context.run(handle._callback, *handle._args)
+        except Exception as error:
+            self.call_exception_handler(
+                {"message": f"Exception in callback {handle._callback!r}", "exception": error, "handle": handle}
+            )
+        finally:
+            thread.dpor_lane = None
+        if task is not None and task.done() and not task.cancelled() and isinstance(task._exception, current.Abort):
+            raise task._exception
+
+    # Failures
+
+    def default_exception_handler(self, context: dict[str, Any]) -> None:
+        """Let an exception that nobody handles leave the loop, where the standard loop would log it.
+
+        What a task says when it is destroyed is left out: `close` looks for results that nobody took.
+        """
+        error = context.get("exception")
+        if isinstance(error, BaseException) and "never retrieved" not in str(context.get("message")):
+            self._failures.append(error)
+
+    def raise_unretrieved(self) -> None:
+        """Raise the exception of a task that failed and whose result nobody has asked for."""
+        if self._failures:
+            raise self._failures.pop(0)
+        for task in self.dpor_tasks:
+            if task.done() and not task.cancelled() and task._log_traceback:
+                raise task.exception()
+
+    def close(self) -> None:
+        """Close the loop; raises what a task failed with if nobody has taken notice of it."""
+        if not self._closed and self._execution.threads:
+            # Visible, so that a thread may be found posting to the loop before and after it is closed.
+            self._inbox.qsize()
+        super().close()
+        if sys.exc_info()[0] is None:
+            self.raise_unretrieved()
+
+    def suspended_tasks(self) -> list[tuple[str, str, int, str]]:
+        """Name, file, line and function of every task that has not ended, at the innermost await."""
+        found: list[tuple[str, str, int, str]] = []
+        for task in self.dpor_tasks:
+            if not task.done():
+                stack = task.get_stack(limit=1)
+                frame = _innermost(task.get_coro()) or (stack[0] if stack else None)
+                if frame is not None:
+                    code = frame.f_code
+                    found.append((task.get_name(), code.co_filename, frame.f_lineno, code.co_name))
+        return found
+
+    # Executors
+
+    async def shutdown_default_executor(self, timeout: float | None = None) -> None:
+        """Wait for the default executor's threads to end, without a limit."""
+        del timeout
+        self._executor_shutdown_called = True
+        if self._default_executor is None:
+            return
+        future = self.create_future()
+        thread = Thread(target=self._do_shutdown, args=(future,))
+        thread.start()
+        try:
+            await future
+        finally:
+            thread.join()
+
+    def _do_shutdown(self, future: Any) -> None:
+        try:
+            self._default_executor.shutdown(wait=True)
+        except Exception as error:
+            self.call_soon_threadsafe(future.set_exception, error)
+        else:
+            self.call_soon_threadsafe(future.set_result, None)
+
+    def set_debug(self, enabled: bool) -> None:
+        """Leave debug mode off: it measures real time and logs; its check of threads is always on here."""
+        self._debug = False
+
+    def get_debug(self) -> bool:
+        """Always False."""
+        return False
+
+    def add_signal_handler(self, *args: Any, **kwargs: Any) -> None:
+        """NotImplementedError, as where the platform has no signals."""
+        raise NotImplementedError
+
+
+def _refused(name: str) -> Callable[..., Any]:
+    def refuse(self: EventLoop, *args: Any, **kwargs: Any) -> Any:
+        self._host.escape(f"the model uses the network or processes (loop.{name}), which cannot be controlled")  # pyright: ignore[reportPrivateUsage]
+        raise NotImplementedError(name)
+
+    refuse.__name__ = name
+    return refuse
+
+
+for _name in (
+    "add_reader",
+    "add_writer",
+    "remove_reader",
+    "remove_writer",
+    "connect_accepted_socket",
+    "connect_read_pipe",
+    "connect_write_pipe",
+    "create_connection",
+    "create_datagram_endpoint",
+    "create_server",
+    "create_unix_connection",
+    "create_unix_server",
+    "getaddrinfo",
+    "getnameinfo",
+    "sendfile",
+    "sock_accept",
+    "sock_connect",
+    "sock_recv",
+    "sock_recv_into",
+    "sock_recvfrom",
+    "sock_recvfrom_into",
+    "sock_sendall",
+    "sock_sendfile",
+    "sock_sendto",
+    "start_tls",
+    "subprocess_exec",
+    "subprocess_shell",
+):
+    setattr(EventLoop, _name, _refused(_name))
+
+
+def _next_hash(loop: Any, item: Any) -> int:
+    return loop._execution.next_hash() if isinstance(loop, EventLoop) else object.__hash__(item)
+
+
+def _task_of(handle: Any) -> Any:
+    """The task whose step a handle is, or None for a plain callback."""
+    callback = handle._callback
+    owner = getattr(callback, "__self__", None)
+    return owner if isinstance(owner, _PyTask) and callback.__name__ in ("__step", "__wakeup") else None
+
+
+def _origin(handle: Any) -> tuple[str, str]:
+    callback = handle._callback
+    function = getattr(callback, "func", callback)
+    return getattr(function, "__module__", ""), getattr(function, "__qualname__", "")
+
+
+def _is_forwarding(handle: Any) -> bool:
+    origin = _origin(handle)
+    if origin not in _FORWARDING:
+        return False
+    if origin[0] == "asyncio.taskgroups":
+        # A task that failed makes its group cancel the others: when that happens matters.
+        task = handle._args[0]
+        return not task.cancelled() and task._exception is None
+    return True
+
+
+def _innermost(coroutine: Coroutine[Any, Any, Any] | Generator[Any, Any, Any] | Any) -> Any:
+    """The frame in which a suspended coroutine waits."""
+    frame: Any = None
+    while coroutine is not None:
+        frame = getattr(coroutine, "cr_frame", None) or getattr(coroutine, "gi_frame", None) or frame
+        coroutine = getattr(coroutine, "cr_await", None) or getattr(coroutine, "gi_yieldfrom", None)
+    return frame

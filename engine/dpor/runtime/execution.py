@@ -1,0 +1,33 @@
+"""What the runtime layer remembers about one execution, shared by all its model threads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dpor.runtime.event_loop import EventLoop
+    from dpor.runtime.thread import MainThread, Thread
+
+
+class Execution:
+    """Counters and registers that start afresh with every execution.
+
+    `threads` are the threads started so far, in the order of their start, without the main thread; `loops` the
+    event loops made so far. The counters number threads without a name, thread pools, and objects whose hash must
+    not depend on where they lie in memory.
+    """
+
+    __slots__ = ("hashes", "loops", "main", "pools", "threads", "unnamed_threads")
+
+    def __init__(self, main: MainThread) -> None:
+        self.main = main
+        self.threads: list[Thread] = []
+        self.loops: list[EventLoop] = []
+        self.unnamed_threads = 0
+        self.pools = 0
+        self.hashes = 0
+
+    def next_hash(self) -> int:
+        """A number that no other object of this execution has as its hash."""
+        self.hashes += 1
+        return self.hashes

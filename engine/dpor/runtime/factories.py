@@ -1,0 +1,59 @@
+"""What stands under the names of the threading classes: gives a controlled object or a real one, by mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Union
+
+from dpor.runtime.mode import Mode
+
+
+class Factory:
+    """Stands in for a class or factory function of the standard library.
+
+    Calling it makes an instance of `controlled` inside a model and of `real` elsewhere; subclassing it subclasses
+    `controlled`; isinstance accepts instances of both.
+    """
+
+    def __init__(self, mode: Mode, name: str, controlled: type, real: Callable[..., Any]) -> None:
+        self._mode = mode
+        self._controlled = controlled
+        self._real = real
+        self.__name__ = self.__qualname__ = name
+        self.__module__ = getattr(real, "__module__", "threading")
+        self.__doc__ = real.__doc__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._mode.controls():
+            return self._controlled(*args, **kwargs)
+        return self._real(*args, **kwargs)
+
+    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
+        return (self._controlled,)
+
+    def __instancecheck__(self, instance: object) -> bool:
+        return isinstance(instance, self._classes())
+
+    def __subclasscheck__(self, subclass: type) -> bool:
+        return issubclass(subclass, self._classes())
+
+    def _classes(self) -> tuple[type, ...]:
+        return (self._controlled, self._real) if isinstance(self._real, type) else (self._controlled,)
+
+    def __or__(self, other: Any) -> Any:
+        return Union[self._controlled, other]  # noqa: UP007 -- the operands are values
+
+    def __ror__(self, other: Any) -> Any:
+        return Union[other, self._controlled]  # noqa: UP007 -- the operands are values
+
+    def __class_getitem__(cls, item: Any) -> Any:
+        return cls
+
+    def __getitem__(self, item: Any) -> Factory:
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._controlled, name)
+
+    def __repr__(self) -> str:
+        return f"<{self.__name__} of a model>"

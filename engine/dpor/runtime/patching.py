@@ -1,0 +1,285 @@
+"""Everything that is replaced in the standard library for the time of a check, as one reversible step."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import contextlib
+import functools
+import logging
+import os
+import queue
+import random
+import reprlib
+import sys
+import threading
+import time
+import types
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Self
+
+import _thread
+from dpor.codes import Code
+from dpor.errors import DporError
+from dpor.runtime import escapes, thread
+from dpor.runtime.clock import Clock
+from dpor.runtime.escapes import ThreadWatch, report
+from dpor.runtime.factories import Factory
+from dpor.runtime.imports import ImportWatcher
+from dpor.runtime.local import local
+from dpor.runtime.mode import Mode
+from dpor.runtime.patchset import PatchSet
+from dpor.runtime.pools import patch_futures, patch_pools
+from dpor.runtime.randomness import Randomness
+from dpor.runtime.thread import MainThread
+
+if TYPE_CHECKING:
+    from dpor._kernel import Host
+
+_PRIMITIVES = ("Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore", "Event")
+_PROCESSORS = 4
+
+
+class Patches:
+    """The replacements that make one process's Python controllable by `host`, while installed.
+
+    `kernel` is the module that the primitives come from (`dpor._kernel` unless given), `seed` what randomness inside
+    the model starts from. `main_thread` is the Thread object of the model's main thread, to be given to the kernel.
+    Import the model's modules under `importing()`; run each execution through `run`. Usable as a context manager.
+    """
+
+    def __init__(self, host: Host, kernel: Any = None, seed: int = 0) -> None:
+        if kernel is None:
+            import dpor._kernel as kernel
+        self._host = host
+        self._kernel = kernel
+        self._mode = Mode(host)
+        self._patches = PatchSet()
+        self._clock = Clock(self._mode)
+        self._randomness = Randomness(self._mode, seed)
+        self._threads = ThreadWatch(self._mode)
+        self._watcher = ImportWatcher(
+            self._mode,
+            {
+                "asyncio": self._patch_asyncio,
+                "concurrent.futures.thread": lambda module: patch_pools(self._patches, self._mode, module),
+                "datetime": self._patch_datetime,
+                "multiprocessing.process": self._patch_processes,
+                "multiprocessing.synchronize": self._patch_semaphores,
+                "uuid": self._patch_uuid,
+            },
+        )
+        self._begin: list[Callable[[], None]] = []
+        self.main_thread = MainThread()
+
+    # For the checker
+
+    def install(self) -> None:
+        """Replace everything; `uninstall` puts it back."""
+        escapes.install_audit_hook()
+        self._patch_threading()
+        self._patch_thread_module()
+        self._patch_importlib()
+        self._patch_time()
+        self._patch_randomness()
+        self._patch_logging()
+        escapes.patch_blocking_calls(self._patches)
+        patch_futures(self._patches, self._mode, sys.modules[concurrent.futures.Future.__module__])
+        self._watcher.install()
+
+    def uninstall(self) -> None:
+        """Put everything back as it was."""
+        self._watcher.uninstall()
+        self._patches.undo()
+        self._begin.clear()
+
+    def __enter__(self) -> Self:
+        self.install()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.uninstall()
+
+    def importing(self) -> contextlib.AbstractContextManager[None]:
+        """While this lasts, this thread imports modules of the model, whose locks are the model's."""
+        return self._mode.importing()
+
+    def begin(self) -> None:
+        """Make the runtime's state fresh; called in the main model thread when an execution begins."""
+        self.main_thread.begin()
+        self._threads.begin()
+        for action in self._begin:
+            action()
+
+    def end(self) -> None:
+        """Look for what an execution has left behind; called in the main model thread when it ends."""
+        execution = self.main_thread.dpor_execution
+        self._threads.end()
+        if execution is not None:
+            for loop in execution.loops:
+                loop.raise_unretrieved()
+        self.main_thread.dpor_finished = True
+
+    def run(self, function: Callable[[], object]) -> None:
+        """What the kernel runs as the main model thread: `function` between `begin` and `end`."""
+        self.begin()
+        function()
+        self.end()
+
+    # The replacements
+
+    def _patch_threading(self) -> None:
+        patches, mode, kernel = self._patches, self._mode, self._kernel
+        for name in _PRIMITIVES:
+            real = getattr(threading, name)
+            patches.replace(threading, name, Factory(mode, name, getattr(kernel, name), real))
+        for name, value in (
+            ("Thread", thread.Thread),
+            ("Timer", thread.Timer),
+            ("local", local),
+            ("current_thread", thread.current_thread),
+            ("main_thread", thread.main_thread),
+            ("enumerate", thread.enumerate_threads),
+            ("active_count", thread.active_count),
+            ("get_ident", thread.get_ident),
+            ("get_native_id", thread.get_native_id),
+        ):
+            patches.replace(threading, name, value)
+        patches.replace(threading, "currentThread", thread.current_thread)
+        patches.replace(threading, "activeCount", thread.active_count)
+        # Behind the classes that were imported before: their instances would wait or run outside of all control.
+        patches.replace(threading, "_allocate_lock", self._guarded(thread.real_allocate_lock))
+        for name in ("_start_new_thread", "_start_joinable_thread"):
+            if hasattr(threading, name):
+                patches.replace(threading, name, self._refused_at_import(getattr(threading, name)))
+        patches.replace(queue, "SimpleQueue", Factory(mode, "SimpleQueue", kernel.SimpleQueue, queue.SimpleQueue))
+
+    def _guarded(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            report("uses a threading object of a module that was imported before the check began")
+            return real(*args, **kwargs)
+
+        return call
+
+    def _refused_at_import(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        guarded = self._guarded(real)
+
+        def start(*args: Any, **kwargs: Any) -> Any:
+            if self._mode.controls() and not self._host.active:
+                raise DporError(
+                    Code.UNCONTROLLED,
+                    "a thread is started while the model's modules are imported",
+                    "start threads inside the model",
+                )
+            return guarded(*args, **kwargs)
+
+        return start
+
+    def _patch_thread_module(self) -> None:
+        patches, mode, kernel = self._patches, self._mode, self._kernel
+        allocate = Factory(mode, "allocate_lock", kernel.Lock, _thread.allocate_lock)
+        for name in ("allocate_lock", "allocate"):
+            patches.replace_if_present(_thread, name, allocate)
+        reentrant = Factory(mode, "RLock", kernel.RLock, _thread.RLock)
+        patches.replace(_thread, "RLock", reentrant)
+        patches.replace_if_present(functools, "RLock", reentrant)
+        patches.replace(_thread, "get_ident", thread.get_ident)
+        patches.replace(reprlib, "get_ident", thread.get_ident)
+        start = self._start_new_thread(_thread.start_new_thread)
+        for name in ("start_new_thread", "start_new"):
+            patches.replace_if_present(_thread, name, start)
+
+    def _start_new_thread(self, real: Callable[..., int]) -> Callable[..., int]:
+        def start_new_thread(function: Any, args: Any, kwargs: Any = None, /) -> int:
+            if self._host.active:
+                return thread.start_new_thread(function, args, kwargs)
+            return real(function, args) if kwargs is None else real(function, args, kwargs)
+
+        return start_new_thread
+
+    def _patch_importlib(self) -> None:
+        """Keep the import system on real locks: it runs between two operations of one thread."""
+        bootstrap: Any = sys.modules["_frozen_importlib"]
+        real = types.SimpleNamespace(**vars(_thread))
+        real.allocate_lock = thread.real_allocate_lock
+        real.RLock = thread.real_reentrant_lock
+        real.get_ident = thread.real_get_ident
+        self._patches.replace(bootstrap, "_thread", real)
+
+    def _patch_time(self) -> None:
+        table = self._clock.replacements()
+        for name, value in table.items():
+            self._patches.replace(time, name, value)
+        # Bound under other names when these modules were imported.
+        self._patches.replace(queue, "time", table["monotonic"])
+        self._patches.replace(threading, "_time", table["monotonic"])
+
+    def _patch_randomness(self) -> None:
+        self._randomness.patch(self._patches)
+        urandom = self._randomness.urandom(os.urandom)
+        self._patches.replace(os, "urandom", urandom)
+        self._patches.replace(random, "_urandom", urandom)
+        for name in ("cpu_count", "process_cpu_count"):
+            if hasattr(os, name):
+                self._patches.replace(os, name, self._processors(getattr(os, name)))
+
+    def _processors(self, real: Callable[[], int | None]) -> Callable[[], int | None]:
+        """The same number on every machine: the size of a pool by default depends on it."""
+
+        def cpu_count() -> int | None:
+            return _PROCESSORS if self._mode.controls() else real()
+
+        return cpu_count
+
+    def _patch_logging(self) -> None:
+        """Keep logging on real locks: a log record is no communication between threads."""
+        namespace = types.SimpleNamespace(**vars(threading))
+        namespace.RLock = thread.real_reentrant_lock
+        namespace.Lock = thread.real_allocate_lock
+        self._patches.replace(logging, "threading", namespace)
+
+    def _patch_asyncio(self, module: ModuleType) -> None:
+        from dpor.runtime.asyncio_patches import AsyncioPatches
+
+        del module
+        asyncio_patches = AsyncioPatches(self._patches, self._mode)
+        asyncio_patches.install()
+        self._begin.append(asyncio_patches.begin)
+
+    def _patch_datetime(self, module: ModuleType) -> None:
+        from dpor.runtime.calendar import calendar_classes
+
+        date, moment = calendar_classes(module, self._clock, self._mode)
+        self._patches.replace(module, "date", date)
+        self._patches.replace(module, "datetime", moment)
+
+    def _patch_uuid(self, module: ModuleType) -> None:
+        self._patches.replace_if_present(module, "_generate_time_safe", None)
+        self._patches.replace_if_present(module, "_UuidCreate", None)
+        self._patches.replace(module, "getnode", lambda: 0x0200_0000_0001)
+        self._begin.append(lambda: setattr(module, "_last_timestamp", None))
+
+    def _patch_processes(self, module: ModuleType) -> None:
+        self._patch_method(module, "BaseProcess", "start", "starts a process (multiprocessing.Process)")
+
+    def _patch_semaphores(self, module: ModuleType) -> None:
+        self._patch_method(module, "SemLock", "__init__", "makes a lock between processes (multiprocessing)")
+
+    def _patch_method(self, module: ModuleType, class_name: str, name: str, what: str) -> None:
+        owner = getattr(module, class_name)
+        real = getattr(owner, name)
+
+        @functools.wraps(real)
+        def method(*args: Any, **kwargs: Any) -> Any:
+            report(what)
+            return real(*args, **kwargs)
+
+        self._patches.replace(owner, name, method)
+
+
+@contextlib.contextmanager
+def patched(host: Host, seed: int = 0) -> Iterator[Patches]:
+    """The replacements, installed while this lasts."""
+    patches = Patches(host, seed=seed)
+    with patches:
+        yield patches

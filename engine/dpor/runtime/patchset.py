@@ -1,0 +1,38 @@
+"""Attributes replaced for a time, and put back as they were."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_MISSING = object()
+
+
+class PatchSet:
+    """A list of replaced attributes; `undo` restores them in reverse order."""
+
+    def __init__(self) -> None:
+        self._replaced: list[tuple[Any, str, Any]] = []
+
+    def replace(self, owner: Any, name: str, value: Any) -> None:
+        """Set an attribute of a module or class that has it."""
+        self._replaced.append((owner, name, vars(owner)[name]))
+        setattr(owner, name, value)
+
+    def replace_if_present(self, owner: Any, name: str, value: Any) -> None:
+        """Like `replace`, and does nothing if this version of Python does not have the attribute."""
+        if name in vars(owner):
+            self.replace(owner, name, value)
+
+    def define(self, owner: Any, name: str, value: Any) -> None:
+        """Set an attribute that the owner may not have: undoing removes it again."""
+        self._replaced.append((owner, name, vars(owner).get(name, _MISSING)))
+        setattr(owner, name, value)
+
+    def undo(self) -> None:
+        """Put everything back."""
+        while self._replaced:
+            owner, name, value = self._replaced.pop()
+            if value is _MISSING:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, value)

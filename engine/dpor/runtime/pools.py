@@ -1,0 +1,102 @@
+"""Letting concurrent.futures run inside a model: its code is the standard library's own.
+
+What is replaced is the state that the modules keep for the process as a whole, because it would carry over from one
+execution to the next, and what depends on where objects lie in memory.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+from dpor.runtime import current
+from dpor.runtime.mode import Mode
+from dpor.runtime.patchset import PatchSet
+from dpor.runtime.thread import Thread
+
+
+class _OpenLock:
+    """A lock that is always free: the interpreter never shuts down while a model runs, which is all it guards."""
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        return True
+
+    def release(self) -> None:
+        return None
+
+    def __enter__(self) -> bool:
+        return True
+
+    def __exit__(self, *exception: object) -> None:
+        return None
+
+
+class _Forgetful:
+    """A mapping that keeps nothing: at exit, the interpreter must not wait for a model's workers."""
+
+    def __init__(self, real: Any) -> None:
+        self._real = real
+
+    def __setitem__(self, thread: Any, queue: Any) -> None:
+        if not isinstance(thread, Thread) or thread.dpor_execution is None:
+            self._real[thread] = queue
+
+    def items(self) -> Iterator[tuple[Any, Any]]:
+        return iter(list(self._real.items()))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+
+class _DropAborts(logging.Filter):
+    """Drops the log records about executions that the explorer gave up."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return not (record.exc_info and isinstance(record.exc_info[1], current.Abort))
+
+
+def patch_pools(patches: PatchSet, mode: Mode, module: Any) -> None:
+    """Prepare `concurrent.futures.thread` (the module given) for a model."""
+    real_lock = module._global_shutdown_lock
+
+    class ShutdownLock(_OpenLock):
+        def __enter__(self) -> bool:
+            return True if mode.controls() else real_lock.__enter__()
+
+        def __exit__(self, *exception: object) -> None:
+            if not mode.controls():
+                real_lock.release()
+
+    patches.replace(module, "_global_shutdown_lock", ShutdownLock())
+    patches.replace(module, "_threads_queues", _Forgetful(module._threads_queues))
+    real_counter = module.ThreadPoolExecutor._counter
+
+    class Counter:
+        def __call__(self) -> int:
+            if not mode.host.active:
+                return real_counter()
+            execution = mode.host.current_thread().dpor_execution
+            execution.pools += 1
+            return execution.pools - 1
+
+    patches.replace(module.ThreadPoolExecutor, "_counter", Counter())
+
+
+def patch_futures(patches: PatchSet, mode: Mode, module: Any) -> None:
+    """Prepare `concurrent.futures._base` (the module given): futures in sets and sorted lists get a fixed order."""
+
+    def stable_hash(future: Any) -> int:
+        number: int | None = future.__dict__.get("dpor_hash")
+        if number is None:
+            if mode.host.active:
+                number = mode.host.current_thread().dpor_execution.next_hash()
+            else:
+                number = object.__hash__(future)
+            future.__dict__["dpor_hash"] = number
+        return number
+
+    patches.define(module.Future, "__hash__", stable_hash)
+    patches.define(module, "id", stable_hash)
+    logger: logging.Logger = module.LOGGER
+    patches.replace(logger, "filters", [*logger.filters, _DropAborts()])

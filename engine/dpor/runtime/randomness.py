@@ -1,0 +1,80 @@
+"""Deterministic randomness inside a model: every thread draws from generators seeded by its spawn path.
+
+A generator shared by the threads would be hidden shared state: what a thread draws would depend on the schedule.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+from dpor.runtime.mode import Mode
+from dpor.runtime.patchset import PatchSet
+from dpor.runtime.thread import Thread, ident_of
+
+# What os.urandom is seeded with, beside the thread, so that it does not repeat what random gives.
+_ENTROPY = 0x5EED
+
+
+class Randomness:
+    """Replaces what random, os.urandom, secrets and uuid draw from."""
+
+    def __init__(self, mode: Mode, seed: int) -> None:
+        self._mode = mode
+        self._seed = seed
+        self._drawn_at_import = random.Random(seed)
+        self._entropy_at_import = random.Random(seed ^ _ENTROPY)
+
+    def patch(self, patches: PatchSet) -> None:
+        """Put the replacements in place."""
+        for name in random.__all__:
+            real = getattr(random, name)
+            if getattr(real, "__self__", None) is not None:
+                patches.replace(random, name, self._dispatching(name, real))
+        patches.replace(random.Random, "seed", self._seeding(random.Random.seed))
+
+    def urandom(self, real: Callable[[int], bytes]) -> Callable[[int], bytes]:
+        """What stands in for os.urandom."""
+
+        def urandom(size: int, /) -> bytes:
+            return self._entropy().randbytes(size) if self._mode.controls() else real(size)
+
+        return urandom
+
+    def _dispatching(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        def draw(*args: Any, **kwargs: Any) -> Any:
+            if not self._mode.controls():
+                return real(*args, **kwargs)
+            return getattr(self._generator(), name)(*args, **kwargs)
+
+        draw.__name__ = draw.__qualname__ = name
+        draw.__doc__ = real.__doc__
+        return draw
+
+    def _seeding(self, real: Callable[..., None]) -> Callable[..., None]:
+        def seed(generator: random.Random, a: Any = None, version: int = 2) -> None:
+            if a is None and self._mode.controls():
+                a = self._entropy().getrandbits(64)
+            real(generator, a, version)
+
+        return seed
+
+    def _generator(self) -> random.Random:
+        if not self._mode.host.active:
+            return self._drawn_at_import
+        thread: Thread = self._mode.host.current_thread()
+        generator = thread.dpor_random
+        if generator is None:
+            generator = thread.dpor_random = random.Random(self._seed * 1_000_003 + ident_of(thread))
+        return generator
+
+    def _entropy(self) -> random.Random:
+        if not self._mode.host.active:
+            return self._entropy_at_import
+        thread: Thread = self._mode.host.current_thread()
+        entropy = thread.dpor_entropy
+        if entropy is None:
+            entropy = random.Random((self._seed ^ _ENTROPY) * 1_000_003 + ident_of(thread))
+            thread.dpor_entropy = entropy
+        return entropy

@@ -1,0 +1,353 @@
+"""threading.Thread, Timer and the module's functions about threads, on model threads."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import _thread
+from dpor.runtime import current
+from dpor.runtime.execution import Execution
+
+if TYPE_CHECKING:
+    import random
+
+    from dpor._kernel import Host
+    from dpor.runtime.event_loop import EventLoop
+
+RealThread = threading.Thread
+real_current_thread = threading.current_thread
+real_main_thread = threading.main_thread
+real_get_ident = threading.get_ident
+real_get_native_id = threading.get_native_id
+real_enumerate = threading.enumerate
+real_allocate_lock = _thread.allocate_lock
+real_reentrant_lock = _thread.RLock
+
+_STARTING = -1
+
+
+class Thread(RealThread):
+    """A thread of the model if it is used inside an execution, an ordinary thread anywhere else.
+
+    Same constructor, methods and errors as `threading.Thread`. Attributes that begin with `dpor_` belong to the
+    runtime: `dpor_index` is the kernel's number of the thread (None before start), `dpor_execution` the execution
+    that it was made or started in, `dpor_lane` what the thread is doing at the moment if it runs several
+    activities (the name of an asyncio task), `dpor_children` what it has spawned with `dpor.spawn`.
+    """
+
+    dpor_index: int | None = None
+    dpor_execution: Execution | None = None
+    dpor_made_inside = False
+    dpor_finished = False
+    dpor_number = 0
+    dpor_label: str | None = None
+    dpor_lane: str | None = None
+    dpor_children: list[Thread] | None = None
+    dpor_random: random.Random | None = None
+    dpor_entropy: random.Random | None = None
+    dpor_running_loop: Any = None
+    dpor_event_loop: EventLoop | None = None
+
+    _name: str | None
+    _daemonic: bool
+    _initialized: bool
+    _target: Callable[..., object] | None
+    _args: Iterable[Any]
+    _kwargs: Mapping[str, Any]
+
+    def __init__(
+        self,
+        group: None = None,
+        target: Callable[..., object] | None = None,
+        name: str | None = None,
+        args: Iterable[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+        *,
+        daemon: bool | None = None,
+    ) -> None:
+        host = current.active_host()
+        if host is None:
+            super().__init__(group, target, name, args, kwargs, daemon=daemon)
+            return
+        assert group is None, "group argument must be None for now"
+        parent: Thread = host.current_thread()
+        execution = parent.dpor_execution
+        assert execution is not None
+        self.dpor_execution = execution
+        self.dpor_made_inside = True
+        self._target = target
+        self._args = args
+        self._kwargs = {} if kwargs is None else kwargs
+        self._daemonic = parent._daemonic if daemon is None else daemon
+        self._initialized = True
+        if name:
+            self._name = str(name)
+        else:
+            execution.unnamed_threads += 1
+            self.dpor_number = execution.unnamed_threads
+            self.dpor_label = getattr(target, "__name__", None)
+            self._name = None
+
+    def start(self) -> None:
+        """Start the thread; RuntimeError if it was started before."""
+        host = current.active_host()
+        if host is None:
+            super().start()
+            return
+        if not self._initialized:
+            raise RuntimeError("thread.__init__() not called")
+        parent: Thread = host.current_thread()
+        execution = parent.dpor_execution
+        assert execution is not None
+        if self.dpor_index is not None and self.dpor_execution is execution:
+            raise RuntimeError("threads can only be started once")
+        self.dpor_execution = execution
+        self.dpor_finished = False
+        # Marked before the visible operation, at which another thread may try to start the same object.
+        self.dpor_index = _STARTING
+        self.dpor_index = host.spawn(self, self.dpor_run, self._daemonic)
+        execution.threads.append(self)
+
+    def dpor_run(self) -> None:
+        """What the model thread executes; an exception that leaves it is for the kernel to report."""
+        try:
+            self.run()
+        except SystemExit:
+            pass
+        finally:
+            self.dpor_finished = True
+
+    def run(self) -> None:
+        """Call the target with the arguments given to the constructor; subclasses may override it."""
+        if self.dpor_execution is not None and not self.dpor_made_inside:
+            # Made when its module was imported: every execution starts it anew, so it must keep its target.
+            if self._target is not None:
+                self._target(*self._args, **self._kwargs)
+            return
+        try:
+            if self._target is not None:
+                self._target(*self._args, **self._kwargs)
+        finally:
+            del self._target, self._args, self._kwargs
+
+    def join(self, timeout: float | None = None) -> None:
+        """Wait until the thread ends; a timed wait may give up at any moment."""
+        host = current.active_host()
+        if host is None:
+            if self.dpor_execution is None:
+                super().join(timeout)
+            return
+        if not self._initialized:
+            raise RuntimeError("Thread.__init__() not called")
+        index = self.dpor_index
+        if index is None or index == _STARTING or self._is_stale(host):
+            raise RuntimeError("cannot join thread before it is started")
+        if index == host.current_index():
+            raise RuntimeError("cannot join current thread")
+        if timeout is None:
+            host.join(index, False)
+        else:
+            seconds = max(timeout, 0)
+            if not host.join(index, True):
+                host.advance_time(seconds)
+
+    def is_alive(self) -> bool:
+        """Whether the thread was started and has not ended yet."""
+        host = current.active_host()
+        if host is None:
+            return super().is_alive() if self.dpor_execution is None else False
+        assert self._initialized, "Thread.__init__() not called"
+        index = self.dpor_index
+        if index is None or index == _STARTING or self._is_stale(host):
+            return False
+        return not host.is_finished(index)
+
+    def _is_stale(self, host: Host) -> bool:
+        """Whether the thread was started in an execution that is over."""
+        return self.dpor_execution is not host.current_thread().dpor_execution
+
+    def _default_name(self) -> str:
+        name = f"Thread-{self.dpor_number}"
+        return name if self.dpor_label is None else f"{name} ({self.dpor_label})"
+
+    @property
+    def name(self) -> str:
+        """The thread's name, by default `Thread-N (target)`."""
+        assert self._initialized, "Thread.__init__() not called"
+        name = self._name
+        if name is None:
+            name = self._name = self._default_name()
+        return name
+
+    @name.setter
+    def name(self, name: str) -> None:
+        assert self._initialized, "Thread.__init__() not called"
+        self._name = str(name)
+
+    @property
+    def ident(self) -> int | None:
+        """A number that no other thread of the execution has; None before the thread is started."""
+        if self.dpor_execution is None:
+            return super().ident
+        index = self.dpor_index
+        return None if index is None or index == _STARTING else ident_of(self)
+
+    @property
+    def native_id(self) -> int | None:
+        """The same number as `ident`: a model thread is no thread of the operating system."""
+        return super().native_id if self.dpor_execution is None else self.ident
+
+    @property
+    def daemon(self) -> bool:
+        """Whether the program may end while this thread runs; RuntimeError if set after start."""
+        assert self._initialized, "Thread.__init__() not called"
+        return self._daemonic
+
+    @daemon.setter
+    def daemon(self, daemonic: bool) -> None:
+        if self.dpor_execution is None:
+            # The standard library's setter checks whether an ordinary thread runs.
+            RealThread.daemon.fset(self, daemonic)  # type: ignore[attr-defined]
+            return
+        if self.dpor_index is not None:
+            raise RuntimeError("cannot set daemon status of active thread")
+        self._daemonic = daemonic
+
+    def __repr__(self) -> str:
+        if self.dpor_execution is None:
+            return super().__repr__()
+        status = "initial"
+        if self.dpor_index is not None:
+            status = "stopped" if self.dpor_finished else "started"
+        if self._daemonic:
+            status += " daemon"
+        return f"<{type(self).__name__}({self.name}, {status})>"
+
+
+class MainThread(Thread):
+    """The thread that runs the model's function: one object for all executions of a check."""
+
+    dpor_index = 0
+
+    def __init__(self) -> None:
+        self.dpor_execution = Execution(self)
+        self.dpor_made_inside = True
+        self._target = None
+        self._args = ()
+        self._kwargs = {}
+        self._name = "MainThread"
+        self._daemonic = False
+        self._initialized = True
+
+    def begin(self) -> Execution:
+        """Forget the last execution and return what the next one will write into."""
+        self.dpor_execution = execution = Execution(self)
+        self.dpor_finished = False
+        self.dpor_children = None
+        self.dpor_random = None
+        self.dpor_entropy = None
+        self.dpor_running_loop = None
+        self.dpor_event_loop = None
+        self.dpor_lane = None
+        self._name = "MainThread"
+        return execution
+
+    def start(self) -> None:
+        """RuntimeError: the main thread runs already."""
+        raise RuntimeError("threads can only be started once")
+
+
+class Timer(Thread):
+    """threading.Timer: calls `function` after `interval` seconds, which may be over at any moment."""
+
+    def __init__(
+        self,
+        interval: float,
+        function: Callable[..., object],
+        args: Iterable[Any] | None = None,
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> None:
+        Thread.__init__(self)
+        self.interval = interval
+        self.function = function
+        self.args: Iterable[Any] = args if args is not None else []
+        self.kwargs: Mapping[str, Any] = kwargs if kwargs is not None else {}
+        self.finished = threading.Event()
+
+    def cancel(self) -> None:
+        """Stop the timer if it has not fired yet."""
+        self.finished.set()
+
+    def run(self) -> None:
+        """Wait for the interval or for `cancel`, then call the function unless cancelled."""
+        self.finished.wait(self.interval)
+        if not self.finished.is_set():
+            self.function(*self.args, **self.kwargs)
+        self.finished.set()
+
+
+def ident_of(thread: Thread) -> int:
+    """The identifier of a started model thread, a function of its spawn path alone."""
+    host = current.current_host()
+    assert host is not None and thread.dpor_index is not None
+    ident = 1
+    for part in host.thread_path(thread.dpor_index).split(".")[1:]:
+        ident = ident * 1024 + int(part) + 1
+    return ident
+
+
+def current_thread() -> RealThread:
+    """threading.current_thread."""
+    host = current.active_host()
+    return real_current_thread() if host is None else host.current_thread()
+
+
+def main_thread() -> RealThread:
+    """threading.main_thread: the thread that runs the model."""
+    host = current.active_host()
+    return real_main_thread() if host is None else host.current_thread().dpor_execution.main
+
+
+def get_ident() -> int:
+    """threading.get_ident."""
+    host = current.active_host()
+    return real_get_ident() if host is None else ident_of(host.current_thread())
+
+
+def get_native_id() -> int:
+    """threading.get_native_id."""
+    host = current.active_host()
+    return real_get_native_id() if host is None else ident_of(host.current_thread())
+
+
+def enumerate_threads() -> list[RealThread]:
+    """threading.enumerate: the main thread and every started thread that has not ended."""
+    host = current.active_host()
+    if host is None:
+        return real_enumerate()
+    execution: Execution = host.current_thread().dpor_execution
+    alive: list[RealThread] = [] if execution.main.dpor_finished else [execution.main]
+    alive.extend(thread for thread in list(execution.threads) if thread.is_alive())
+    return alive
+
+
+def active_count() -> int:
+    """threading.active_count."""
+    return len(enumerate_threads())
+
+
+def start_new_thread(
+    function: Callable[..., object], args: tuple[Any, ...], kwargs: dict[str, Any] | None = None
+) -> int:
+    """_thread.start_new_thread inside an execution: a daemon thread that nobody can join."""
+    if not callable(function):
+        raise TypeError("first arg must be callable")
+    if not isinstance(args, tuple):
+        raise TypeError("2nd arg must be a tuple")
+    if kwargs is not None and not isinstance(kwargs, dict):
+        raise TypeError("optional 3rd arg must be a dictionary")
+    thread = Thread(target=function, args=args, kwargs=kwargs, daemon=True)
+    thread.start()
+    return ident_of(thread)
