@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from dpor.codes import Code
-from dpor.counterexample.patterns import find_pattern
+from dpor.counterexample.operations import Operation
+from dpor.counterexample.patterns import find_pattern, waiting_cycle
 from dpor.counterexample.records import Execution, Failure, Wait
 from dpor.counterexample.relevance import relevant_steps
 from dpor.counterexample.syntax import Sources
@@ -31,7 +32,7 @@ def explain(execution: Execution, schedule: str, root: Path | None = None) -> Vi
         raise ValueError("an execution without a failure needs no explanation")
     relevant = relevant_steps(execution)
     waiting = tuple(_waiting(wait) for wait in execution.waits)
-    first = next((wait for wait in waiting if wait.waits_for is not None), next(iter(waiting), None))
+    first = _most_telling(execution, waiting)
     return Violation(
         kind=failure.kind,
         code=CODES[failure.kind],
@@ -58,6 +59,18 @@ def describe_failure(failure: Failure, root: Path | None = None) -> str:
     if failure.kind is ViolationKind.ASSERTION and location is not None:
         return f"assertion failed: {Sources(root).assertion(location)}"
     return failure.exception or CODES[failure.kind].meaning
+
+
+def _most_telling(execution: Execution, waiting: tuple[WaitingThread, ...]) -> WaitingThread | None:
+    """The waiting thread at whose place a deadlock is reported: one of a cycle, else one that does not just
+    join.
+    """
+    cycle = waiting_cycle(execution.waits)
+    by_thread = {wait.thread: wait for wait in waiting}
+    if cycle:
+        return by_thread[cycle[0].thread]
+    others = [wait for wait in waiting if wait.operation != Operation.JOIN.value]
+    return next(iter(others or waiting), None)
 
 
 def _waiting(wait: Wait) -> WaitingThread:

@@ -6,6 +6,7 @@ The search for the simplest counterexample runs executions and is the kernel's; 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 
 from dpor.counterexample.operations import Operation, effect
@@ -18,7 +19,7 @@ _MOST_LINES = 3
 def context_switches(trace: Iterable[TraceStep]) -> int:
     """How often the running thread changes from one step to the next."""
     threads = [step.thread for step in trace]
-    return sum(before != after for before, after in zip(threads, threads[1:], strict=False))
+    return sum(before != after for before, after in itertools.pairwise(threads))
 
 
 def cost(trace: Sequence[TraceStep]) -> tuple[int, int]:

@@ -87,14 +87,14 @@ def is_lost_update(execution: Execution, evidence: Evidence) -> bool:
     there.
 
     A read x, then B wrote x to a value made from its own earlier read, then A wrote x to a value made from
-    that first read, without reading x again in between; and the failing thread read x after that.
+    that first read, without reading x again in between; and what the failure depends on includes a read of
+    x after that.
     """
-    observed = _observed(execution)
     for read, theirs, write in _overwritten(execution):
         if (
             write.reads is False
             and theirs.reads is False
-            and any(seen.overlaps(write) and seen.index > write.index for seen in observed)
+            and _is_read_later(execution, write)
             and evidence.uses(read.sites, write.sites)
             and any(
                 evidence.uses(earlier.sites, theirs.sites)
@@ -112,11 +112,10 @@ def is_check_then_act(execution: Execution, evidence: Evidence) -> bool:
     branch and without reading x in a test again, changed x or failed there on x. If A's act did not fail
     itself, the failing thread read later what it wrote.
     """
-    observed = _observed(execution)
     return any(
         _is_stale(execution.records, check, theirs, act.index, act.sites, evidence)
         for check, theirs, act in _acts_after_checks(execution)
-        if any(seen.overlaps(act) and seen.index > act.index for seen in observed)
+        if _is_read_later(execution, act)
     ) or any(
         _is_stale(execution.records, check, theirs, len(execution.records), failure.sites, evidence)
         for check, theirs, failure in _failures_after_checks(execution)
@@ -132,14 +131,13 @@ def is_write_skew(execution: Execution, evidence: Evidence) -> bool:
     the failing thread read both afterwards.
     """
     writes = [record for record in execution.records if record.writes and not record.reads]
-    observed = _observed(execution)
     for mine in writes:
         for theirs in writes:
             if mine.thread >= theirs.thread or mine.overlaps(theirs):
                 continue
             last = max(mine.index, theirs.index)
             if (
-                all(any(seen.overlaps(w) and seen.index > last for seen in observed) for w in (mine, theirs))
+                all(_is_read_later(execution, write, last) for write in (mine, theirs))
                 and _skewed(execution.records, mine, theirs, evidence)
                 and _skewed(execution.records, theirs, mine, evidence)
             ):
@@ -221,10 +219,10 @@ def _touched_by_others(records: Sequence[Record], thread: str) -> set[tuple[int,
     return {(record.subject, record.key) for record in records if record.writes and record.thread != thread}
 
 
-def _observed(execution: Execution) -> list[Record]:
-    """What the failing thread read."""
-    thread = execution.failure.thread if execution.failure is not None else None
-    return [record for record in execution.records if record.thread == thread and record.reads]
+def _is_read_later(execution: Execution, write: Record, after: int | None = None) -> bool:
+    """True if what a step wrote is read after it: every such read is one that the failure depends on."""
+    start = write.index if after is None else after
+    return any(record.reads and record.overlaps(write) for record in execution.records[start + 1 :])
 
 
 def _overwritten(execution: Execution) -> Iterator[tuple[Record, Record, Record]]:

@@ -84,14 +84,17 @@ def effect_text(step: TraceStep) -> str:
     return f"{words}{_outcome(operation, step.value)}"
 
 
+def describe_operation(step: TraceStep) -> str:
+    """What a step did, with a verb: `reads Account#1.balance = 100`."""
+    operation = Operation.of(step.operation)
+    return f"{verb(operation)} {effect_text(step)}" if operation in _BARE else effect_text(step)
+
+
 def describe_step(step: TraceStep) -> str:
     """A step in one line: `main.0 reads Account#1.balance = 100 (line 12)`."""
-    operation = Operation.of(step.operation)
     place = place_of(step)
     line = f" (line {place.line})" if place is not None else ""
-    if operation in _BARE:
-        return f"{step.thread} {verb(operation)} {effect_text(step)}{line}"
-    return f"{step.thread} {effect_text(step)}{line}"
+    return f"{step.thread} {describe_operation(step)}{line}"
 
 
 def describe_wait(wait: WaitingThread) -> str:

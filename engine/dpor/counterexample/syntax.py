@@ -1,5 +1,4 @@
-"""What the source says about two operations of one call: does the second use, or hinge on, what the first
-read?
+"""What the source says of two operations in one call: whether the second depends on what the first read.
 
 The questions are asked of the two innermost places in one active call, so a read in a helper counts where
 the helper was called. Answers are evidence, not proof: only local variables of that function are followed.
