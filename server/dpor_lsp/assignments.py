@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from dpor.codes import Code
@@ -44,16 +44,42 @@ def check_names(models: Sequence[ModelInfo], assignments: Mapping[str, str]) -> 
             )
 
 
-def assigned_parameters(model: ModelInfo, assignments: Mapping[str, str]) -> dict[str, Any]:
+def assigned_parameters(
+    model: ModelInfo, assignments: Mapping[str, str], read_source: Callable[[], str]
+) -> dict[str, Any]:
     """Return the values for those of the model's parameters that are assigned, each of its default's type.
 
-    Raises DporError (DPOR106) for a value of another type.
+    `read_source` gives the text of the model's file; it is only called where the type is in doubt. Raises DporError
+    (DPOR106) for a value of another type.
     """
-    return {
-        name: _typed(name, text, model.parameters[name])
-        for name, text in assignments.items()
-        if name in model.parameters
-    }
+    values: dict[str, Any] = {}
+    for name, text in assignments.items():
+        if name not in model.parameters:
+            continue
+        default = model.parameters[name]
+        # A default that is no literal is known by its source text, which looks like a string.
+        if isinstance(default, str) and not _is_string_literal(read_source(), model.line, name):
+            default = None
+        values[name] = _typed(name, text, default)
+    return values
+
+
+def _is_string_literal(source: str, line: int, name: str) -> bool:
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.lineno == line:
+            arguments = node.args
+            positional = [*arguments.posonlyargs, *arguments.args][::-1]
+            pairs = [*zip(positional, arguments.defaults[::-1], strict=False)]
+            pairs += [
+                (argument, default)
+                for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+                if default is not None
+            ]
+            return any(
+                argument.arg == name and isinstance(default, ast.Constant) and isinstance(default.value, str)
+                for argument, default in pairs
+            )
+    return True
 
 
 def _typed(name: str, text: str, default: object) -> Any:

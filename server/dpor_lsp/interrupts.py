@@ -20,6 +20,8 @@ def interrupts_as_events(tell: Callable[[], None]) -> Generator[None, None, None
         yield
         return
     former = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    # What the parent process has arranged to be ignored, as nohup does, stays ignored.
+    former = {number: handler for number, handler in former.items() if handler is not signal.SIG_IGN}
 
     def restore() -> None:
         for number, handler in former.items():

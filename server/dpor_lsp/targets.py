@@ -193,7 +193,9 @@ def subject_of(found: Found, wishes: Wishes) -> Subject:
         name: value for name, value in wishes.settings.options.items() if name not in found.info.options
     }
     try:
-        parameters = assigned_parameters(found.info, wishes.assignments)
+        parameters = assigned_parameters(
+            found.info, wishes.assignments, lambda: found.path.read_text(encoding="utf-8")
+        )
     except DporError as error:
         span = SourceSpan(found.info.file, found.info.line, found.info.column)
         raise DporError(error.code, error.message, error.mend, span) from None

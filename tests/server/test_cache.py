@@ -1,0 +1,260 @@
+"""The cache answers only for the very same check, is shared, and survives damage."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dpor.codes import Code
+from dpor.results import ModelResult, Reason, Verdict, Violation
+from dpor_lsp.cache import FILE, FOLDER, Cache
+from dpor_lsp.outcomes import Subject
+
+MakeSubject = Callable[..., Subject]
+MakeResult = Callable[..., ModelResult]
+LONG_AGO = 0.0
+LATER = 32503680000.0
+
+
+class Warnings:
+    def __init__(self) -> None:
+        self.codes: list[Code] = []
+        self.messages: list[str] = []
+
+    def __call__(self, code: Code, message: str) -> None:
+        self.codes.append(code)
+        self.messages.append(message)
+
+
+@pytest.fixture
+def warnings() -> Warnings:
+    return Warnings()
+
+
+@pytest.fixture
+def cache(project: Path, warnings: Warnings) -> Cache:
+    return Cache(project, warnings)
+
+
+def test_a_kept_result_is_found_again_and_says_that_it_was(
+    cache: Cache, make_subject: MakeSubject, make_result: MakeResult, violation: Violation
+) -> None:
+    subject = make_subject()
+    result = make_result(Verdict.VIOLATED, violations=(violation,))
+    cache.keep(subject, result, LATER)
+    assert cache.find(subject) == replace(result, cached=True)
+
+
+def test_another_process_finds_it_too(
+    cache: Cache, warnings: Warnings, project: Path, make_subject: MakeSubject, make_result: MakeResult
+) -> None:
+    cache.keep(make_subject(), make_result(), LATER)
+    assert Cache(project, warnings).find(make_subject()) is not None
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"parameters": {"clerks": 2}},
+        {"options": {"algorithm": "source"}},
+        {"all_violations": True},
+        {"source": "def model():\n    return 1\n"},
+    ],
+)
+def test_another_check_is_not_answered(
+    cache: Cache, make_subject: MakeSubject, make_result: MakeResult, other: dict[str, object]
+) -> None:
+    subject = make_subject()
+    cache.keep(subject, make_result(), LATER)
+    options = other.pop("options", {})
+    changed = make_subject(**other)
+    changed = replace(changed, request=replace(changed.request, options=options))
+    assert cache.find(changed) is None
+    assert cache.find(make_subject()) is not None
+
+
+def test_a_timeout_alone_makes_no_other_check(
+    cache: Cache, make_subject: MakeSubject, make_result: MakeResult
+) -> None:
+    subject = make_subject()
+    cache.keep(subject, make_result(), LATER)
+    assert cache.find(replace(subject, request=replace(subject.request, options={"timeout": 3}))) is not None
+
+
+def test_a_changed_dependency_invalidates(
+    cache: Cache, project: Path, make_subject: MakeSubject, make_result: MakeResult
+) -> None:
+    helper = project / "helper.py"
+    helper.write_text("x = 1\n")
+    subject = make_subject()
+    cache.keep(subject, make_result(dependencies=("helper.py",)), LATER)
+    assert cache.find(subject) is not None
+    helper.write_text("x = 22\n")
+    assert cache.find(subject) is None
+    helper.unlink()
+    assert cache.find(subject) is None
+
+
+def test_a_result_is_not_kept_if_a_file_was_written_during_the_check(
+    cache: Cache, make_subject: MakeSubject, make_result: MakeResult
+) -> None:
+    subject = make_subject()
+    cache.keep(subject, make_result(), LONG_AGO)
+    assert cache.find(subject) is None
+
+
+def test_a_result_is_not_kept_if_the_model_changed_during_the_check(
+    cache: Cache, make_subject: MakeSubject, make_result: MakeResult
+) -> None:
+    subject = make_subject()
+    assert cache.find(subject) is None
+    subject.path.write_text("def model():\n    return 2\n")
+    cache.keep(subject, make_result(), LATER)
+    assert cache.find(subject) is None
+
+
+@pytest.mark.parametrize(
+    ("verdict", "code"),
+    [
+        (Verdict.ERROR, Code.WORKER_DIED),
+        (Verdict.INCOMPLETE, Code.TIMEOUT),
+        (Verdict.INCOMPLETE, Code.CANCELLED),
+    ],
+)
+def test_what_may_end_otherwise_next_time_is_not_kept(
+    cache: Cache, make_subject: MakeSubject, make_result: MakeResult, verdict: Verdict, code: Code
+) -> None:
+    subject = make_subject()
+    cache.keep(subject, make_result(verdict, reason=Reason(code, "")), LATER)
+    assert cache.find(subject) is None
+
+
+def test_a_bound_that_was_reached_is_kept(
+    cache: Cache, make_subject: MakeSubject, make_result: MakeResult
+) -> None:
+    subject = make_subject()
+    cache.keep(subject, make_result(Verdict.INCOMPLETE, reason=Reason(Code.MAX_EXECUTIONS, "")), LATER)
+    assert cache.find(subject) is not None
+
+
+def test_the_last_counterexample_outlives_changes(
+    cache: Cache, make_subject: MakeSubject, make_result: MakeResult, violation: Violation
+) -> None:
+    subject = make_subject(parameters={"clerks": 2})
+    cache.keep(subject, make_result(Verdict.VIOLATED, violations=(violation,)), LONG_AGO)
+    kept = cache.last_counterexample("m.py::model")
+    assert kept is not None
+    assert (kept.schedule, kept.parameters) == ("dpor1:text", {"clerks": 2})
+    assert cache.last_counterexample("m.py::other") is None
+
+
+@pytest.mark.parametrize("content", [b"this is no database", b"SQLite format 3\0" + b"\xff" * 5000])
+def test_a_damaged_file_is_set_aside_and_reported(
+    project: Path,
+    warnings: Warnings,
+    make_subject: MakeSubject,
+    make_result: MakeResult,
+    content: bytes,
+) -> None:
+    (project / FOLDER).mkdir()
+    (project / FOLDER / FILE).write_bytes(content)
+    cache = Cache(project, warnings)
+    assert cache.find(make_subject()) is None
+    assert warnings.codes == [Code.CACHE_CORRUPT]
+    cache.keep(make_subject(), make_result(), LATER)
+    assert cache.find(make_subject()) is not None
+    assert any("damaged" in item.name for item in (project / FOLDER).iterdir())
+
+
+def test_a_damaged_entry_is_damage_too(
+    cache: Cache, project: Path, warnings: Warnings, make_subject: MakeSubject, make_result: MakeResult
+) -> None:
+    cache.keep(make_subject(), make_result(), LATER)
+    with sqlite3.connect(project / FOLDER / FILE) as connection:
+        connection.execute("UPDATE results SET result = '{'")
+    connection.close()
+    assert cache.find(make_subject()) is None
+    assert warnings.codes == [Code.CACHE_CORRUPT]
+
+
+def test_a_folder_that_cannot_be_made_costs_one_warning(
+    project: Path, warnings: Warnings, make_subject: MakeSubject, make_result: MakeResult
+) -> None:
+    (project / FOLDER).write_text("a file is in the way")
+    cache = Cache(project, warnings)
+    assert cache.find(make_subject()) is None
+    cache.keep(make_subject(), make_result(), LATER)
+    assert len(warnings.codes) == 1
+
+
+def test_the_folder_is_marked_as_a_cache_and_ignored_by_git(
+    cache: Cache, project: Path, make_subject: MakeSubject
+) -> None:
+    cache.find(make_subject())
+    assert (project / FOLDER / ".gitignore").read_text() == "*\n"
+    assert (
+        (project / FOLDER / "CACHEDIR.TAG")
+        .read_text()
+        .startswith("Signature: 8a477f597d28d172789f06886806bc55")
+    )
+
+
+def test_many_processes_may_keep_at_once(
+    project: Path, warnings: Warnings, make_subject: MakeSubject
+) -> None:
+    make_subject()
+    code = """
+import sys
+from pathlib import Path
+from dpor.results import CheckRequest, ModelInfo, ModelResult, Verdict
+from dpor_lsp.cache import Cache
+from dpor_lsp.outcomes import Subject
+root, first = Path(sys.argv[1]), int(sys.argv[2])
+cache = Cache(root, lambda code, message: sys.exit(message))
+for n in range(first, first + 20):
+    request = CheckRequest(str(root / "m.py"), "model", str(root), {"n": n})
+    subject = Subject(ModelInfo("m.py", f"model{n}", 1, 1, 1, 1), root, request)
+    cache.find(subject)
+    cache.keep(subject, ModelResult(subject.info.id, "m.py", 1, {}, Verdict.VERIFIED), 4e9)
+"""
+    processes = [
+        subprocess.Popen([sys.executable, "-c", code, str(project), str(first)]) for first in range(0, 80, 20)
+    ]
+    assert [process.wait(60) for process in processes] == [0] * 4
+    with sqlite3.connect(project / FOLDER / FILE) as connection:
+        (number,) = connection.execute("SELECT count(*) FROM results").fetchone()
+    connection.close()
+    assert number == 80
+
+
+def test_old_entries_of_a_model_make_room(
+    cache: Cache, project: Path, make_subject: MakeSubject, make_result: MakeResult
+) -> None:
+    for number in range(30):
+        cache.keep(make_subject(parameters={"n": number}), make_result(), LATER)
+    assert cache.find(make_subject(parameters={"n": 0})) is None
+    assert cache.find(make_subject(parameters={"n": 29})) is not None
+
+
+def test_installing_a_package_invalidates(
+    project: Path,
+    warnings: Warnings,
+    make_subject: MakeSubject,
+    make_result: MakeResult,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    packages = tmp_path / "site-packages"
+    packages.mkdir()
+    monkeypatch.setattr(sys, "path", [*sys.path, str(packages)])
+    Cache(project, warnings).keep(make_subject(), make_result(), LATER)
+    assert Cache(project, warnings).find(make_subject()) is not None
+    os.utime(packages, (1, 1))
+    assert Cache(project, warnings).find(make_subject()) is None

@@ -1,0 +1,191 @@
+"""Workers that misbehave in every way cost their own result and leave nothing behind."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dpor.codes import Code
+from dpor.results import Progress, Verdict
+from dpor_lsp.outcomes import Subject, check_outcome
+from dpor_lsp.process import OUTPUT_LIMIT, Cancellation, Ending, HeadAndTail, Limits, WorkerEnd, run_worker
+
+Act = Callable[[str], list[str]]
+MakeSubject = Callable[..., Subject]
+
+
+def run(subject: Subject, command: list[str], limits: Limits | None = None) -> WorkerEnd:
+    return run_worker(subject.request, limits or Limits(), cancellation=Cancellation(), command=command)
+
+
+def test_a_result_arrives_with_what_the_model_printed(act: Act, make_subject: MakeSubject) -> None:
+    subject = make_subject()
+    end = run(subject, act("print('hello', flush=True); answer(executions=7)"))
+    result = check_outcome(subject, end, Limits())
+    assert (result.verdict, result.executions, result.output) == (Verdict.VERIFIED, 7, "hello\n")
+
+
+def test_megabytes_of_output_keep_head_and_tail_and_block_nothing(
+    act: Act, make_subject: MakeSubject
+) -> None:
+    code = "print('first\\n' + ('x' * 80 + '\\n') * 60000 + 'last', flush=True); answer()"
+    end = run(make_subject(), act(code))
+    assert end.ending is Ending.FINISHED
+    assert end.output.startswith("first\n")
+    assert end.output.endswith("last\n")
+    assert "bytes left out" in end.output
+    assert len(end.output) < 2 * OUTPUT_LIMIT + 100
+
+
+def test_an_exit_without_a_result_names_the_status(act: Act, make_subject: MakeSubject) -> None:
+    subject = make_subject()
+    result = check_outcome(subject, run(subject, act("os._exit(7)")), Limits())
+    assert result.verdict is Verdict.ERROR
+    assert result.reason is not None
+    assert result.reason.code is Code.WORKER_DIED
+    assert "exit status 7" in result.reason.message
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+def test_a_signal_is_named(act: Act, make_subject: MakeSubject) -> None:
+    subject = make_subject()
+    result = check_outcome(subject, run(subject, act("os.kill(os.getpid(), 6)")), Limits())
+    assert result.reason is not None
+    assert "SIGABRT" in result.reason.message
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+def test_being_killed_from_outside_counts_as_running_out_of_memory(
+    act: Act, make_subject: MakeSubject
+) -> None:
+    subject = make_subject()
+    result = check_outcome(subject, run(subject, act("os.kill(os.getpid(), 9)")), Limits())
+    assert result.reason is not None
+    assert result.reason.code is Code.OUT_OF_MEMORY
+
+
+def test_a_failed_allocation_in_native_code_is_out_of_memory(act: Act, make_subject: MakeSubject) -> None:
+    subject = make_subject()
+    code = "print('memory allocation of 99 bytes failed', flush=True); os._exit(134)"
+    result = check_outcome(subject, run(subject, act(code)), Limits())
+    assert result.reason is not None
+    assert result.reason.code is Code.OUT_OF_MEMORY
+
+
+def test_an_answer_that_is_no_result_is_an_internal_error(act: Act, make_subject: MakeSubject) -> None:
+    subject = make_subject()
+    result = check_outcome(subject, run(subject, act("answer(verdict='perhaps')")), Limits())
+    assert result.reason is not None
+    assert result.reason.code is Code.INTERNAL_ERROR
+
+
+def test_noise_on_the_private_channel_is_evidence_and_no_message(act: Act, make_subject: MakeSubject) -> None:
+    end = run(make_subject(), act("os.write(2, b'{not json\\nplain\\n'); answer()"))
+    assert end.ending is Ending.FINISHED
+    assert end.evidence == "{not json\nplain\n"
+
+
+def test_a_long_message_arrives_whole(act: Act, make_subject: MakeSubject) -> None:
+    code = "import io\nout = io.FileIO(2, 'w', closefd=False)\n"
+    code += "data = memoryview(json.dumps({'kind': 'result', 'result': {'x': 'y' * 3000000}}).encode() + b'\\n')\n"
+    code += "while data:\n    data = data[out.write(data):]\nos._exit(0)"
+    end = run(make_subject(), act(code))
+    assert end.result is not None
+    assert len(end.result["x"]) == 3000000
+
+
+def test_progress_is_passed_on(act: Act, make_subject: MakeSubject) -> None:
+    seen: list[Progress] = []
+    run_worker(
+        make_subject().request,
+        Limits(),
+        cancellation=Cancellation(),
+        command=act("progress(1); progress(2); answer()"),
+        on_progress=seen.append,
+    )
+    assert [item.executions for item in seen] == [1, 2]
+
+
+def test_a_hang_ends_at_the_parents_deadline(
+    act: Act, make_subject: MakeSubject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dpor_lsp.process.WATCHDOG_MARGIN", 0.0)
+    monkeypatch.setattr("dpor_lsp.process.GRACE", 0.0)
+    subject = make_subject()
+    limits = Limits(timeout=0.3)
+    end = run(subject, act("progress(5)\nwhile True: time.sleep(9)"), limits)
+    result = check_outcome(subject, end, limits)
+    assert result.verdict is Verdict.INCOMPLETE
+    assert result.reason is not None
+    assert result.reason.code is Code.TIMEOUT
+    assert result.executions == 5
+
+
+def test_silence_ends_a_worker_that_has_no_timeout(
+    act: Act, make_subject: MakeSubject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dpor_lsp.process.WATCHDOG_MARGIN", 0.0)
+    assert run(make_subject(), act("time.sleep(99)"), Limits(hang=0.3)).ending is Ending.HUNG
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs named pipes")
+def test_what_a_worker_started_ends_with_it(act: Act, make_subject: MakeSubject, tmp_path: Path) -> None:
+    held = tmp_path / "held"
+    os.mkfifo(held)
+    reader = os.open(held, os.O_RDONLY | os.O_NONBLOCK)
+    code = f"""
+        import subprocess
+        descriptor = os.open({str(held)!r}, os.O_WRONLY)
+        os.write(descriptor, b"x")
+        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], pass_fds=[descriptor])
+        os._exit(3)
+    """
+    run(make_subject(), act(code))
+    assert os.read(reader, 1) == b"x"
+    # The end of the stream comes when nobody holds the other end any more.
+    ready, _, _ = select.select([reader], [], [], 10)
+    assert ready
+    assert os.read(reader, 1) == b""
+    os.close(reader)
+
+
+def test_cancelling_ends_a_worker_that_ignores_requests_to_end(act: Act, make_subject: MakeSubject) -> None:
+    cancellation = Cancellation()
+    code = (
+        "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nprogress(1)\nwhile True: time.sleep(9)"
+    )
+    end = run_worker(
+        make_subject().request,
+        Limits(),
+        cancellation=cancellation,
+        command=act(code),
+        on_progress=lambda progress: cancellation.cancel(),
+    )
+    assert end.ending is Ending.CANCELLED
+    assert end.seconds < 5
+
+
+def test_a_cancelled_check_starts_no_process(make_subject: MakeSubject) -> None:
+    cancellation = Cancellation()
+    cancellation.cancel()
+    end = run_worker(make_subject().request, Limits(), cancellation=cancellation, command=["/does/not/exist"])
+    assert end.ending is Ending.CANCELLED
+
+
+def test_head_and_tail_of_a_short_stream_is_the_stream() -> None:
+    kept = HeadAndTail(4)
+    for piece in (b"ab", b"cd", b"efg"):
+        kept.add(piece)
+    assert kept.text() == "abcdefg"
+
+
+def test_head_and_tail_says_how_much_is_missing() -> None:
+    kept = HeadAndTail(4)
+    for number in range(100):
+        kept.add(b"%02d" % number)
+    assert kept.text() == "0001\n... 192 bytes left out ...\n9899"
