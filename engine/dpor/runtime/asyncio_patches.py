@@ -73,7 +73,13 @@ class AsyncioPatches:
         for name in ("get_event_loop_policy", "_get_event_loop_policy"):
             if hasattr(events, name):
                 self._everywhere(events, name, self._get_policy(getattr(events, name)))
-        for name in ("_register_task", "_unregister_task", "_enter_task", "_leave_task", "_swap_current_task"):
+        for name in (
+            "_register_task",
+            "_unregister_task",
+            "_enter_task",
+            "_leave_task",
+            "_swap_current_task",
+        ):
             python = getattr(tasks, "_py" + name, None)
             if python is not None:
                 self._everywhere(tasks, name, python)

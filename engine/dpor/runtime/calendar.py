@@ -47,7 +47,11 @@ def calendar_classes(module: ModuleType, clock: Clock, mode: Mode) -> tuple[type
 
         @classmethod
         def utcnow(cls) -> Any:
-            return cls.fromtimestamp(clock.epoch(), utc).replace(tzinfo=None) if mode.controls() else super().utcnow()
+            return (
+                cls.fromtimestamp(clock.epoch(), utc).replace(tzinfo=None)
+                if mode.controls()
+                else super().utcnow()
+            )
 
     for stand_in, real in ((date, real_date), (datetime, real_datetime)):
         stand_in.__module__ = real.__module__

@@ -46,7 +46,10 @@ _EVENTS = {
 
 _BLOCKING: tuple[tuple[Any, str, str], ...] = (
     *((os, name, "waits for a process") for name in ("wait", "wait3", "wait4", "waitid", "waitpid")),
-    *((select, name, "waits for files or sockets") for name in ("select", "poll", "epoll", "kqueue", "devpoll")),
+    *(
+        (select, name, "waits for files or sockets")
+        for name in ("select", "poll", "epoll", "kqueue", "devpoll")
+    ),
     *((signal, name, "waits for a signal") for name in ("pause", "sigwait", "sigwaitinfo", "sigtimedwait")),
     (socket, "socketpair", "opens a pair of sockets"),
 )

@@ -208,8 +208,6 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
             self._ready.remove(chosen)
             self._run_handle(chosen)
         self._forward_results()
-        if self._failures:
-            raise self._failures.pop(0)
 
     def _receive(self) -> None:
         """Take what other threads have posted."""
@@ -271,20 +269,32 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
         try:
             handle._context.run(handle._callback, *handle._args)
         except Exception as error:
+            if self._exception_handler is None:
+                # The standard loop would log it and go on; here nobody would see it.
+                raise
             self.call_exception_handler(
-                {"message": f"Exception in callback {handle._callback!r}", "exception": error, "handle": handle}
+                {
+                    "message": f"Exception in callback {handle._callback!r}",
+                    "exception": error,
+                    "handle": handle,
+                }
             )
         finally:
             thread.dpor_lane = None
-        if task is not None and task.done() and not task.cancelled() and isinstance(task._exception, current.Abort):
+        if (
+            task is not None
+            and task.done()
+            and not task.cancelled()
+            and isinstance(task._exception, current.Abort)
+        ):
             raise task._exception
 
     # Failures
 
     def default_exception_handler(self, context: dict[str, Any]) -> None:
-        """Let an exception that nobody handles leave the loop, where the standard loop would log it.
+        """Keep an exception that nobody handles for `close`, where the standard loop would log it.
 
-        What a task says when it is destroyed is left out: `close` looks for results that nobody took.
+        What a task says when it is destroyed is left out: `close` looks for results that nobody took itself.
         """
         error = context.get("exception")
         if isinstance(error, BaseException) and "never retrieved" not in str(context.get("message")):
@@ -358,7 +368,9 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
 
 def _refused(name: str) -> Callable[..., Any]:
     def refuse(self: EventLoop, *args: Any, **kwargs: Any) -> Any:
-        self._host.escape(f"the model uses the network or processes (loop.{name}), which cannot be controlled")  # pyright: ignore[reportPrivateUsage]
+        self._host.escape(
+            f"the model uses the network or processes (loop.{name}), which cannot be controlled"
+        )  # pyright: ignore[reportPrivateUsage]
         raise NotImplementedError(name)
 
     refuse.__name__ = name

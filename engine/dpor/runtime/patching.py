@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import concurrent.futures
 import contextlib
 import functools
@@ -18,7 +19,6 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self
 
-import _thread
 from dpor.codes import Code
 from dpor.errors import DporError
 from dpor.runtime import escapes, thread
@@ -152,7 +152,9 @@ class Patches:
         for name in ("_start_new_thread", "_start_joinable_thread"):
             if hasattr(threading, name):
                 patches.replace(threading, name, self._refused_at_import(getattr(threading, name)))
-        patches.replace(queue, "SimpleQueue", Factory(mode, "SimpleQueue", kernel.SimpleQueue, queue.SimpleQueue))
+        patches.replace(
+            queue, "SimpleQueue", Factory(mode, "SimpleQueue", kernel.SimpleQueue, queue.SimpleQueue)
+        )
 
     def _guarded(self, real: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import _thread
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-import _thread
 from dpor.runtime import current
 from dpor.runtime.execution import Execution
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import concurrent.futures
 import concurrent.futures.thread
 import os
@@ -18,8 +19,6 @@ from typing import Any
 import fake_kernel
 import pytest
 from fake_kernel import Explore, passes
-
-import _thread
 
 
 def test_a_pool_runs_tasks_in_every_order(explore: Explore) -> None:
@@ -108,7 +107,12 @@ def test_randomness_is_the_same_in_every_execution(explore: Explore) -> None:
             thread.start()
         for thread in threads:
             thread.join()
-        drawn["main"] = random.randint(0, 10**9), secrets.token_hex(), uuid.uuid4(), random.SystemRandom().random()
+        drawn["main"] = (
+            random.randint(0, 10**9),
+            secrets.token_hex(),
+            uuid.uuid4(),
+            random.SystemRandom().random(),
+        )
         seen.add(tuple(sorted((name, str(value)) for name, value in drawn.items())))
         assert drawn["a"] != drawn["b"]
 
@@ -165,9 +169,9 @@ def test_the_calendar_follows_the_models_clock(explore: Explore) -> None:
     import datetime
 
     def model() -> None:
-        before = datetime.datetime.now(datetime.timezone.utc)
+        before = datetime.datetime.now(datetime.UTC)
         time.sleep(60)
-        after = datetime.datetime.now(datetime.timezone.utc)
+        after = datetime.datetime.now(datetime.UTC)
         assert 60 <= (after - before).total_seconds() < 61
         assert after.timestamp() == time.time()
         assert isinstance(after, datetime.datetime)

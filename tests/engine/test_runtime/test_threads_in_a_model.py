@@ -200,7 +200,9 @@ def test_everything_is_put_back(explore: Explore) -> None:
     assert all(a is b or a == b for a, b in zip(before, after, strict=True))
 
 
-def test_ordinary_threads_work_while_patched_and_threads_at_import_are_refused(host: fake_kernel.Host) -> None:
+def test_ordinary_threads_work_while_patched_and_threads_at_import_are_refused(
+    host: fake_kernel.Host,
+) -> None:
     with Patches(host, kernel=fake_kernel) as patches:
         results: list[int] = []
         thread = threading.Thread(target=lambda: results.append(1))

@@ -1,0 +1,180 @@
+"""What a model calls, beside the standard library: threads, values, assumptions, waiting.
+
+Inside a check every function is an operation of the explorer; anywhere else it does the obvious thing with real
+threads, so that a model stays an ordinary function.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+from dpor.atomic import check_order
+from dpor.runtime import current
+
+if TYPE_CHECKING:
+    from dpor.errors import DporError
+    from dpor.results import ReplayResult
+
+Parameters = ParamSpec("Parameters")
+Value = TypeVar("Value")
+
+# The largest range of a bounded integer that is enumerated where values cannot be symbolic.
+_ENUMERABLE = 1024
+_FIRST_PAUSE = 0.00005
+_LONGEST_PAUSE = 0.01
+
+
+class AssumptionFailed(SystemExit):
+    """What `assume(False)` raises outside of a check: ends the thread, and nobody reports it."""
+
+
+class _Spawned(threading.local):
+    """The real threads that a real thread has spawned and not joined yet."""
+
+    def __init__(self) -> None:
+        self.threads: list[threading.Thread] = []
+
+
+_spawned = _Spawned()
+
+
+def spawn(
+    function: Callable[Parameters, object], /, *args: Parameters.args, **kwargs: Parameters.kwargs
+) -> threading.Thread:
+    """Start a thread that calls `function` with these arguments, and return it."""
+    host = current.active_host()
+    if host is None:
+        thread = threading.Thread(target=_unless_assumption_fails(function), args=args, kwargs=kwargs)
+        thread.start()
+        _spawned.threads.append(thread)
+        return thread
+    from dpor.runtime.thread import Thread
+
+    child = Thread(None, function, None, args, kwargs)
+    child.start()
+    parent: Thread = host.current_thread()
+    if parent.dpor_children is None:
+        parent.dpor_children = [child]
+    else:
+        parent.dpor_children.append(child)
+    return child
+
+
+def _unless_assumption_fails(function: Callable[..., object]) -> Callable[..., None]:
+    """`function`, ended without a word by a failed assumption: tools may report even SystemExit in a thread."""
+
+    def run(*args: object, **kwargs: object) -> None:
+        with contextlib.suppress(AssumptionFailed):
+            function(*args, **kwargs)
+
+    run.__name__ = getattr(function, "__name__", "run")
+    return run
+
+
+def join_all() -> None:
+    """Join the threads that the calling thread has spawned, in the order in which it did."""
+    host = current.active_host()
+    if host is None:
+        threads, _spawned.threads = _spawned.threads, []
+        for thread in threads:
+            thread.join()
+        return
+    caller = host.current_thread()
+    children, caller.dpor_children = caller.dpor_children, None
+    for child in children or ():
+        child.join()
+
+
+def fence(order: str = "seq_cst") -> None:
+    """A memory fence; changes nothing under sequential consistency. ValueError if the order does not exist."""
+    check_order(order)
+    host = current.active_host()
+    if host is not None:
+        host.fence(order)
+
+
+def choose(options: Iterable[Value]) -> Value:
+    """One of the options: a check tries each of them. ValueError if there is none."""
+    values: Sequence[Value] = options if isinstance(options, Sequence) else list(options)  # pyright: ignore
+    if not values:
+        raise ValueError("choose needs at least one option")
+    host = current.active_host()
+    if host is not None:
+        return values[host.choose(len(values))]
+    import random
+
+    return random.choice(values)
+
+
+def nondet_int(name: str | None = None, low: int | None = None, high: int | None = None) -> int:
+    """Any integer from `low` to `high`, both included and both optional; `name` is what reports call it.
+
+    Raises ValueError if there is no such integer, and inside a check DporError UNSUPPORTED_CONSTRUCT if the range is
+    too large to be enumerated.
+    """
+    if low is not None and high is not None and low > high:
+        raise ValueError(f"no integer is at least {low} and at most {high}")
+    host = current.active_host()
+    if host is None:
+        import random
+
+        least = low if low is not None else (-(2**31) if high is None else min(high, 0) - 2**31)
+        most = high if high is not None else max(least, 0) + 2**31
+        return random.randint(least, most)
+    if low is None or high is None or high - low >= _ENUMERABLE:
+        raise _unbounded(name)
+    return low + host.choose(high - low + 1)
+
+
+def nondet_bool(name: str | None = None) -> bool:
+    """True or False: a check tries both; `name` is what reports call it."""
+    del name
+    return choose((False, True))
+
+
+def assume(condition: object) -> None:
+    """Go on only if the condition holds; if not, the thread stops here for good and the execution counts as blocked."""
+    host = current.active_host()
+    if host is not None:
+        host.assume(bool(condition))
+    elif not condition:
+        raise AssumptionFailed
+
+
+def wait_until(predicate: Callable[[], object]) -> None:
+    """Block the calling thread until `predicate()` is true."""
+    host = current.active_host()
+    if host is not None:
+        host.wait_until(predicate)
+        return
+    import time
+
+    pause = _FIRST_PAUSE
+    while not predicate():
+        time.sleep(pause)
+        pause = min(pause * 2, _LONGEST_PAUSE)
+
+
+def replay(model: Callable[..., object], schedule: str) -> ReplayResult:
+    """Follow a schedule, as a counterexample shows it, on a model; what it gives is in the result.
+
+    Raises DporError: BAD_SCHEDULE or FOREIGN_SCHEDULE if the text is no schedule of this model.
+    """
+    from dpor.counterexample import replay as replaying
+
+    return replaying.replay(model, schedule)
+
+
+def _unbounded(name: str | None) -> DporError:
+    from dpor.codes import Code
+    from dpor.errors import DporError
+
+    what = f"the integer {name!r}" if name else "nondet_int()"
+    return DporError(
+        Code.UNSUPPORTED_CONSTRUCT,
+        f"{what} can have more than {_ENUMERABLE} values, which only algorithm='concolic' can explore",
+        "give it bounds, or enumerate the values that matter with dpor.choose(range(...))",
+    )

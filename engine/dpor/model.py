@@ -1,0 +1,57 @@
+"""The decorator that marks a function as a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+if TYPE_CHECKING:
+    from dpor.options import ModelOptions
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+ATTRIBUTE = "__dpor_model__"
+
+
+@overload
+def model(function: Function, /) -> Function: ...
+
+
+@overload
+def model(**options: Any) -> Callable[[Function], Function]: ...
+
+
+def model(function: Any = None, /, **options: Any) -> Any:
+    """Mark a module-level function, or a method of a class without constructor arguments, as a model.
+
+    As `@dpor.model`, or as `@dpor.model(**options)` with the options of `dpor.options.ModelOptions`. The function
+    stays an ordinary function: calling it runs it under real threads.
+    Raises DporError: BAD_OPTION for an option or a value that does not exist, UNSUPPORTED_CONSTRUCT if what is marked
+    is no function.
+    """
+    from dpor.options import check_options
+
+    checked = check_options(options)
+    if function is not None:
+        return _mark(function, checked)
+    return lambda marked: _mark(marked, checked)
+
+
+def options_of(function: Any) -> ModelOptions | None:
+    """The options that a function was marked with, or None if it is no model."""
+    return getattr(function, ATTRIBUTE, None)
+
+
+def _mark(function: Any, options: ModelOptions) -> Any:
+    code = getattr(function, "__code__", None)
+    if code is None:
+        from dpor.codes import Code
+        from dpor.errors import DporError
+
+        raise DporError(
+            Code.UNSUPPORTED_CONSTRUCT,
+            f"@dpor.model marks functions, not {type(function).__name__} objects",
+            "put @dpor.model next to the def, below other decorators",
+        )
+    setattr(function, ATTRIBUTE, options)
+    return function

@@ -1,0 +1,217 @@
+"""Every option of a model, in one table: the decorator, the command line and the workers read it."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dpor.errors import DporError
+
+
+class Algorithm(enum.Enum):
+    """How the schedules are explored."""
+
+    EXHAUSTIVE = "exhaustive"
+    RANDOM = "random"
+    PCT = "pct"
+    SOURCE = "source"
+    OPTIMAL = "optimal"
+    PARSIMONIOUS = "parsimonious"
+    UNFOLDING = "unfolding"
+    VALUE_CENTRIC = "value-centric"
+    GRAPH = "graph"
+    CONCOLIC = "concolic"
+
+
+class MemoryModel(enum.Enum):
+    """Which writes a read may see."""
+
+    SC = "sc"
+    TSO = "tso"
+    PSO = "pso"
+    RC11 = "rc11"
+
+
+class Races(enum.Enum):
+    """What to do about a data race."""
+
+    IGNORE = "ignore"
+    WARN = "warn"
+    ERROR = "error"
+
+
+class Expectation(enum.Enum):
+    """The verdict that the author of a model expects."""
+
+    VERIFIED = "verified"
+    VIOLATED = "violated"
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """The options of a model, checked; None where there is no bound, no wish or no such parameter.
+
+    `k` is the number of alternatives that `unfolding` looks for (None: all); `timeout` is in seconds; `instrument`
+    names packages whose accesses are visible operations too; `seed` is what randomness starts from.
+    """
+
+    memory_model: MemoryModel = MemoryModel.SC
+    algorithm: Algorithm = Algorithm.OPTIMAL
+    k: int | None = None
+    max_steps: int = 10_000
+    max_executions: int | None = None
+    preemption_bound: int | None = None
+    timeout: float | None = None
+    expect: Expectation | None = None
+    instrument: tuple[str, ...] = ()
+    races: Races = Races.IGNORE
+    spurious_wakeups: bool = False
+    seed: int = 0
+
+
+class Kind(enum.Enum):
+    """What sort of value an option takes."""
+
+    CHOICE = "one of its choices"
+    INTEGER = "an integer"
+    SECONDS = "a number of seconds"
+    FLAG = "True or False"
+    NAMES = "a name or a sequence of names"
+
+
+@dataclass(frozen=True)
+class Option:
+    """One row of the table: name, sort of value, meaning, and what the value is limited to."""
+
+    name: str
+    kind: Kind
+    help: str
+    choices: type[enum.Enum] | None = None
+    minimum: int | None = None
+    optional: bool = False
+
+    @property
+    def default(self) -> Any:
+        """The value if none is given."""
+        return _DEFAULTS[self.name]
+
+    @property
+    def choice_names(self) -> tuple[str, ...]:
+        """The names of the choices; empty for other sorts of options."""
+        return () if self.choices is None else tuple(choice.value for choice in self.choices)
+
+    def check(self, value: Any) -> Any:
+        """The value as `ModelOptions` holds it. Raises DporError BAD_OPTION."""
+        if value is None and self.optional:
+            return None
+        if self.choices is not None:
+            return self._check_choice(value, self.choices)
+        if self.kind is Kind.NAMES:
+            names: tuple[Any, ...] = (value,) if isinstance(value, str) else ()
+            if not names and isinstance(value, list | tuple | set | frozenset):
+                names = tuple(sorted(value) if isinstance(value, set | frozenset) else value)  # pyright: ignore
+            elif not names:
+                raise self._refusal(value)
+            if not all(isinstance(name, str) and name for name in names):
+                raise self._refusal(value)
+            return names
+        if self.kind is Kind.FLAG:
+            if not isinstance(value, bool):
+                raise self._refusal(value)
+            return value
+        number = int | float if self.kind is Kind.SECONDS else int
+        if isinstance(value, bool) or not isinstance(value, number):
+            raise self._refusal(value)
+        # Not `value < minimum`: a NaN is to be refused as well.
+        if self.minimum is not None and not value >= self.minimum:
+            raise self._refusal(value, f"it must be at least {self.minimum}")
+        if self.kind is Kind.SECONDS and value == 0:
+            raise self._refusal(value, "it must be more than 0")
+        return value
+
+    def parse(self, text: str) -> Any:
+        """The value that `text` stands for, as on the command line. Raises DporError BAD_OPTION."""
+        value: Any = text
+        try:
+            if self.optional and text == "none":
+                value = None
+            elif self.kind is Kind.INTEGER:
+                value = int(text)
+            elif self.kind is Kind.SECONDS:
+                value = float(text)
+            elif self.kind is Kind.FLAG:
+                value = {"true": True, "false": False}.get(text.lower(), text)
+            elif self.kind is Kind.NAMES:
+                value = tuple(name.strip() for name in text.split(",") if name.strip())
+        except ValueError as error:
+            raise self._refusal(text) from error
+        return self.check(value)
+
+    def _check_choice(self, value: Any, choices: type[enum.Enum]) -> enum.Enum:
+        if isinstance(value, choices):
+            return value
+        for choice in choices:
+            if choice.value == value:
+                return choice
+        names = ", ".join(self.choice_names)
+        raise self._refusal(value, _suggest(value, self.choice_names) or f"it is one of {names}")
+
+    def _refusal(self, value: Any, mend: str = "") -> DporError:
+        from dpor.codes import Code
+        from dpor.errors import DporError
+
+        return DporError(
+            Code.BAD_OPTION, f"{self.name}={value!r} is not accepted", mend or f"it must be {self.kind.value}"
+        )
+
+
+_DEFAULTS: Mapping[str, Any] = {item.name: item.default for item in fields(ModelOptions)}
+
+OPTIONS: Mapping[str, Option] = {
+    option.name: option
+    for option in (
+        Option("memory_model", Kind.CHOICE, "which writes a read may see", MemoryModel),
+        Option("algorithm", Kind.CHOICE, "how the schedules are explored", Algorithm),
+        Option("k", Kind.INTEGER, "alternatives that `unfolding` looks for", minimum=1, optional=True),
+        Option("max_steps", Kind.INTEGER, "longest execution, in visible operations", minimum=1),
+        Option("max_executions", Kind.INTEGER, "how many executions to explore", minimum=1, optional=True),
+        Option("preemption_bound", Kind.INTEGER, "preemptions in an execution", minimum=0, optional=True),
+        Option("timeout", Kind.SECONDS, "how long to explore", minimum=0, optional=True),
+        Option("expect", Kind.CHOICE, "the verdict that is right for this model", Expectation, optional=True),
+        Option("instrument", Kind.NAMES, "packages whose accesses are visible operations too"),
+        Option("races", Kind.CHOICE, "what to do about a data race", Races),
+        Option("spurious_wakeups", Kind.FLAG, "whether Condition.wait may return without a reason"),
+        Option("seed", Kind.INTEGER, "what randomness starts from"),
+    )
+}
+
+
+def check_options(values: Mapping[str, Any]) -> ModelOptions:
+    """The options that `values` (name to value) stand for. Raises DporError BAD_OPTION for a name or a value."""
+    from dpor.codes import Code
+    from dpor.errors import DporError
+
+    checked: dict[str, Any] = {}
+    for name, value in values.items():
+        option = OPTIONS.get(name)
+        if option is None:
+            mend = _suggest(name, tuple(OPTIONS)) or f"the options are {', '.join(OPTIONS)}"
+            raise DporError(Code.BAD_OPTION, f"a model has no option {name!r}", mend)
+        checked[name] = option.check(value)
+    return ModelOptions(**checked)
+
+
+def override(options: ModelOptions, values: Mapping[str, Any]) -> ModelOptions:
+    """`options` with those in `values` (name to value) instead of its own. Raises DporError BAD_OPTION."""
+    own = {name: getattr(options, name) for name in OPTIONS}
+    return check_options({**own, **values})
+
+
+def _suggest(value: Any, known: tuple[str, ...]) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(str(value), known, 1)
+    return f"did you mean {near[0]!r}?" if near else ""
