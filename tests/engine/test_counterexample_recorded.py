@@ -696,6 +696,46 @@ def test_waiting_for_what_was_never_announced_is_no_lost_wakeup(tmp_path: Path):
     assert violation.pattern is None
 
 
+def test_what_the_failure_does_not_depend_on_does_not_matter(tmp_path: Path):
+    source = """
+        class Shop:
+            def __init__(self):
+                self.lock = Lock()
+                self.log_lock = Lock()
+                self.sold = 0
+                self.log = []
+                self.price = 5
+
+        def sell(shop):
+            shop.log_lock.acquire()
+            shop.log.append(shop.price)
+            shop.log_lock.release()
+            shop.lock.acquire()
+            sold = shop.sold
+            shop.lock.release()
+            shop.lock.acquire()
+            shop.sold = sold + 1
+            shop.lock.release()
+
+        def model():
+            shop = Shop()
+            first = spawn(sell, shop)
+            second = spawn(sell, shop)
+            join(first)
+            join(second)
+            assert shop.sold == 2
+    """
+    stale = [(ONE, "acquire"), (ONE, "acquire"), (ONE, "acquire")]
+    violation = broken(tmp_path, source, [*SPAWNED, *stale, (TWO, "")])
+    assert violation.pattern is Pattern.LOST_UPDATE
+    assert {step.target for step in violation.trace if step.matters} == {"Shop#1.sold", "Shop#1.lock"}
+    assert [step.held for step in steps(violation, "load") if step.target == "Shop#1.sold"] == [
+        ("Shop#1.lock",),
+        ("Shop#1.lock",),
+        (),
+    ]
+
+
 def test_an_execution_that_ends_well_has_no_violation(tmp_path: Path):
     scheduler, violation = record(tmp_path, LOST_UPDATE, [*SPAWNED, (ONE, ""), (TWO, "")])
     assert violation is None

@@ -20,7 +20,7 @@ def lay_out(items: Sequence[Item], width: int, names: Mapping[str, str], main_fi
     """
     threads = threads_of(items)
     gutter = _gutter(items)
-    room = (width - gutter) // max(len(threads), 1) - 2
+    room = (width - gutter) // max(len(threads), 1) - 3
     if room < NARROWEST:
         return list(_list(items, width, names, main_file))
     return list(_columns(items, threads, gutter, min(room, _WIDEST), names, main_file))
@@ -42,17 +42,17 @@ def _columns(
 ) -> Iterator[Line]:
     heads = [Piece(pad(_title(thread, names), room), style_of(thread)) for thread in threads]
     yield _row(" " * gutter, [[head] for head in heads], None, threads, room)
-    rules = "".join(f"{'┼' if column else '┌'}{'─' * (room + 1)}" for column in range(len(threads)))
-    yield [Piece(" " * gutter + rules.replace("┼", "┬"), Style.DIM)]
+    yield [Piece("─" * gutter + f"┼{'─' * (room + 2)}" * len(threads), Style.DIM)]
     running: str | None = None
     for item in items:
-        if isinstance(item, Fold):
-            yield _row(pad("", gutter), [[Piece(_folded(item), Style.DIM)]], None, threads, room)
-            continue
         if running is not None and running != item.thread:
-            yield _row(pad("", gutter), [], None, threads, room)
+            yield _row(" " * gutter, [], None, threads, room)
         running = item.thread
         column = threads.index(item.thread)
+        if isinstance(item, Fold):
+            folded: list[Line] = [[] for _ in range(column)]
+            yield _row(" " * gutter, [*folded, [Piece(_folded(item), Style.DIM)]], column, threads, room)
+            continue
         for number, piece in enumerate(_content(item, room, main_file)):
             before: list[Line] = [[] for _ in range(column)]
             yield _row(
@@ -75,7 +75,7 @@ def _row(margin: str, columns: list[Line], active: int | None, threads: Sequence
             line.append(Piece("│", Style.DIM))
         content = columns[number] if number < len(columns) else []
         used = sum(cells(piece.text) for piece in content)
-        line += [Piece(" "), *content, Piece(" " * (room - used))]
+        line += [Piece(" "), *content, Piece(" " * (room - used + 1))]
     return line
 
 
@@ -84,7 +84,8 @@ def _list(items: Sequence[Item], width: int, names: Mapping[str, str], main_file
     room = max(width - gutter, 1)
     for item in items:
         if isinstance(item, Fold):
-            yield [Piece(" " * gutter), Piece(cut(_folded(item), room), Style.DIM)]
+            text = f"[{_title(item.thread, names)}] {_folded(item)}"
+            yield [Piece(" " * gutter), Piece(cut(text, room), Style.DIM)]
             continue
         prefix = f"[{_title(item.thread, names)}] "
         lines = wrap(prefix + item.source, room, indent=_INDENT * 2, most=_MOST_LINES)

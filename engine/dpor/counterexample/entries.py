@@ -30,8 +30,9 @@ class Entry:
 
 @dataclass(frozen=True)
 class Fold:
-    """Steps in a row that do not matter."""
+    """Steps of one thread in a row that do not matter."""
 
+    thread: str
     count: int
 
 
@@ -39,20 +40,21 @@ Item = Entry | Fold
 
 
 def items_of(violation: Violation, sources: Sources) -> list[Item]:
-    """What to show of a violation's trace, in order; the last entries are where it broke."""
+    """What to show of a violation's trace, in order; the last entries are where it broke.
+
+    Threads of which no step matters are left out.
+    """
     items: list[Item] = []
-    hidden = 0
+    hidden: list[TraceStep] = []
     inner: SourceSpan | None = None
     for step in violation.trace:
         if not step.matters:
-            hidden += Operation.of(step.operation) not in (Operation.START, Operation.END)
+            hidden.append(step)
             continue
         place = place_of(step)
+        items += _folds(hidden, items[-1] if items else None, step)
+        hidden = []
         last = items[-1] if items else None
-        if hidden and not _continues(last, step, place):
-            items.append(Fold(hidden))
-            last = None
-        hidden = 0
         if not isinstance(last, Entry) or not _continues(last, step, place):
             last = Entry(step.thread, place, _source(step, place, sources))
             items.append(last)
@@ -64,10 +66,10 @@ def items_of(violation: Violation, sources: Sources) -> list[Item]:
         text = effect_text(step)
         if text and text != last.source:
             last.effects.append(clean(text))
-    if hidden:
-        items.append(Fold(hidden))
-    items.extend(_ending(violation, items, sources))
-    return items
+    items += _folds(hidden, items[-1] if items else None, None)
+    items += _ending(violation, items, sources)
+    threads = threads_of(items)
+    return [item for item in items if item.thread in threads]
 
 
 def threads_of(items: Sequence[Item]) -> list[str]:
@@ -78,6 +80,27 @@ def threads_of(items: Sequence[Item]) -> list[str]:
 def spawn_order(path: str) -> tuple[tuple[int, int | str], ...]:
     """A sort key that puts a thread before those it spawned, and these in the order of their numbers."""
     return tuple((0, int(part)) if part.isdigit() else (1, part) for part in path.split("."))
+
+
+def _folds(hidden: Sequence[TraceStep], last: Item | None, following: TraceStep | None) -> list[Fold]:
+    """Fold steps that do not matter, except those on the lines that are shown just before and after them.
+
+    Where a thread starts and ends is no step that a person wrote.
+    """
+    folds: list[Fold] = []
+    for step in hidden:
+        place = place_of(step)
+        if Operation.of(step.operation) in (Operation.START, Operation.END) or _continues(last, step, place):
+            continue
+        if (
+            following is not None
+            and step.thread == following.thread
+            and _same_line(place, place_of(following))
+        ):
+            continue
+        count = folds.pop().count if folds and folds[-1].thread == step.thread else 0
+        folds.append(Fold(step.thread, count + 1))
+    return folds
 
 
 def _continues(last: Item | None, step: TraceStep, place: SourceSpan | None) -> bool:

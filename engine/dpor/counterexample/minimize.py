@@ -34,7 +34,9 @@ def summary(violation: Violation) -> list[str]:
     such as `main.0 reads Account#1.balance = 100 (line 12)`.
     """
     if violation.kind is ViolationKind.DEADLOCK:
-        lines = [describe_wait(wait) for wait in violation.waiting]
+        # Threads that only wait for the end of others say the least.
+        waiting = sorted(violation.waiting, key=lambda wait: wait.operation == Operation.JOIN.value)
+        lines = [describe_wait(wait) for wait in waiting]
         return lines if len(lines) <= _MOST_LINES else [*lines[: _MOST_LINES - 1], _more(lines, "threads")]
     return [describe_step(step) for step in essential_steps(violation)]
 

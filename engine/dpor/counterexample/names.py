@@ -209,5 +209,7 @@ def is_held(target: object) -> bool:
     """True for what is called after its holder: containers and objects of the standard library or of dpor."""
     if target is None or is_namespace(target) or (is_value(target) and type(target) is not _TUPLE):
         return False
+    if type(target) is object:
+        return False
     module = class_module(target).partition(".")[0]
     return module in sys.stdlib_module_names or module == "dpor"

@@ -71,7 +71,7 @@ def waiting_cycle(waits: Sequence[Wait]) -> tuple[Wait, ...]:
     cycle.
     """
     by_thread = {wait.thread: wait for wait in waits if wait.operation in _LOCKING and wait.owner}
-    for wait in by_thread.values():
+    for wait in sorted(by_thread.values(), key=lambda wait: wait.thread):
         path: list[Wait] = []
         current: Wait | None = wait
         while current is not None and current not in path:

@@ -9,7 +9,7 @@ _VERBS = {
     Operation.LOAD: "reads",
     Operation.STORE: "writes",
     Operation.DELETE: "deletes",
-    Operation.CONTAINS: "looks for",
+    Operation.CONTAINS: "looks in",
     Operation.LENGTH: "takes the length of",
     Operation.ITERATE: "iterates over",
     Operation.READ_ALL: "reads all of",
@@ -72,6 +72,8 @@ def effect_text(step: TraceStep) -> str:
         return f"{target}{_outcome(operation, step.value)}"
     if operation is Operation.LENGTH:
         return f"len({target}){_outcome(operation, step.value)}"
+    if operation is Operation.CONTAINS and target.endswith("]") and step.value is not None:
+        return f"{'finds' if step.value == 'True' else 'does not find'} {target}"
     if operation is Operation.TRY_ACQUIRE and step.value is not None:
         return f"{'gets' if step.value == 'True' else 'does not get'} {target}"
     if operation is Operation.WAKE and step.value == "False":

@@ -243,7 +243,8 @@ class Recorder:
         text = raw.text
         if raw.late is not None:
             text = self._thread_name(raw.late) if id(raw.late) in self._paths else self._names.name(raw.late)
-            text = f"<{class_name(raw.late)}>" if text == target else text
+            # "lock ← lock" would say nothing, nor would "lock ← lock#2" for the one stored next.
+            text = f"<{class_name(raw.late)}>" if target is not None and text.startswith(target) else text
         if raw.operation is Operation.SPAWN and target != self._paths.get(id(raw.target)):
             text = self._paths.get(id(raw.target))
         reads, writes = effect(raw.operation, raw.method, text)

@@ -7,7 +7,7 @@ from pathlib import Path, PurePath
 
 from dpor.codes import Code
 from dpor.counterexample.columns import lay_out, style_of
-from dpor.counterexample.entries import items_of
+from dpor.counterexample.entries import items_of, spawn_order
 from dpor.counterexample.layout import Line, Piece, Style, cells, clean, cut, pad, paint, wrap
 from dpor.counterexample.operations import Operation
 from dpor.counterexample.phrases import describe_operation, describe_wait, join_words, place_of
@@ -55,8 +55,8 @@ def render_replay(result: ReplayResult, *, width: int, color: bool, root: Path) 
         note = "The model's code has changed since the schedule was made."
         lines += _paragraph(note, width, Style.PATTERN)
     if result.divergence is not None:
-        note = f"{Code.DIVERGED.value} The replay diverged at {result.divergence}."
-        lines += _paragraph(note.replace("..", "."), width, Style.ERROR)
+        note = f"{Code.DIVERGED.value} The replay diverged at {result.divergence}"
+        lines += _paragraph(note, width, Style.ERROR)
     if result.violation is not None:
         lines += _paragraph("The schedule still breaks the model:", width, Style.STRONG)
         text = render(result.violation, width=width, color=color, root=root)
@@ -114,14 +114,17 @@ def _deadlock(waiting: Sequence[WaitingThread], width: int) -> Iterator[Line]:
         yield from _paragraph(f"{links} → {cycle[0].thread}", width, Style.VALUE, _INDENT)
     else:
         yield from _paragraph("These threads wait for ever:", width, Style.STRONG)
-    for wait in waiting:
+    others = sorted(
+        (wait for wait in waiting if wait not in cycle), key=lambda wait: spawn_order(wait.thread)
+    )
+    for wait in [*cycle, *others]:
         yield from _paragraph(clean(describe_wait(wait)), width, Style.PLAIN, _INDENT)
 
 
 def _cycle(waiting: Sequence[WaitingThread]) -> list[WaitingThread]:
     """The threads that wait for each other, in the order in which they wait; empty if there is no cycle."""
     by_thread = {wait.thread: wait for wait in waiting if wait.waits_for is not None}
-    for wait in by_thread.values():
+    for wait in sorted(by_thread.values(), key=lambda wait: spawn_order(wait.thread)):
         path: list[WaitingThread] = []
         current: WaitingThread | None = wait
         while current is not None and current not in path:

@@ -124,7 +124,7 @@ def instance_dict(value: object) -> dict[str, Any]:
     for cls in type.__dict__["__mro__"].__get__(type(value)):
         descriptor = cls.__dict__.get("__dict__")
         if descriptor is not None:
-            if isinstance(descriptor, types.GetSetDescriptorType):
+            if isinstance(descriptor, types.GetSetDescriptorType | types.MemberDescriptorType):
                 found = descriptor.__get__(value)
                 return cast("dict[str, Any]", found) if type(found) is dict else {}
             return {}

@@ -1,0 +1,141 @@
+"""Replays a schedule on a model: the command line's `--replay` and the public `dpor.replay`."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+from dpor.codes import Code
+from dpor.counterexample.schedule import Schedule, decode, model_id
+from dpor.counterexample.text import render
+from dpor.errors import DporError
+from dpor.results import ReplayRequest, ReplayResult, Violation, ViolationKind
+
+_NOTE_WIDTH = 100
+
+Catch = Callable[[BaseException], None]
+
+
+class Follow(Protocol):
+    """What runs a model under a schedule: `dpor.checking.follow`.
+
+    `on_exception` is given the exception with which the model broke, before the execution is given up.
+    """
+
+    def __call__(
+        self, request: ReplayRequest, schedule: Schedule, *, on_exception: Catch | None = None
+    ) -> ReplayResult:
+        """Run the model that the request names under the schedule."""
+        ...
+
+
+class CounterexampleError(AssertionError):
+    """A schedule breaks a model in a way that raises no exception of the model's own, such as a deadlock.
+
+    `violation` is the counterexample, `code` its stable identifier.
+    """
+
+    def __init__(self, violation: Violation) -> None:
+        super().__init__(f"{violation.code.value}: {violation.message}")
+        self.violation = violation
+        self.code = violation.code
+
+
+def replay_model(request: ReplayRequest) -> ReplayResult:
+    """Follow a request's schedule on its model, in this process.
+
+    The schedule's parameters and memory model are used; those of the request must not contradict them.
+    Raises DporError: BAD_SCHEDULE for a text that is none, FOREIGN_SCHEDULE for another model's schedule,
+    BAD_PARAMETER for a parameter that contradicts it, and what loading the model raises. A divergence is no
+    error here: the result explains it.
+    """
+    return _follow(request, None)
+
+
+def replay(model: Callable[..., Any], schedule: str, *, allow_divergence: bool = False) -> ReplayResult:
+    """Follow a pinned schedule on a model in a test: raises what the schedule makes the model raise.
+
+    Arguments: the function decorated with `@dpor.model`, and the schedule's text. If the schedule still
+    breaks the model, its own exception is raised (the AssertionError of a failed `assert`, the exception
+    that left a thread), with the counterexample as a note; a deadlock raises `CounterexampleError`, an
+    AssertionError. If nothing breaks, the result is returned.
+
+    Raises DporError for a schedule that cannot be used: BAD_SCHEDULE, FOREIGN_SCHEDULE, and DIVERGED if the
+    model's operations no longer agree with the schedule, as after most changes of the model. That is no
+    AssertionError: a test that expects the bug (`pytest.raises(AssertionError)`) must not pass because its
+    schedule went stale, nor may one that expects it gone. A test that pins a bug which has been mended
+    passes `allow_divergence=True` and gets a result that explains the `divergence`, or, better, checks the
+    model as a whole.
+    """
+    caught: list[BaseException] = []
+    request = _request(model, schedule)
+    result = _follow(request, caught.append)
+    if result.violation is not None:
+        raise _with_report(caught, result.violation, Path(request.root))
+    if result.divergence is not None and not allow_divergence:
+        raise DporError(
+            Code.DIVERGED,
+            f"the replay of {model_id(request.file, request.model)} diverged at {result.divergence}",
+            "check the model again and pin the new schedule, or pass allow_divergence=True if the bug is mended",
+        )
+    return result
+
+
+def _follow(request: ReplayRequest, catch: Catch | None) -> ReplayResult:
+    schedule = decode(request.schedule)
+    _require_same_model(request, schedule)
+    request = dataclasses.replace(
+        request,
+        parameters=_parameters(request, schedule),
+        options={**request.options, "memory_model": schedule.memory_model},
+    )
+    return _machinery()(request, schedule, on_exception=catch)
+
+
+def _machinery() -> Follow:
+    # `dpor.checking` imports this package, so it is looked up when it is needed.
+    return importlib.import_module("dpor.checking").follow
+
+
+def _require_same_model(request: ReplayRequest, schedule: Schedule) -> None:
+    wanted = model_id(request.file, request.model)
+    if schedule.model != wanted:
+        raise DporError(
+            Code.FOREIGN_SCHEDULE,
+            f"the schedule belongs to {schedule.model}, not to {wanted}",
+            "replay it on the model that it was found in",
+        )
+
+
+def _parameters(request: ReplayRequest, schedule: Schedule) -> dict[str, Any]:
+    for name, value in request.parameters.items():
+        if name in schedule.parameters and schedule.parameters[name] != value:
+            raise DporError(
+                Code.BAD_PARAMETER,
+                f"the schedule was found with {name}={schedule.parameters[name]!r}, not with {name}={value!r}",
+                f"leave out --set {name}, a replay takes its parameters from the schedule",
+            )
+    return {**request.parameters, **schedule.parameters}
+
+
+def _request(model: Callable[..., Any], schedule: str) -> ReplayRequest:
+    function = inspect.unwrap(model)
+    file = inspect.getsourcefile(function)
+    if file is None:
+        raise DporError(Code.NOT_FOUND, f"the file of {function.__qualname__} cannot be found")
+    path = Path(file).resolve()
+    folder = Path.cwd().resolve()
+    root = folder if path.is_relative_to(folder) else path.parent
+    return ReplayRequest(file=str(path), model=function.__qualname__, root=str(root), schedule=schedule)
+
+
+def _with_report(caught: list[BaseException], violation: Violation, root: Path) -> BaseException:
+    """The exception to raise for a violation, with the counterexample as a note below its traceback."""
+    raises = violation.kind is not ViolationKind.DEADLOCK and caught
+    error = caught[0] if raises else CounterexampleError(violation)
+    error.add_note(render(violation, width=_NOTE_WIDTH, color=False, root=root))
+    return error
