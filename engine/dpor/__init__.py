@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from dpor.api import (
     assume,
     choose,
@@ -15,10 +13,15 @@ from dpor.api import (
     spawn,
     wait_until,
 )
-from dpor.atomic import Atomic
 from dpor.model import model
 
+TYPE_CHECKING = False  # not from typing: importing it would be most of the time that `import dpor` takes
+
 if TYPE_CHECKING:
+    from typing import Any
+
+    from dpor.atomic import Atomic
+
     __version__: str
 
 __all__ = [
@@ -37,6 +40,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "Atomic":
+        from dpor.atomic import Atomic
+
+        globals()["Atomic"] = Atomic
+        return Atomic
     if name == "__version__":
         # Only when asked for: reading the package's metadata takes longer than the import of the package.
         from importlib import metadata

@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from collections.abc import Sequence
 
-from dpor.atomic import check_order
+from dpor.orders import check_order
 from dpor.runtime import current
 
+TYPE_CHECKING = False  # not from typing: importing it would be most of the time that `import dpor` takes
+
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import ParamSpec, TypeVar
+
     from dpor.errors import DporError
     from dpor.results import ReplayResult
 
-Parameters = ParamSpec("Parameters")
-Value = TypeVar("Value")
+    Parameters = ParamSpec("Parameters")
+    Value = TypeVar("Value")
 
 # The largest range of a bounded integer that is enumerated where values cannot be symbolic.
 _ENUMERABLE = 1024

@@ -5,19 +5,10 @@ from __future__ import annotations
 import threading
 from typing import Any, Generic, TypeVar
 
+from dpor.orders import LOAD_ORDERS, STORE_ORDERS, check_order
 from dpor.runtime import current
 
 T = TypeVar("T")
-
-LOAD_ORDERS = ("seq_cst", "acquire", "relaxed")
-STORE_ORDERS = ("seq_cst", "release", "relaxed")
-ORDERS = ("seq_cst", "acq_rel", "acquire", "release", "relaxed")
-
-
-def check_order(order: str, accepted: tuple[str, ...] = ORDERS) -> None:
-    """Raise ValueError unless `order` is one of the `accepted` memory orders."""
-    if order not in accepted:
-        raise ValueError(f"order {order!r} is not one of {', '.join(accepted)}")
 
 
 class Atomic(Generic[T]):
@@ -27,7 +18,8 @@ class Atomic(Generic[T]):
     nothing. `value` loads and stores with "seq_cst". Inside a check `dpor.Atomic(...)` makes the kernel's own kind.
     """
 
-    def __new__(cls, initial: Any = None) -> Any:
+    def __new__(cls, initial: T) -> Any:
+        """The kernel's kind of atomic while a check is going on, this class's elsewhere."""
         if cls is Atomic and current.current_host() is not None:
             from dpor import _kernel
 

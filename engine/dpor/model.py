@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+TYPE_CHECKING = False  # not from typing: importing it would be most of the time that `import dpor` takes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeVar, overload
+
     from dpor.options import ModelOptions
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+    Function = TypeVar("Function", bound=Callable[..., Any])
+
+    # What type checkers see of the function below.
+    @overload
+    def model(function: Function, /) -> Function: ...
+
+    @overload
+    def model(**options: Any) -> Callable[[Function], Function]: ...
+
 
 ATTRIBUTE = "__dpor_model__"
-
-
-@overload
-def model(function: Function, /) -> Function: ...
-
-
-@overload
-def model(**options: Any) -> Callable[[Function], Function]: ...
 
 
 def model(function: Any = None, /, **options: Any) -> Any:
@@ -34,7 +36,11 @@ def model(function: Any = None, /, **options: Any) -> Any:
     checked = check_options(options)
     if function is not None:
         return _mark(function, checked)
-    return lambda marked: _mark(marked, checked)
+
+    def decorate(marked: Any) -> Any:
+        return _mark(marked, checked)
+
+    return decorate
 
 
 def options_of(function: Any) -> ModelOptions | None:

@@ -151,7 +151,9 @@ def test_atomic_operations_outside_of_a_check() -> None:
 
 
 def test_importing_dpor_brings_in_nothing_heavy() -> None:
-    heavy = "asyncio concurrent.futures random logging inspect dataclasses importlib.metadata dpor.results"
+    heavy = (
+        "typing asyncio concurrent.futures random logging inspect dataclasses importlib.metadata dpor.results"
+    )
     code = f"import sys, dpor; print([name for name in {heavy.split()!r} if name in sys.modules])"
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert output.strip() == "[]"

@@ -23,7 +23,15 @@ from dpor.runtime.patchset import PatchSet
 from dpor.runtime.thread import Thread
 
 
-class ModelPolicy(asyncio.AbstractEventLoopPolicy):
+def _either(module: Any, *names: str) -> Any:
+    return next(getattr(module, name) for name in names if hasattr(module, name))
+
+
+# Under its own name: type stubs hide it, because it is going away.
+_Policy: Any = _either(asyncio.events, "_AbstractEventLoopPolicy", "AbstractEventLoopPolicy")
+
+
+class ModelPolicy(_Policy):
     """Event loops of the model threads: one each, the main thread's made when it is first asked for."""
 
     def __init__(self, mode: Mode) -> None:
@@ -33,7 +41,7 @@ class ModelPolicy(asyncio.AbstractEventLoopPolicy):
         return self._mode.host.current_thread()
 
     def get_event_loop(self) -> asyncio.AbstractEventLoop:
-        """This thread's loop; RuntimeError in a thread that has none."""
+        """The thread's loop; RuntimeError in a thread that has none."""
         thread = self._thread()
         if thread.dpor_event_loop is None:
             execution = thread.dpor_execution

@@ -1,5 +1,8 @@
 """datetime.date and datetime.datetime whose "now" is the model's clock."""
 
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUntypedBaseClass=false
+# The base classes are whatever the module holds, which no checker can know.
+
 from __future__ import annotations
 
 from types import ModuleType

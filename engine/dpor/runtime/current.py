@@ -6,13 +6,13 @@ can be stood in for by tests.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+TYPE_CHECKING = False  # not from typing: importing it would be most of the time that `import dpor` takes
 
 if TYPE_CHECKING:
     from dpor._kernel import Host
 
 try:
-    from dpor._kernel import Abort as Abort
+    from dpor._kernel import Abort as Abort  # pyright: ignore[reportAssignmentType]
     from dpor._kernel import current_host as current_host
 except ImportError:  # a source tree whose kernel is not built: everything then runs on real threads
 

@@ -16,6 +16,10 @@ Callbacks by which asyncio itself hands a result on (`_release_waiter` and the l
 may be chosen at any later moment, so that delaying them adds no behaviour.
 """
 
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportAttributeAccessIssue=false, reportUntypedBaseClass=false, reportPrivateUsage=false
+# asyncio's base loop is made to be derived from, but its stubs leave out the protected methods.
+
 from __future__ import annotations
 
 import asyncio
@@ -23,7 +27,6 @@ import asyncio.base_events
 import asyncio.events
 import asyncio.futures
 import asyncio.tasks
-import contextlib
 import queue
 import sys
 from collections.abc import Callable, Coroutine, Generator
@@ -36,8 +39,8 @@ from dpor.runtime.thread import Thread
 if TYPE_CHECKING:
     from dpor._kernel import Host
 
-_PyTask: Any = asyncio.tasks._PyTask  # type: ignore[attr-defined]
-_PyFuture: Any = asyncio.futures._PyFuture  # type: ignore[attr-defined]
+_PyTask: Any = asyncio.tasks._PyTask
+_PyFuture: Any = asyncio.futures._PyFuture
 
 _FORWARDING = frozenset(
     {
@@ -181,15 +184,21 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
             sys.set_asyncgen_hooks(*hooks)
 
     def _discard(self) -> None:
-        """Close what the tasks were doing, when the execution is given up.
+        """Close what the tasks were doing, when the loop is closed or the execution given up.
 
         Left to the garbage collector, their `finally` blocks would run in the middle of a later execution.
         """
         for task in self.dpor_tasks:
             if not task.done():
                 task._log_destroy_pending = False
-                with contextlib.suppress(BaseException):
+                try:
                     task.get_coro().close()
+                except current.Abort:
+                    if self._aborted is None:
+                        raise
+                except BaseException:
+                    # As when the garbage collector closes it: nobody is there to take the exception.
+                    continue
 
     def _run_once(self) -> None:
         if self._execution.threads and (self._ready or self._scheduled):
@@ -314,6 +323,7 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
             # Visible, so that a thread may be found posting to the loop before and after it is closed.
             self._inbox.qsize()
         super().close()
+        self._discard()
         if sys.exc_info()[0] is None:
             self.raise_unretrieved()
 
@@ -370,7 +380,7 @@ def _refused(name: str) -> Callable[..., Any]:
     def refuse(self: EventLoop, *args: Any, **kwargs: Any) -> Any:
         self._host.escape(
             f"the model uses the network or processes (loop.{name}), which cannot be controlled"
-        )  # pyright: ignore[reportPrivateUsage]
+        )
         raise NotImplementedError(name)
 
     refuse.__name__ = name

@@ -24,11 +24,13 @@ class Factory:
         self.__doc__ = real.__doc__
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Make an instance: controlled or real, as the mode is."""
         if self._mode.controls():
             return self._controlled(*args, **kwargs)
         return self._real(*args, **kwargs)
 
     def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
+        """What stands among a subclass's bases instead of this object."""
         return (self._controlled,)
 
     def __instancecheck__(self, instance: object) -> bool:

@@ -62,6 +62,7 @@ class local:  # noqa: N801 -- the standard library's name
     __dpor_thread_local__ = True
 
     def __new__(cls, /, *args: Any, **kwargs: Any) -> local:
+        """Keep the arguments for the threads in which __init__ has yet to run."""
         if (args or kwargs) and cls.__init__ is object.__init__:
             raise TypeError("Initialization arguments are not supported")
         self = object.__new__(cls)

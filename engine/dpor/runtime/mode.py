@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Mode:
         return self.host.active or (self._importing is not None and self._importing == _real_get_ident())
 
     @contextlib.contextmanager
-    def suspended(self) -> Iterator[None]:
+    def suspended(self) -> Generator[None]:
         """While this lasts, real things are made: a module of the standard library outlives the check."""
         self._suspended += 1
         try:
@@ -37,7 +37,7 @@ class Mode:
             self._suspended -= 1
 
     @contextlib.contextmanager
-    def importing(self) -> Iterator[None]:
+    def importing(self) -> Generator[None]:
         """While this lasts, this thread imports model modules: what they make is the model's."""
         previous, self._importing = self._importing, _real_get_ident()
         try:

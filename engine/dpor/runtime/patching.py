@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -277,11 +277,3 @@ class Patches:
             return real(*args, **kwargs)
 
         self._patches.replace(owner, name, method)
-
-
-@contextlib.contextmanager
-def patched(host: Host, seed: int = 0) -> Iterator[Patches]:
-    """The replacements, installed while this lasts."""
-    patches = Patches(host, seed=seed)
-    with patches:
-        yield patches

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-_MISSING = object()
+_MISSING: Any = object()
 
 
 class PatchSet:
@@ -15,17 +15,19 @@ class PatchSet:
 
     def replace(self, owner: Any, name: str, value: Any) -> None:
         """Set an attribute of a module or class that has it."""
-        self._replaced.append((owner, name, vars(owner)[name]))
+        before = _attributes(owner)
+        self._replaced.append((owner, name, before[name]))
         setattr(owner, name, value)
 
     def replace_if_present(self, owner: Any, name: str, value: Any) -> None:
         """Like `replace`, and does nothing if this version of Python does not have the attribute."""
-        if name in vars(owner):
+        if name in _attributes(owner):
             self.replace(owner, name, value)
 
     def define(self, owner: Any, name: str, value: Any) -> None:
         """Set an attribute that the owner may not have: undoing removes it again."""
-        self._replaced.append((owner, name, vars(owner).get(name, _MISSING)))
+        before = _attributes(owner)
+        self._replaced.append((owner, name, before.get(name, _MISSING)))
         setattr(owner, name, value)
 
     def undo(self) -> None:
@@ -36,3 +38,7 @@ class PatchSet:
                 delattr(owner, name)
             else:
                 setattr(owner, name, value)
+
+
+def _attributes(owner: object) -> dict[str, Any]:
+    return vars(owner)

@@ -87,13 +87,13 @@ def patch_futures(patches: PatchSet, mode: Mode, module: Any) -> None:
     """Prepare `concurrent.futures._base` (the module given): futures in sets and sorted lists get a fixed order."""
 
     def stable_hash(future: Any) -> int:
-        number: int | None = future.__dict__.get("dpor_hash")
-        if number is None:
-            if mode.host.active:
-                number = mode.host.current_thread().dpor_execution.next_hash()
-            else:
-                number = object.__hash__(future)
-            future.__dict__["dpor_hash"] = number
+        known: int | None = future.__dict__.get("dpor_hash")
+        if known is not None:
+            return known
+        number: int = object.__hash__(future)
+        if mode.host.active:
+            number = mode.host.current_thread().dpor_execution.next_hash()
+        future.__dict__["dpor_hash"] = number
         return number
 
     patches.define(module.Future, "__hash__", stable_hash)

@@ -1,11 +1,14 @@
 """threading.Thread, Timer and the module's functions about threads, on model threads."""
 
+# pyright: reportIncompatibleVariableOverride=false
+# The stubs of threading.Thread declare as attributes what are properties.
+
 from __future__ import annotations
 
 import _thread
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from dpor.runtime import current
 from dpor.runtime.execution import Execution
@@ -291,7 +294,8 @@ class Timer(Thread):
 def ident_of(thread: Thread) -> int:
     """The identifier of a started model thread, a function of its spawn path alone."""
     host = current.current_host()
-    assert host is not None and thread.dpor_index is not None
+    assert host is not None
+    assert thread.dpor_index is not None
     ident = 1
     for part in host.thread_path(thread.dpor_index).split(".")[1:]:
         ident = ident * 1024 + int(part) + 1
@@ -338,9 +342,7 @@ def active_count() -> int:
     return len(enumerate_threads())
 
 
-def start_new_thread(
-    function: Callable[..., object], args: tuple[Any, ...], kwargs: dict[str, Any] | None = None
-) -> int:
+def start_new_thread(function: Any, args: Any, kwargs: Any = None) -> int:
     """_thread.start_new_thread inside an execution: a daemon thread that nobody can join."""
     if not callable(function):
         raise TypeError("first arg must be callable")
@@ -348,6 +350,11 @@ def start_new_thread(
         raise TypeError("2nd arg must be a tuple")
     if kwargs is not None and not isinstance(kwargs, dict):
         raise TypeError("optional 3rd arg must be a dictionary")
-    thread = Thread(target=function, args=args, kwargs=kwargs, daemon=True)
+    thread = Thread(
+        target=function,
+        args=cast("tuple[Any, ...]", args),
+        kwargs=cast("dict[str, Any] | None", kwargs),
+        daemon=True,
+    )
     thread.start()
     return ident_of(thread)

@@ -224,7 +224,8 @@ def test_two_threads_run_loops_of_their_own(explore: Explore) -> None:
         async def main() -> asyncio.AbstractEventLoop:
             await asyncio.sleep(0)
             task = asyncio.current_task()
-            assert task is not None and task.get_loop() is asyncio.get_running_loop()
+            assert task is not None
+            assert task.get_loop() is asyncio.get_running_loop()
             return asyncio.get_running_loop()
 
         loops: list[asyncio.AbstractEventLoop] = []
@@ -318,8 +319,9 @@ def test_call_soon_from_another_thread_is_an_error(explore: Explore) -> None:
         async def main() -> None:
             loop = asyncio.get_running_loop()
             with concurrent.futures.ThreadPoolExecutor(1) as pool:
-                with pytest.raises(RuntimeError, match="Non-thread-safe operation"):
-                    pool.submit(loop.call_soon, print).result()
+                posted = pool.submit(loop.call_soon, print)
+            with pytest.raises(RuntimeError, match="Non-thread-safe operation"):
+                posted.result()
 
         asyncio.run(main())
 

@@ -30,16 +30,16 @@ def test_a_threads_target_runs_with_its_arguments(explore: Explore) -> None:
 def test_thread_errors_are_worded_as_in_the_standard_library(explore: Explore) -> None:
     def model() -> None:
         thread = threading.Thread(target=lambda: None)
-        with pytest.raises(RuntimeError, match="^cannot join thread before it is started$"):
+        with pytest.raises(RuntimeError, match=r"^cannot join thread before it is started$"):
             thread.join()
         thread.start()
-        with pytest.raises(RuntimeError, match="^threads can only be started once$"):
+        with pytest.raises(RuntimeError, match=r"^threads can only be started once$"):
             thread.start()
-        with pytest.raises(RuntimeError, match="^cannot set daemon status of active thread$"):
+        with pytest.raises(RuntimeError, match=r"^cannot set daemon status of active thread$"):
             thread.daemon = True
-        with pytest.raises(RuntimeError, match="^cannot join current thread$"):
+        with pytest.raises(RuntimeError, match=r"^cannot join current thread$"):
             threading.current_thread().join()
-        with pytest.raises(AssertionError, match="^group argument must be None for now$"):
+        with pytest.raises(AssertionError, match=r"^group argument must be None for now$"):
             threading.Thread(group=1)  # type: ignore[arg-type]
         thread.join()
 
@@ -68,7 +68,7 @@ def test_names_daemon_flags_and_idents_are_as_in_the_standard_library(explore: E
         assert first.ident not in (None, threading.get_ident())
         names.add((first.name, second.name, third.name, first.ident, third.daemon, first.daemon))
         first.join()
-        assert first.name == first.getName() == "Thread-1 (work)"  # pyright: ignore[reportDeprecated]
+        assert first.name == "Thread-1 (work)"
         assert threading.current_thread() is threading.main_thread()
         assert threading.current_thread().name == "MainThread"
         assert threading.enumerate() == [threading.main_thread()]
