@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 
 from dpor.codes import Code
 from dpor.errors import DporError
-from dpor_lsp import options
-from dpor_lsp.options import ENGINE_OPTIONS, did_you_mean, read_option
+from dpor.options import OPTIONS
+from dpor_lsp.options import ENGINE_OPTIONS, FORMATS, did_you_mean, read_option
 
 _DESCRIPTION = """\
 Checks Python functions marked @dpor.model: explores every schedule of their threads that matters, and
@@ -37,6 +37,10 @@ exit codes:
 
 Defaults for a project go into pyproject.toml under [tool.dpor], with the names of the options below.
 """
+
+
+_NOT_GIVEN = object()
+"""Stands for an engine option that was not given, as None is a value that some of them accept."""
 
 
 class Mode(enum.Enum):
@@ -115,7 +119,7 @@ def parse(words: Sequence[str]) -> Arguments:
         paths=paths,
         format=given["format"],
         output=given["output"],
-        engine={name: given[name] for name in ENGINE_OPTIONS if given[name] is not None},
+        engine={name: given[name] for name in ENGINE_OPTIONS if given[name] is not _NOT_GIVEN},
         assignments=tuple(given["assignments"]),
         all_violations=given["all_violations"],
         jobs=given["jobs"],
@@ -192,10 +196,12 @@ def _add_modes(group: argparse._ArgumentGroup) -> None:  # pyright: ignore[repor
 
 def _add_checking(group: argparse._ArgumentGroup) -> None:  # pyright: ignore[reportPrivateUsage]
     def add(flag: str, metavar: str, text: str) -> None:
-        group.add_argument(flag, metavar=metavar, type=_reader(flag.strip("-").replace("-", "_")), help=text)
+        reader = _reader(flag.strip("-").replace("-", "_"))
+        group.add_argument(flag, metavar=metavar, type=reader, default=_NOT_GIVEN, help=text)
 
-    add("--algorithm", "NAME", f"{', '.join(options.ALGORITHMS)} (default: optimal)")
-    add("--memory-model", "NAME", f"{', '.join(options.MEMORY_MODELS)} (default: sc)")
+    for name in ("algorithm", "memory_model"):
+        flag = "--" + name.replace("_", "-")
+        add(flag, "NAME", f"{', '.join(OPTIONS[name].choice_names)} (default: {_default(name)})")
     add("--k", "N", "the k of algorithms that have one")
     group.add_argument(
         "--set",
@@ -212,10 +218,20 @@ def _add_checking(group: argparse._ArgumentGroup) -> None:  # pyright: ignore[re
     )
     add("--timeout", "S", "seconds after which a model's check ends as incomplete (default: none)")
     add("--max-executions", "N", "executions after which it ends as incomplete")
-    add("--max-steps", "N", "steps after which an execution is cut off")
+    add("--max-steps", "N", f"steps after which an execution is cut off (default: {_default('max_steps')})")
     add("--preemption-bound", "N", "leave out schedules with more preemptions")
-    add("--seed", "N", "the seed of random algorithms (default: 0)")
-    add("--races", "WHAT", "also look for data races: off, warn or error (default: off)")
+    add("--seed", "N", f"what randomness starts from (default: {_default('seed')})")
+    add(
+        "--races",
+        "WHAT",
+        f"data races: {', '.join(OPTIONS['races'].choice_names)} (default: {_default('races')})",
+    )
+    add("--spurious-wakeups", "BOOL", "whether Condition.wait may return without a reason (default: false)")
+
+
+def _default(name: str) -> str:
+    value = OPTIONS[name].default
+    return str(value.value if isinstance(value, enum.Enum) else value)
 
 
 def _add_running(group: argparse._ArgumentGroup) -> None:  # pyright: ignore[reportPrivateUsage]
@@ -223,7 +239,7 @@ def _add_running(group: argparse._ArgumentGroup) -> None:  # pyright: ignore[rep
         reader = _reader(flag.strip("-").replace("-", "_"))
         group.add_argument(flag, metavar=metavar, type=reader, default=default, help=text)
 
-    add("--format", "NAME", f"{', '.join(options.FORMATS)} (default: text)", "text")
+    add("--format", "NAME", f"{', '.join(FORMATS)} (default: text)", "text")
     group.add_argument(
         "--output", metavar="FILE", help="write the report there instead of to standard output"
     )

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from dpor.codes import Code
 from dpor.results import VERSION, ModelResult, Verdict, from_json, to_json
 from dpor_lsp.fingerprint import Hasher, dependency_files, environment_stamp, request_key
-from dpor_lsp.outcomes import Subject
+from dpor_lsp.subjects import Subject
 
 FOLDER = ".dpor_cache"
 FILE = f"results-{VERSION}.sqlite3"

@@ -14,9 +14,8 @@ from dpor.codes import Code
 from dpor.results import ModelResult
 from dpor_lsp.cache import Cache
 from dpor_lsp.options import DEFAULT_HANG_TIMEOUT, DEFAULT_MEMORY_LIMIT
-from dpor_lsp.outcomes import Subject
-from dpor_lsp.process import Limits
 from dpor_lsp.report import Entry
+from dpor_lsp.subjects import Limits, Subject
 from dpor_lsp.targets import Problem
 
 if TYPE_CHECKING:

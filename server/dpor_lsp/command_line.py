@@ -16,7 +16,7 @@ from dpor_lsp.report import Entry, ExitCode, Report
 
 if TYPE_CHECKING:
     from dpor_lsp.checker import Checker
-    from dpor_lsp.outcomes import Subject
+    from dpor_lsp.subjects import Subject
     from dpor_lsp.targets import Found, Problem, Wishes
 
 
@@ -144,7 +144,7 @@ def _listed(found: Found) -> str:
 
 
 def _fail_with(problem: Problem) -> None:
-    from dpor_lsp.replaying import raised
+    from dpor_lsp.report import raised
 
     assert problem.result.reason is not None
     fail(raised(problem.result.reason))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dpor import codes
 from dpor.results import VERSION, to_json
-from dpor_lsp.outcomes import Subject
+from dpor_lsp.subjects import Subject
 
 _CODE_SUFFIXES = (".py", ".so", ".pyd", ".dylib")
 

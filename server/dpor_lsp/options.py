@@ -9,14 +9,14 @@ from typing import Any
 
 from dpor.codes import Code
 from dpor.errors import DporError
+from dpor.options import OPTIONS, Option
+from dpor.options import Kind as EngineKind
 
-ALGORITHMS = ("optimal", "source", "exhaustive", "random")
-MEMORY_MODELS = ("sc", "tso", "pso", "rc11")
-RACES = ("off", "warn", "error")
 FORMATS = ("text", "json", "sarif", "github", "junit")
 
 DEFAULT_MEMORY_LIMIT = 2 << 30
 DEFAULT_HANG_TIMEOUT = 20.0
+_DECORATOR_ONLY = ("expect", "instrument")
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
@@ -39,101 +39,93 @@ class Choice:
         """What the option accepts, in words."""
         return "one of " + ", ".join(self.names)
 
-    def value(self, given: object) -> str | None:
-        """Return the name, or None if `given` is none of them."""
-        return given if isinstance(given, str) and given in self.names else None
+    def value(self, given: object) -> str:
+        """Return the name; raises ValueError if `given` is none of them."""
+        if isinstance(given, str) and given in self.names:
+            return given
+        raise ValueError
 
-    def hint(self, given: object) -> str:
-        """Return the nearest name as a question, or an empty string."""
-        return did_you_mean(str(given), self.names)
+
+@dataclass(frozen=True)
+class Flag:
+    """An option that is true or false."""
+
+    accepted = "true or false"
+
+    def value(self, given: object) -> bool:
+        """Return the truth value; raises ValueError if `given` is none."""
+        if isinstance(given, bool):
+            return given
+        if given in ("true", "false"):
+            return given == "true"
+        raise ValueError
 
 
 @dataclass(frozen=True)
 class Whole:
-    """An option that takes a whole number of at least `least`."""
+    """An option that takes a whole number, of at least `least` if that is given."""
 
-    least: int
+    least: int | None = None
 
     @property
     def accepted(self) -> str:
         """What the option accepts, in words."""
-        return f"a whole number of at least {self.least}"
+        return "a whole number" + ("" if self.least is None else f" of at least {self.least}")
 
-    def value(self, given: object) -> int | None:
-        """Return the number, or None if `given` is not one that is accepted."""
-        if isinstance(given, str):
-            try:
-                given = int(given)
-            except ValueError:
-                return None
-        if isinstance(given, bool) or not isinstance(given, int):
-            return None
-        return given if given >= self.least else None
-
-    def hint(self, given: object) -> str:
-        """Return an empty string: there is no nearest number."""
-        return ""
+    def value(self, given: object) -> int:
+        """Return the number; raises ValueError if `given` is not one that is accepted."""
+        number = int(given) if isinstance(given, str) else given
+        if isinstance(number, bool) or not isinstance(number, int):
+            raise ValueError
+        if self.least is not None and number < self.least:
+            raise ValueError
+        return number
 
 
 @dataclass(frozen=True)
 class Seconds:
     """An option that takes a positive, finite number of seconds."""
 
-    @property
-    def accepted(self) -> str:
-        """What the option accepts, in words."""
-        return "a number of seconds above 0"
+    accepted = "a number of seconds above 0"
 
-    def value(self, given: object) -> float | None:
-        """Return the seconds, or None if `given` is not a positive finite number."""
-        if isinstance(given, str):
-            try:
-                given = float(given.removesuffix("s"))
-            except ValueError:
-                return None
-        if isinstance(given, bool) or not isinstance(given, int | float):
-            return None
-        return float(given) if 0 < given < float("inf") else None
-
-    def hint(self, given: object) -> str:
-        """Return an empty string: there is no nearest number."""
-        return ""
+    def value(self, given: object) -> float:
+        """Return the seconds; raises ValueError if `given` is not a positive finite number."""
+        number = float(given.removesuffix("s")) if isinstance(given, str) else given
+        if isinstance(number, bool) or not isinstance(number, int | float) or not 0 < number < float("inf"):
+            raise ValueError
+        return float(number)
 
 
 @dataclass(frozen=True)
 class Size:
     """An option that takes an amount of memory, such as `512M` or `2G`; 0 stands for no limit."""
 
-    @property
-    def accepted(self) -> str:
-        """What the option accepts, in words."""
-        return "a size such as 512M or 2G of at least 64M, or 0 for no limit"
+    accepted = "a size such as 512M or 2G of at least 64M, or 0 for no limit"
 
-    def value(self, given: object) -> int | None:
-        """Return the number of bytes, or None if `given` is not a size that a worker can live with."""
+    def value(self, given: object) -> int:
+        """Return the number of bytes; raises ValueError if `given` is not a size that a worker can live with."""
         match = re.fullmatch(r"(\d+)\s*([kmgt]?)(i?b)?", str(given).strip().lower())
         if match is None:
-            return None
+            raise ValueError
         size = int(match[1]) << {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}[match[2]]
-        return size if size == 0 or size >= 64 << 20 else None
-
-    def hint(self, given: object) -> str:
-        """Return an empty string: there is no nearest size."""
-        return ""
+        if 0 < size < 64 << 20:
+            raise ValueError
+        return size
 
 
-Kind = Choice | Whole | Seconds | Size
+Kind = Choice | Flag | Whole | Seconds | Size
+
+
+def _kind(option: Option) -> Kind:
+    if option.kind is EngineKind.CHOICE:
+        return Choice(option.choice_names)
+    if option.kind is EngineKind.FLAG:
+        return Flag()
+    return Seconds() if option.kind is EngineKind.SECONDS else Whole(option.minimum)
+
 
 ENGINE_OPTIONS: dict[str, Kind] = {
-    "algorithm": Choice(ALGORITHMS),
-    "memory_model": Choice(MEMORY_MODELS),
-    "k": Whole(1),
-    "timeout": Seconds(),
-    "max_executions": Whole(1),
-    "max_steps": Whole(1),
-    "preemption_bound": Whole(0),
-    "seed": Whole(0),
-    "races": Choice(RACES),
+    name: _kind(option) for name, option in OPTIONS.items() if name not in _DECORATOR_ONLY
 }
 """The options that the engine gets; a model's decorator may name them too."""
 
@@ -149,14 +141,18 @@ RUN_OPTIONS: dict[str, Kind] = {
 def read_option(name: str, given: object, *, shown_as: str | None = None) -> Any:
     """Return the value that `given` (text or a typed value) stands for as the option `name`.
 
-    Raises DporError (DPOR105) if the option does not accept it; `shown_as` is how the message names the option.
+    An option of the engine that may be absent accepts `none`. Raises DporError (DPOR105) if the option does not
+    accept what is given; `shown_as` is how the message names the option.
     """
     kind = ENGINE_OPTIONS.get(name) or RUN_OPTIONS[name]
-    value = kind.value(given)
-    if value is None:
+    optional = name in OPTIONS and OPTIONS[name].optional
+    if optional and given == "none":
+        return None
+    try:
+        return kind.value(given)
+    except ValueError:
+        hint = did_you_mean(str(given), kind.names) if isinstance(kind, Choice) else ""
+        accepted = f"it accepts {kind.accepted}" + (", or none" if optional else "")
         raise DporError(
-            Code.BAD_OPTION,
-            f"{shown_as or name} does not accept {given!r}",
-            f"{kind.hint(given)}it accepts {kind.accepted}",
-        )
-    return value
+            Code.BAD_OPTION, f"{shown_as or name} does not accept {given!r}", hint + accepted
+        ) from None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import signal
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from dpor.codes import Code
+from dpor.options import OPTIONS
 from dpor.results import (
-    CheckRequest,
     ModelInfo,
     ModelResult,
     Progress,
@@ -17,26 +17,12 @@ from dpor.results import (
     Verdict,
     from_json,
 )
-from dpor_lsp.options import ALGORITHMS
-from dpor_lsp.process import Ending, Limits, WorkerEnd
+from dpor_lsp.process import Ending, WorkerEnd
 from dpor_lsp.stacks import Stuck, last_seen
+from dpor_lsp.subjects import Limits, Subject
 from dpor_lsp.worker import out_of_memory
 
 _OUT_OF_MEMORY_MARKS = ("memory allocation of", "MemoryError", "Cannot allocate memory")
-
-
-@dataclass(frozen=True)
-class Subject:
-    """The model that a worker was asked about: as found in its file, its project's root, and the request."""
-
-    info: ModelInfo
-    root: Path
-    request: CheckRequest
-
-    @property
-    def path(self) -> Path:
-        """The absolute path of the model's file."""
-        return Path(self.request.file)
 
 
 def check_outcome(subject: Subject, end: WorkerEnd, limits: Limits) -> ModelResult:
@@ -72,8 +58,8 @@ def unchecked(
         parameters={**subject.info.parameters, **subject.request.parameters},
         verdict=verdict,
         reason=reason,
-        algorithm=str(options.get("algorithm", ALGORITHMS[0])),
-        memory_model=str(options.get("memory_model", "sc")),
+        algorithm=str(options.get("algorithm", OPTIONS["algorithm"].default.value)),
+        memory_model=str(options.get("memory_model", OPTIONS["memory_model"].default.value)),
         executions=progress.executions,
         blocked=progress.blocked,
         redundant=progress.redundant,

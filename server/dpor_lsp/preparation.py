@@ -12,9 +12,9 @@ from dpor_lsp.assignments import parse_assignments
 from dpor_lsp.checker import Checker, RunSettings
 from dpor_lsp.console import warn
 from dpor_lsp.options import DEFAULT_HANG_TIMEOUT, DEFAULT_MEMORY_LIMIT
-from dpor_lsp.outcomes import Subject
 from dpor_lsp.project import Settings, find_root, read_settings
-from dpor_lsp.replaying import raised
+from dpor_lsp.report import raised
+from dpor_lsp.subjects import Subject
 from dpor_lsp.targets import (
     MODEL_SEPARATOR,
     Found,

@@ -17,7 +17,7 @@ from time import monotonic
 from typing import IO, Any, cast
 
 from dpor.results import CheckRequest, Progress, ReplayRequest, from_json, to_json
-from dpor_lsp.options import DEFAULT_HANG_TIMEOUT, DEFAULT_MEMORY_LIMIT
+from dpor_lsp.subjects import Limits
 from dpor_lsp.worker import GRACE
 
 OUTPUT_LIMIT = 64 << 10
@@ -37,15 +37,6 @@ class Ending(enum.Enum):
     DIED = "died"
     HUNG = "hung"
     CANCELLED = "cancelled"
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What a worker may use: seconds in all (None: no limit), seconds without progress, bytes of memory (0: any)."""
-
-    timeout: float | None = None
-    hang: float = DEFAULT_HANG_TIMEOUT
-    memory: int = DEFAULT_MEMORY_LIMIT
 
 
 @dataclass(frozen=True)

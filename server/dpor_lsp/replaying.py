@@ -11,9 +11,10 @@ from dpor.codes import Code
 from dpor.errors import DporError
 from dpor.results import Reason, ReplayRequest, ReplayResult, Verdict, from_json
 from dpor_lsp.checker import Checker
-from dpor_lsp.outcomes import Subject, failure
+from dpor_lsp.outcomes import failure
 from dpor_lsp.process import Cancellation, Ending, run_worker
-from dpor_lsp.report import ExitCode
+from dpor_lsp.report import ExitCode, raised
+from dpor_lsp.subjects import Subject
 
 
 @dataclass(frozen=True)
@@ -77,8 +78,3 @@ def replay_exit_code(result: ReplayResult) -> ExitCode:
     if result.violation is not None:
         return ExitCode.VIOLATION
     return ExitCode.INCOMPLETE if result.divergence else ExitCode.EXPECTED
-
-
-def raised(reason: Reason) -> DporError:
-    """Return a reason as the exception that carries it."""
-    return DporError(reason.code, reason.message, reason.mend, reason.location)

@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dpor.results import ModelResult, Verdict
+from dpor.errors import DporError
+from dpor.results import ModelResult, Reason, Verdict
 
 
 class ExitCode(enum.IntEnum):
@@ -71,3 +72,8 @@ def result_exit_code(result: ModelResult) -> ExitCode:
 def exit_code(results: Iterable[ModelResult]) -> ExitCode:
     """Return the exit code of several results: an error outweighs a violation, that an incomplete check."""
     return max((result_exit_code(result) for result in results), key=_WEIGHT.index, default=ExitCode.EXPECTED)
+
+
+def raised(reason: Reason) -> DporError:
+    """Return a reason as the exception that carries it."""
+    return DporError(reason.code, reason.message, reason.mend, reason.location)

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 
 from dpor.codes import Code
 from dpor.results import ModelResult, Progress, Reason, Verdict
-from dpor_lsp.outcomes import Subject, cancelled, check_outcome, unchecked
-from dpor_lsp.process import Cancellation, Limits, run_worker
+from dpor_lsp.outcomes import cancelled, check_outcome, unchecked
+from dpor_lsp.process import Cancellation, run_worker
+from dpor_lsp.subjects import Limits, Subject
 
 
 @dataclass(eq=False)

@@ -14,8 +14,8 @@ from dpor.errors import DporError
 from dpor.results import CheckRequest, ModelInfo, ModelResult, Reason, SourceSpan, Verdict
 from dpor_lsp.assignments import assigned_parameters, check_names
 from dpor_lsp.options import did_you_mean
-from dpor_lsp.outcomes import Subject
 from dpor_lsp.project import Settings, find_root, relative_name
+from dpor_lsp.subjects import Subject
 
 MODEL_SEPARATOR = "::"
 

@@ -22,10 +22,10 @@ from dpor_lsp.fingerprint import Hasher, dependency_files
 from dpor_lsp.formats import text as format_text
 from dpor_lsp.formats import wording
 from dpor_lsp.interrupts import interrupts_as_events
-from dpor_lsp.outcomes import Subject
 from dpor_lsp.preparation import make_checker, planned, run_root
 from dpor_lsp.report import Entry, ExitCode, Report
 from dpor_lsp.scheduler import Event, Finished, Interrupted, Job, Scheduler
+from dpor_lsp.subjects import Subject
 from dpor_lsp.targets import Problem, split_target
 
 if TYPE_CHECKING:

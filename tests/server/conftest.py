@@ -26,7 +26,7 @@ from dpor.results import (
     ViolationKind,
     WaitingThread,
 )
-from dpor_lsp.outcomes import Subject
+from dpor_lsp.subjects import Subject
 
 # The start of every acting worker: it reads its request and can answer as the real one does.
 ACTOR = """

@@ -15,7 +15,7 @@ import pytest
 from dpor.codes import Code
 from dpor.results import ModelResult, Reason, Verdict, Violation
 from dpor_lsp.cache import FILE, FOLDER, Cache
-from dpor_lsp.outcomes import Subject
+from dpor_lsp.subjects import Subject
 
 MakeSubject = Callable[..., Subject]
 MakeResult = Callable[..., ModelResult]
@@ -215,7 +215,7 @@ import sys
 from pathlib import Path
 from dpor.results import CheckRequest, ModelInfo, ModelResult, Verdict
 from dpor_lsp.cache import Cache
-from dpor_lsp.outcomes import Subject
+from dpor_lsp.subjects import Subject
 root, first = Path(sys.argv[1]), int(sys.argv[2])
 cache = Cache(root, lambda code, message: sys.exit(message))
 for n in range(first, first + 20):

@@ -12,8 +12,9 @@ import pytest
 
 from dpor.codes import Code
 from dpor.results import Progress, Verdict
-from dpor_lsp.outcomes import Subject, check_outcome
-from dpor_lsp.process import OUTPUT_LIMIT, Cancellation, Ending, HeadAndTail, Limits, WorkerEnd, run_worker
+from dpor_lsp.outcomes import check_outcome
+from dpor_lsp.process import OUTPUT_LIMIT, Cancellation, Ending, HeadAndTail, WorkerEnd, run_worker
+from dpor_lsp.subjects import Limits, Subject
 
 Act = Callable[[str], list[str]]
 MakeSubject = Callable[..., Subject]

@@ -1,0 +1,32 @@
+"""What is checked: a model as found in its file, how, and within which limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from dpor.results import CheckRequest, ModelInfo
+from dpor_lsp.options import DEFAULT_HANG_TIMEOUT, DEFAULT_MEMORY_LIMIT
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The model that a worker is asked about: as found in its file, its project's root, and the request."""
+
+    info: ModelInfo
+    root: Path
+    request: CheckRequest
+
+    @property
+    def path(self) -> Path:
+        """The absolute path of the model's file."""
+        return Path(self.request.file)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a worker may use: seconds in all (None: no limit), seconds without progress, bytes of memory (0: any)."""
+
+    timeout: float | None = None
+    hang: float = DEFAULT_HANG_TIMEOUT
+    memory: int = DEFAULT_MEMORY_LIMIT

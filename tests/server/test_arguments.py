@@ -1,0 +1,73 @@
+"""The command line is read as documented, and what it does not accept is explained."""
+
+from __future__ import annotations
+
+import pytest
+
+from dpor.codes import Code
+from dpor.errors import DporError
+from dpor_lsp.arguments import Mode, parse
+
+
+def refused(*words: str) -> DporError:
+    with pytest.raises(DporError) as caught:
+        parse(words)
+    return caught.value
+
+
+def test_everything_that_checks_is_read() -> None:
+    checked = [
+        "--check",
+        "a.py::m",
+        "--jobs",
+        "3",
+        "b",
+        "--set",
+        "n=2",
+        "--set",
+        "name=x",
+        "--all-violations",
+    ]
+    explored = ["--algorithm", "source", "--timeout", "2.5", "--preemption-bound", "0"]
+    reported = ["--no-cache", "--memory-limit", "512M", "--format", "json", "--output", "r.json"]
+    arguments = parse([*checked, *explored, *reported])
+    assert arguments.mode is Mode.CHECK
+    assert arguments.paths == ("a.py::m", "b")
+    assert arguments.engine == {"algorithm": "source", "timeout": 2.5, "preemption_bound": 0}
+    assert arguments.assignments == ("n=2", "name=x")
+    assert (arguments.jobs, arguments.memory_limit, arguments.cache) == (3, 512 << 20, False)
+    assert (arguments.format, arguments.output, arguments.all_violations) == ("json", "r.json", True)
+
+
+def test_nothing_means_the_language_server() -> None:
+    assert parse([]).mode is Mode.SERVE
+    assert parse(["--stdio"]).mode is Mode.SERVE
+
+
+@pytest.mark.parametrize(
+    ("words", "message", "mend"),
+    [
+        (
+            ["--check", "--algorithm", "optmal"],
+            "--algorithm does not accept 'optmal'",
+            "did you mean 'optimal'?",
+        ),
+        (["--check", "--format", "xml"], "--format does not accept 'xml'", "one of text, json, sarif"),
+        (["--check", "--jobs", "0"], "--jobs does not accept '0'", "at least 1"),
+        (["--check", "--timeout", "soon"], "--timeout does not accept 'soon'", "seconds"),
+        (["--check", "--timeout", "inf"], "--timeout does not accept 'inf'", "seconds"),
+        (["--check", "--memory-limit", "1K"], "--memory-limit does not accept '1K'", "2G"),
+        (["--chek"], "--chek", "did you mean '--check'?"),
+        (["bank.py"], "bank.py", "did you mean dpor-lsp --check bank.py?"),
+        (["--check", "--list"], "--check and --list exclude each other", "one of them"),
+        (["--check", "--schedule", "x"], "--schedule needs --replay", ""),
+        (["--check", "--watch", "--format", "json"], "--watch", ""),
+        (["--list", "--format", "junit"], "--list does not accept --format junit", "text and json"),
+        (["--replay"], "expected one argument", ""),
+    ],
+)
+def test_what_is_not_accepted_is_coded_and_explained(words: list[str], message: str, mend: str) -> None:
+    error = refused(*words)
+    assert error.code is Code.BAD_OPTION
+    assert message in error.message
+    assert mend in error.mend

@@ -1,0 +1,105 @@
+"""Planned models become entries: from the cache, from workers, or cut short by Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from dpor.codes import Code
+from dpor.results import ModelResult, Reason, Verdict
+from dpor_lsp.checker import Checker, RunSettings
+from dpor_lsp.report import exit_code
+from dpor_lsp.scheduler import Event, Finished, Started
+from dpor_lsp.subjects import Subject
+from dpor_lsp.targets import Problem
+
+Act = Callable[[str], list[str]]
+MakeSubject = Callable[..., Subject]
+
+
+def ignore(code: Code, message: str) -> None:
+    pytest.fail(f"unexpected warning: {message}")
+
+
+def named(subject: Subject, name: str) -> Subject:
+    return replace(
+        subject, info=replace(subject.info, name=name), request=replace(subject.request, model=name)
+    )
+
+
+def test_entries_come_in_the_order_of_the_plan(act: Act, make_subject: MakeSubject) -> None:
+    command = act("time.sleep(0.2 if request['model'] == 'a' else 0); answer()")
+    checker = Checker(RunSettings(jobs=2), ignore, command)
+    subjects = [named(make_subject(), name) for name in "abc"]
+    problem = Problem(
+        ModelResult("x", "x", 1, {}, Verdict.ERROR, Reason(Code.NOT_FOUND, "")), subjects[0].root
+    )
+    entries = list(checker.check([*subjects, problem]))
+    assert [entry.result.id for entry in entries] == ["m.py::a", "m.py::b", "m.py::c", "x"]
+
+
+def test_one_broken_model_leaves_the_others_alone(act: Act, make_subject: MakeSubject) -> None:
+    command = act("os._exit(9) if request['model'] == 'b' else answer()")
+    checker = Checker(RunSettings(jobs=2), ignore, command)
+    entries = list(checker.check([named(make_subject(), name) for name in "abc"]))
+    assert [entry.result.verdict.value for entry in entries] == ["verified", "error", "verified"]
+
+
+def test_the_second_run_needs_no_worker(act: Act, make_subject: MakeSubject) -> None:
+    subject = make_subject()
+    (first,) = Checker(RunSettings(), ignore, act("answer(executions=5)")).check([subject])
+    (second,) = Checker(RunSettings(), ignore, ["/does/not/exist"]).check([subject])
+    assert (first.result.cached, second.result.cached) == (False, True)
+    assert second.result.executions == 5
+
+
+def test_without_the_cache_nothing_is_kept(act: Act, make_subject: MakeSubject) -> None:
+    subject = make_subject()
+    settings = RunSettings(cache=False)
+    list(Checker(settings, ignore, act("answer()")).check([subject]))
+    assert sorted(item.name for item in subject.root.iterdir()) == ["m.py", "pyproject.toml"]
+
+
+def test_a_worker_that_cannot_be_started_is_the_models_error(make_subject: MakeSubject) -> None:
+    (entry,) = Checker(RunSettings(), ignore, ["/does/not/exist"]).check([make_subject()])
+    assert entry.result.reason is not None
+    assert entry.result.reason.code is Code.WORKER_DIED
+
+
+def test_no_more_models_run_at_once_than_jobs_allow(act: Act, make_subject: MakeSubject) -> None:
+    running: list[int] = []
+    now = 0
+
+    def observe(event: Event) -> None:
+        nonlocal now
+        now += isinstance(event, Started) - isinstance(event, Finished)
+        running.append(now)
+
+    checker = Checker(RunSettings(jobs=2), ignore, act("answer()"))
+    list(checker.check([named(make_subject(), name) for name in "abcdef"], observe))
+    assert max(running) == 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+def test_an_interrupt_keeps_what_is_done_and_cancels_the_rest(act: Act, make_subject: MakeSubject) -> None:
+    command = act("answer() if request['model'] == 'a' else time.sleep(60)")
+    checker = Checker(RunSettings(jobs=1), ignore, command)
+
+    def observe(event: Event) -> None:
+        if isinstance(event, Started) and event.job.subject.info.name == "b":
+            os.kill(os.getpid(), signal.SIGINT)
+
+    entries = list(checker.check([named(make_subject(), name) for name in "abc"], observe))
+    assert [entry.result.verdict for entry in entries] == [
+        Verdict.VERIFIED,
+        Verdict.INCOMPLETE,
+        Verdict.INCOMPLETE,
+    ]
+    assert {entry.result.reason.code for entry in entries if entry.result.reason} == {Code.CANCELLED}
+    assert checker.interrupted
+    assert exit_code(entry.result for entry in entries) == 3
