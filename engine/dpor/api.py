@@ -55,16 +55,7 @@ def spawn(
         thread.start()
         _spawned.threads.append(thread)
         return thread
-    from dpor.runtime.thread import Thread
-
-    child = Thread(None, function, None, args, kwargs)
-    child.start()
-    parent: Thread = host.current_thread()
-    if parent.dpor_children is None:
-        parent.dpor_children = [child]
-    else:
-        parent.dpor_children.append(child)
-    return child
+    return host.current_thread().dpor_spawn(host, function, args, kwargs)
 
 
 def _unless_assumption_fails(function: Callable[..., object]) -> Callable[..., None]:
@@ -89,7 +80,8 @@ def join_all() -> None:
     caller = host.current_thread()
     children, caller.dpor_children = caller.dpor_children, None
     for child in children or ():
-        child.join()
+        # Not child.join(): what it checks first holds of every spawned thread.
+        host.join(child.dpor_index, False)
 
 
 def fence(order: str = "seq_cst") -> None:

@@ -17,9 +17,10 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from dpor.runtime.event_loop import EventLoop, ModelFuture, ModelTask
+from dpor.runtime.event_loop import EventLoop
 from dpor.runtime.mode import Mode
 from dpor.runtime.patchset import PatchSet
+from dpor.runtime.tasks import ModelFuture, ModelTask
 from dpor.runtime.thread import Thread
 
 

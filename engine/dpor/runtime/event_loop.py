@@ -25,64 +25,19 @@ from __future__ import annotations
 import asyncio
 import asyncio.base_events
 import asyncio.events
-import asyncio.futures
-import asyncio.tasks
 import queue
 import sys
 from collections.abc import Callable, Coroutine, Generator
 from typing import TYPE_CHECKING, Any
 
 from dpor.runtime import current
+from dpor.runtime.callbacks import is_forwarding, task_of, wakes_a_sleeper
 from dpor.runtime.execution import Execution
+from dpor.runtime.tasks import ModelFuture
 from dpor.runtime.thread import Thread
 
 if TYPE_CHECKING:
     from dpor._kernel import Host
-
-_PyTask: Any = asyncio.tasks._PyTask
-_PyFuture: Any = asyncio.futures._PyFuture
-
-_FORWARDING = frozenset(
-    {
-        ("asyncio.tasks", "_release_waiter"),
-        ("asyncio.tasks", "gather.<locals>._done_callback"),
-        ("asyncio.tasks", "_wait.<locals>._on_completion"),
-        ("asyncio.tasks", "as_completed.<locals>._on_completion"),
-        ("asyncio.tasks", "_AsCompletedIterator._handle_completion"),
-        ("asyncio.tasks", "run_coroutine_threadsafe.<locals>.callback"),
-        ("asyncio.tasks", "shield.<locals>._inner_done_callback"),
-        ("asyncio.tasks", "shield.<locals>._outer_done_callback"),
-        ("asyncio.futures", "_set_result_unless_cancelled"),
-        ("asyncio.futures", "_chain_future.<locals>._set_state"),
-        ("asyncio.taskgroups", "TaskGroup._on_task_done"),
-    }
-)
-_WAKING_TIMER = ("asyncio.futures", "_set_result_unless_cancelled")
-
-
-class ModelFuture(_PyFuture):
-    """A future whose place in a set does not depend on where it lies in memory."""
-
-    def __init__(self, *, loop: Any = None) -> None:
-        super().__init__(loop=loop)
-        self.dpor_hash = _next_hash(self._loop, self)
-
-    def __hash__(self) -> int:
-        return self.dpor_hash
-
-
-class ModelTask(_PyTask):
-    """A task whose place in a set does not depend on where it lies in memory."""
-
-    def __init__(self, coro: Any, *, loop: Any = None, **options: Any) -> None:
-        # Eager tasks run, and are put into sets, before the constructor returns.
-        self.dpor_hash = _next_hash(asyncio.events.get_running_loop() if loop is None else loop, self)
-        super().__init__(coro, loop=loop, **options)
-        if isinstance(self._loop, EventLoop):
-            self._loop.dpor_tasks.append(self)
-
-    def __hash__(self) -> int:
-        return self.dpor_hash
 
 
 class EventLoop(asyncio.base_events.BaseEventLoop):
@@ -101,7 +56,7 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
         super().__init__()
         self._host = host
         execution: Execution = host.current_thread().dpor_execution
-        self._execution = execution
+        self.dpor_execution = execution
         self._inbox: queue.SimpleQueue[asyncio.Handle] = queue.SimpleQueue()  # controlled: this is a model
         self._failures: list[BaseException] = []
         self._aborted: BaseException | None = None
@@ -142,7 +97,7 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
     def _is_own_thread(self) -> bool:
         if self._thread_id is not None:
             return self._thread_id == self._host.current_index()
-        return not self._execution.threads
+        return not self.dpor_execution.threads
 
     def _check_thread(self) -> None:
         if self._thread_id is not None and self._thread_id != self._host.current_index():
@@ -201,7 +156,7 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
                     continue
 
     def _run_once(self) -> None:
-        if self._execution.threads and (self._ready or self._scheduled):
+        if self.dpor_execution.threads and (self._ready or self._scheduled):
             self._receive()
         choices = self._choices()
         while not choices:
@@ -235,7 +190,7 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
             if handle.cancelled():
                 self._ready.remove(handle)
                 continue
-            lane = _task_of(handle)
+            lane = task_of(handle)
             if lane not in lanes:
                 lanes.add(lane)
                 choices.append(handle)
@@ -249,7 +204,7 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
         while forwarded:
             forwarded = False
             for handle in list(self._ready):
-                if not handle.cancelled() and _is_forwarding(handle):
+                if not handle.cancelled() and is_forwarding(handle):
                     self._ready.remove(handle)
                     self._run_handle(handle)
                     forwarded = True
@@ -264,7 +219,7 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
             self._host.advance_time(late)
         before = len(self._ready)
         self._run_handle(timer)
-        if _origin(timer) == _WAKING_TIMER and len(self._ready) == before + 1:
+        if wakes_a_sleeper(timer) and len(self._ready) == before + 1:
             # A sleeper that wakes and then waits for its turn is no different from one that sleeps on.
             woken = self._ready.pop()
             self._run_handle(woken)
@@ -272,7 +227,7 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
     def _run_handle(self, handle: Any) -> None:
         if handle.cancelled():
             return
-        task = _task_of(handle)
+        task = task_of(handle)
         thread: Thread = self._host.current_thread()
         thread.dpor_lane = None if task is None else task.get_name()
         try:
@@ -319,7 +274,7 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
 
     def close(self) -> None:
         """Close the loop; raises what a task failed with if nobody has taken notice of it."""
-        if not self._closed and self._execution.threads:
+        if not self._closed and self.dpor_execution.threads:
             # Visible, so that a thread may be found posting to the loop before and after it is closed.
             self._inbox.qsize()
         super().close()
@@ -417,34 +372,6 @@ for _name in (
     "subprocess_shell",
 ):
     setattr(EventLoop, _name, _refused(_name))
-
-
-def _next_hash(loop: Any, item: Any) -> int:
-    return loop._execution.next_hash() if isinstance(loop, EventLoop) else object.__hash__(item)
-
-
-def _task_of(handle: Any) -> Any:
-    """The task whose step a handle is, or None for a plain callback."""
-    callback = handle._callback
-    owner = getattr(callback, "__self__", None)
-    return owner if isinstance(owner, _PyTask) and callback.__name__ in ("__step", "__wakeup") else None
-
-
-def _origin(handle: Any) -> tuple[str, str]:
-    callback = handle._callback
-    function = getattr(callback, "func", callback)
-    return getattr(function, "__module__", ""), getattr(function, "__qualname__", "")
-
-
-def _is_forwarding(handle: Any) -> bool:
-    origin = _origin(handle)
-    if origin not in _FORWARDING:
-        return False
-    if origin[0] == "asyncio.taskgroups":
-        # A task that failed makes its group cancel the others: when that happens matters.
-        task = handle._args[0]
-        return not task.cancelled() and task._exception is None
-    return True
 
 
 def _innermost(coroutine: Coroutine[Any, Any, Any] | Generator[Any, Any, Any] | Any) -> Any:

@@ -113,6 +113,37 @@ class Thread(RealThread):
         self.dpor_index = host.spawn(self, self.dpor_run, self._daemonic)
         execution.threads.append(self)
 
+    def dpor_spawn(
+        self,
+        host: Host,
+        function: Callable[..., object],
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+    ) -> Thread:
+        """What `dpor.spawn` does in this thread: the constructor and `start`, without what it does not need."""
+        execution: Any = self.dpor_execution
+        child = Thread.__new__(Thread)
+        child.dpor_execution = execution
+        child.dpor_made_inside = True
+        execution.unnamed_threads += 1
+        child.dpor_number = execution.unnamed_threads
+        child.dpor_label = getattr(function, "__name__", None)
+        child._target = function
+        child._args = args
+        child._kwargs = kwargs
+        child._name = None
+        child._daemonic = self._daemonic
+        child._initialized = True
+        child.dpor_index = _STARTING
+        child.dpor_index = host.spawn(child, child.dpor_run, self._daemonic)
+        execution.threads.append(child)
+        children = self.dpor_children
+        if children is None:
+            self.dpor_children = [child]
+        else:
+            children.append(child)
+        return child
+
     def dpor_run(self) -> None:
         """What the model thread executes; an exception that leaves it is for the kernel to report."""
         try:
