@@ -16,6 +16,7 @@ import threading
 import time
 import types
 from collections.abc import Callable
+from contextvars import Context
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -123,7 +124,7 @@ class Patches:
     def run(self, function: Callable[[], object]) -> None:
         """What the kernel runs as the main model thread: `function` between `begin` and `end`."""
         self.begin()
-        function()
+        Context().run(function)
         self.end()
 
     # The replacements

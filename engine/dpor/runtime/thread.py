@@ -8,6 +8,7 @@ from __future__ import annotations
 import _thread
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from contextvars import Context
 from typing import TYPE_CHECKING, Any, cast
 
 from dpor.runtime import current
@@ -147,7 +148,8 @@ class Thread(RealThread):
     def dpor_run(self) -> None:
         """What the model thread executes; an exception that leaves it is for the kernel to report."""
         try:
-            self.run()
+            # Kernels reuse greenlets, and with them their context; a thread begins with an empty one.
+            Context().run(self.run)
         except SystemExit:
             pass
         finally:

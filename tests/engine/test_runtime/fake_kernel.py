@@ -187,6 +187,7 @@ class Host:
         assert parent is not None
         child = self._add(f"{parent.path}.{parent.children}", thread, target)
         parent.children += 1
+        child.clock = parent.clock
         return child.index
 
     def join(self, index: int, timed: bool) -> bool:
@@ -195,6 +196,8 @@ class Host:
             self.step()
             return target.finished or (not self._pick(2) and (self.step(lambda: target.finished) or True))
         self.step(lambda: target.finished)
+        assert self._current is not None
+        self._current.clock = max(self._current.clock, target.clock)
         return True
 
     def is_finished(self, index: int) -> bool:

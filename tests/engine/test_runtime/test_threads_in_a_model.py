@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import sys
 import threading
 import time
@@ -170,7 +171,7 @@ def test_locals_are_private_to_a_thread_and_initialised_in_each(explore: Explore
     passes(explore(model))
 
 
-def test_sleeping_moves_only_the_sleepers_clock(explore: Explore) -> None:
+def test_sleeping_moves_the_clocks_of_the_sleeper_and_of_who_joins_it(explore: Explore) -> None:
     def model() -> None:
         before = time.time(), time.monotonic_ns()
 
@@ -181,8 +182,10 @@ def test_sleeping_moves_only_the_sleepers_clock(explore: Explore) -> None:
 
         thread = threading.Thread(target=work)
         thread.start()
-        thread.join()
         assert (time.time(), time.monotonic_ns()) == before
+        thread.join()
+        assert time.time() >= before[0] + 3
+        assert time.monotonic_ns() >= before[1] + 3_000_000_000
         with pytest.raises(ValueError, match="sleep length must be non-negative"):
             time.sleep(-1)
 
@@ -216,3 +219,18 @@ def test_ordinary_threads_work_while_patched_and_threads_at_import_are_refused(
             with pytest.raises(DporError, match="DPOR108"):
                 threading.Thread(target=lambda: results.append(2)).start()
         assert results == [1]
+
+
+def test_a_thread_begins_with_an_empty_context(explore: Explore) -> None:
+    variable: contextvars.ContextVar[int] = contextvars.ContextVar("variable", default=0)
+
+    def model() -> None:
+        assert variable.get() == 0
+        variable.set(1)
+        seen: list[int] = []
+        thread = threading.Thread(target=lambda: seen.append(variable.get()))
+        thread.start()
+        thread.join()
+        assert seen == [0]
+
+    passes(explore(model))
