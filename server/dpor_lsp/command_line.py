@@ -93,17 +93,11 @@ def _interrupted(code: ExitCode) -> ExitCode:
 
 def _checked(arguments: Arguments, checker: Checker, items: Sequence[Subject | Problem]) -> list[Entry]:
     """Check everything, with a live display on a terminal and each text entry printed when it is due."""
+    from dpor_lsp.display import LateDisplay
+
     streaming = arguments.format == "text" and arguments.output is None
     entries: list[Entry] = []
-    if not sys.stderr.isatty():
-        for entry in checker.check(items):
-            entries.append(entry)
-            if streaming:
-                _print_entry(entry)
-        return entries
-    from dpor_lsp.progress import ProgressDisplay
-
-    with ProgressDisplay() as display:
+    with LateDisplay() as display:
         for entry in checker.check(items, display.observe):
             entries.append(entry)
             if streaming:

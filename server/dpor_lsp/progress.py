@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-from contextlib import AbstractContextManager
-from types import TracebackType
 
 from rich.console import Console
 from rich.live import Live
@@ -15,26 +13,24 @@ from dpor.results import Progress
 from dpor_lsp.formats.wording import duration
 from dpor_lsp.scheduler import Event, Finished, Job, Progressed, Started
 
-REFRESHES_PER_SECOND = 5
 
-
-class ProgressDisplay(AbstractContextManager["ProgressDisplay"]):
+class ProgressDisplay:
     """One line a running model: executions so far, how many a second, and an estimate of what is left."""
 
     def __init__(self) -> None:
-        console = Console(file=sys.stderr)
         self._running: dict[Job, Progress | None] = {}
         self._live = Live(
-            console=console, transient=True, refresh_per_second=REFRESHES_PER_SECOND, redirect_stdout=False
+            console=Console(file=sys.stderr),
+            transient=True,
+            # Drawn when there is news, in the one thread that also prints: nothing can come between.
+            auto_refresh=False,
+            redirect_stdout=False,
+            redirect_stderr=False,
         )
-
-    def __enter__(self) -> ProgressDisplay:
         self._live.start()
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def stop(self) -> None:
+        """Take the display away."""
         self._live.stop()
 
     def observe(self, event: Event) -> None:
@@ -45,7 +41,7 @@ class ProgressDisplay(AbstractContextManager["ProgressDisplay"]):
             self._running[event.job] = event.progress
         elif isinstance(event, Finished):
             self._running.pop(event.job, None)
-        self._live.update(self._table())
+        self._live.update(self._table(), refresh=True)
 
     def pause(self) -> None:
         """Clear the display, so that something can be printed."""

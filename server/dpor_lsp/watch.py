@@ -18,6 +18,7 @@ from dpor.results import ModelResult
 from dpor_lsp.arguments import Arguments
 from dpor_lsp.checker import Checker
 from dpor_lsp.console import deliver, fail
+from dpor_lsp.display import LateDisplay
 from dpor_lsp.fingerprint import Hasher, dependency_files
 from dpor_lsp.formats import text as format_text
 from dpor_lsp.formats import wording
@@ -30,8 +31,6 @@ from dpor_lsp.targets import Problem, split_target
 
 if TYPE_CHECKING:
     from watchdog.observers.api import BaseObserver
-
-    from dpor_lsp.progress import ProgressDisplay
 
 DEBOUNCE = 0.25
 """Seconds without a change after which changes are acted on: editors write a file in several steps."""
@@ -72,7 +71,7 @@ def watch(arguments: Arguments) -> ExitCode:
         scheduler = Scheduler(checker.jobs, events.put, checker.command)
         stack.callback(scheduler.close)
         observer = Observer()
-        display = _display(stack)
+        display = stack.enter_context(LateDisplay())
         session = WatchSession(arguments, root, checker, scheduler, observer, events, display)
         observer.start()
         stack.callback(observer.join)
@@ -80,14 +79,6 @@ def watch(arguments: Arguments) -> ExitCode:
         stack.enter_context(interrupts_as_events(lambda: events.put(Interrupted())))
         session.run()
     return ExitCode.EXPECTED
-
-
-def _display(stack: ExitStack) -> ProgressDisplay | None:
-    if not sys.stderr.isatty():
-        return None
-    from dpor_lsp.progress import ProgressDisplay
-
-    return stack.enter_context(ProgressDisplay())
 
 
 class _Handler(FileSystemEventHandler):
@@ -117,7 +108,7 @@ class WatchSession:
         scheduler: Scheduler,
         observer: BaseObserver,
         events: queue.SimpleQueue[Event | Changed],
-        display: ProgressDisplay | None,
+        display: LateDisplay,
     ) -> None:
         self._arguments = arguments
         self._root = root
@@ -155,8 +146,7 @@ class WatchSession:
                 self._changed.add(event.path)
                 deadline = time.monotonic() + DEBOUNCE
                 continue
-            if self._display is not None:
-                self._display.observe(event)
+            self._display.observe(event)
             if isinstance(event, Finished):
                 self._take(event)
 
@@ -167,19 +157,20 @@ class WatchSession:
         try:
             items = planned(self._arguments, self._root)
         except DporError as error:
-            self._pause_display()
+            self._display.pause()
             fail(error)
             return
         subjects = {_key(item): item for item in items if isinstance(item, Subject)}
         problems = {item.result.id: item for item in items if isinstance(item, Problem)}
-        for key in [key for key in self._states if key not in subjects]:
+        gone = [key for key in self._states if key not in subjects]
+        for key in gone:
             self._call_off(self._states.pop(key))
         stale = [
             item
             for key, item in subjects.items()
             if key not in self._states or not self._states[key].holds(item, self._hasher)
         ]
-        news = problems != self._problems
+        news = bool(gone) or problems != self._problems
         self._problems = problems
         if not stale and not news and not first:
             return
@@ -234,7 +225,7 @@ class WatchSession:
             if state.result is not None
         ]
         seconds = time.monotonic() - self._round_started
-        self._pause_display()
+        self._display.pause()
         style = format_text.style_for(sys.stdout)
         text = format_text.summary(Report(tuple(entries), self._root, seconds), style)
         deliver(f"{text}watching for changes, Ctrl-C ends\n", None)
@@ -245,7 +236,7 @@ class WatchSession:
             state.job = None
 
     def _announce(self, changed: set[Path]) -> None:
-        self._pause_display()
+        self._display.pause()
         terminal = sys.stdout.isatty()
         names = sorted(path.name for path in changed)
         more = f" and {wording.amount(len(names) - 3, 'other')}" if len(names) > 3 else ""
@@ -260,12 +251,8 @@ class WatchSession:
                 self._print(Entry(state.result, state.subject.root))
 
     def _print(self, entry: Entry) -> None:
-        self._pause_display()
+        self._display.pause()
         deliver(format_text.entry(entry, format_text.style_for(sys.stdout)), None)
-
-    def _pause_display(self) -> None:
-        if self._display is not None:
-            self._display.pause()
 
     def _watch_targets(self) -> None:
         for target in self._arguments.paths or (".",):

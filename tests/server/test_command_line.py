@@ -373,3 +373,25 @@ def test_a_closed_pipe_ends_quietly(bank: Path) -> None:
     process.wait(30)
     process.stderr.close()
     assert b"Traceback" not in errors
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs named pipes")
+def test_a_killed_command_leaves_no_worker(bank: Path, tmp_path: Path) -> None:
+    held = tmp_path / "held"
+    os.mkfifo(held)
+    body = f"descriptor = os.open({str(held)!r}, os.O_WRONLY)\nos.write(descriptor, b'x')\nwhile True: pass"
+    (bank / "fault.py").write_text(model_of(body))
+    reader = os.open(held, os.O_RDONLY | os.O_NONBLOCK)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "dpor_lsp", "--check", "fault.py"],
+        cwd=bank,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    wait_until_readable(reader)
+    assert os.read(reader, 1) == b"x"
+    process.kill()
+    process.wait(30)
+    wait_until_readable(reader)
+    assert os.read(reader, 1) == b""
+    os.close(reader)
