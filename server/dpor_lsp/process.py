@@ -18,7 +18,6 @@ from typing import IO, Any, cast
 
 from dpor.results import CheckRequest, Progress, ReplayRequest, from_json, to_json
 from dpor_lsp.subjects import Limits
-from dpor_lsp.worker import GRACE
 
 OUTPUT_LIMIT = 64 << 10
 """How many bytes of what a model prints are kept, at the head and again at the tail."""
@@ -27,7 +26,9 @@ KILL_GRACE = 0.1
 DRAIN_TIME = 0.5
 """Seconds to wait for the last output of a worker that has ended."""
 WATCHDOG_MARGIN = 2.0
-"""Seconds beyond the worker's own alarm after which the parent ends it."""
+"""Seconds of silence beyond the worker's own alarm after which the parent ends it."""
+OVERTIME = 15.0
+"""Seconds beyond its timeout after which a worker is ended even if it still reports progress."""
 
 
 class Ending(enum.Enum):
@@ -213,7 +214,7 @@ class _Worker:
         result: dict[str, Any] | None = None
         progress: Progress | None = None
         ending: Ending | None = None
-        end = None if limits.timeout is None else self._started + limits.timeout + GRACE + WATCHDOG_MARGIN
+        end = None if limits.timeout is None else self._started + limits.timeout + OVERTIME
         silence = limits.hang + WATCHDOG_MARGIN
         heard = monotonic()
         while True:

@@ -32,7 +32,7 @@ from dpor.results import (
 
 PROGRESS_INTERVAL = 0.1
 GRACE = 1.0
-"""Seconds that the engine gets beyond the timeout to stop by itself before the process ends itself."""
+"""Seconds of silence after the timeout in which the engine may stop by itself before the process ends itself."""
 NICENESS = 5
 READ_SIZE = 1 << 16
 
@@ -63,7 +63,7 @@ class Alarm:
     def __init__(self, descriptor: int, hang: float, timeout: float | None) -> None:
         self._descriptor = descriptor
         self._hang = hang
-        self._end = None if timeout is None else monotonic() + timeout + GRACE
+        self._end = None if timeout is None else monotonic() + timeout
         self._armed = float("-inf")
 
     def progress(self) -> None:
@@ -72,7 +72,8 @@ class Alarm:
         if now - self._armed < 0.5:
             return
         self._armed = now
-        left = self._hang if self._end is None else min(self._hang, max(self._end - now, 0.05))
+        # Beyond its timeout the engine may still explain what it has found, as long as it goes on reporting.
+        left = self._hang if self._end is None else min(self._hang, max(self._end - now, 0.0) + GRACE)
         faulthandler.dump_traceback_later(left, exit=True, file=self._descriptor)
 
     def off(self) -> None:

@@ -115,8 +115,7 @@ def test_progress_is_passed_on(act: Act, make_subject: MakeSubject) -> None:
 def test_a_hang_ends_at_the_parents_deadline(
     act: Act, make_subject: MakeSubject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dpor_lsp.process.WATCHDOG_MARGIN", 0.0)
-    monkeypatch.setattr("dpor_lsp.process.GRACE", 0.0)
+    monkeypatch.setattr("dpor_lsp.process.OVERTIME", 0.0)
     subject = make_subject()
     limits = Limits(timeout=0.3)
     end = run(subject, act("progress(5)\nwhile True: time.sleep(9)"), limits)

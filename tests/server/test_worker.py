@@ -194,3 +194,15 @@ def test_threads_and_exit_handlers_of_the_model_do_not_delay_the_answer(check: C
         Limits(timeout=20),
     )
     assert result.verdict is Verdict.VERIFIED
+
+
+def test_an_engine_that_still_reports_may_finish_beyond_the_timeout(check: Check) -> None:
+    result = check(
+        """
+        end = time.monotonic() + 2.2
+        while time.monotonic() < end:
+            on_progress(Progress(1, 0, 0, 0, 0.0, 0.0))
+        """,
+        Limits(timeout=0.2),
+    )
+    assert result.verdict is Verdict.VERIFIED
