@@ -7,11 +7,12 @@ operations, a link in the source between what was read and what was done, and a 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from dpor.counterexample.operations import Operation
-from dpor.counterexample.records import Execution, Failure, Record, Site, Wait
+from dpor.counterexample.records import Execution, Record, Site, Wait
 from dpor.counterexample.syntax import Evidence, Sources
 from dpor.results import Pattern, ViolationKind
 
@@ -19,6 +20,7 @@ _SIGNALS = frozenset({Operation.NOTIFY, Operation.SET})
 _FAILED_LOOKUPS = frozenset({"KeyError", "IndexError", "LookupError", "StopIteration", "Empty"})
 _MOST_CHECKS = 8
 _MOST_STEPS = 2_000
+_MOST_WRITES = 64
 _LOCKING = frozenset({Operation.ACQUIRE, Operation.TRY_ACQUIRE})
 
 
@@ -113,13 +115,10 @@ def is_check_then_act(execution: Execution, evidence: Evidence) -> bool:
     itself, the failing thread read later what it wrote.
     """
     return any(
-        _is_stale(execution.records, check, theirs, act.index, act.sites, evidence)
-        for check, theirs, act in _acts_after_checks(execution)
-        if _is_read_later(execution, act)
-    ) or any(
-        _is_stale(execution.records, check, theirs, len(execution.records), failure.sites, evidence)
-        for check, theirs, failure in _failures_after_checks(execution)
-    )
+        _is_read_later(execution, act) and _is_stale(execution.records, act, evidence)
+        for act in execution.records
+        if act.writes
+    ) or _failed_after_check(execution, evidence)
 
 
 def is_write_skew(execution: Execution, evidence: Evidence) -> bool:
@@ -130,7 +129,14 @@ def is_write_skew(execution: Execution, evidence: Evidence) -> bool:
     and B's read of x before A's write; each write hinges on what its thread read of the other variable; and
     the failing thread read both afterwards.
     """
-    writes = [record for record in execution.records if record.writes and not record.reads]
+    # Only the last write of each thread to each variable: an earlier one was its own thread's to overwrite.
+    writes = list(
+        {
+            (record.thread, record.subject, record.key): record
+            for record in execution.records
+            if record.writes and not record.reads
+        }.values()
+    )[-_MOST_WRITES:]
     for mine in writes:
         for theirs in writes:
             if mine.thread >= theirs.thread or mine.overlaps(theirs):
@@ -161,18 +167,25 @@ def is_lost_wakeup(execution: Execution) -> bool:
 
 def _missed(execution: Execution, wait: Wait) -> bool:
     records = execution.records
+    # If the thread read nothing since an earlier signal, it read nothing since the last one either.
+    signal = next(
+        (
+            record
+            for record in reversed(records[: wait.since])
+            if record.operation in _SIGNALS
+            and record.subject == wait.subject
+            and record.thread != wait.thread
+            and (record.operation is Operation.SET or record.value == "0")
+        ),
+        None,
+    )
+    if signal is None:
+        return False
     shared = _touched_by_others(records, wait.thread)
-    for signal in records[: wait.since]:
-        if signal.operation not in _SIGNALS or signal.subject != wait.subject or signal.thread == wait.thread:
-            continue
-        if signal.operation is Operation.NOTIFY and signal.value != "0":
-            continue
-        if not any(
-            record.thread == wait.thread and record.reads and (record.subject, record.key) in shared
-            for record in records[signal.index : wait.since]
-        ):
-            return True
-    return False
+    return not any(
+        record.thread == wait.thread and record.reads and (record.subject, record.key) in shared
+        for record in records[signal.index : wait.since]
+    )
 
 
 def _misdirected(execution: Execution, wait: Wait) -> bool:
@@ -228,14 +241,11 @@ def _is_read_later(execution: Execution, write: Record, after: int | None = None
 def _overwritten(execution: Execution) -> Iterator[tuple[Record, Record, Record]]:
     """Triples (A's read, B's write, A's write) of one variable, A not having read it again in between."""
     for write in execution.records:
-        if not write.writes:
-            continue
-        read = next(_reads_before(execution.records, write), None)
-        if read is None:
-            continue
-        for theirs in execution.records[read.index + 1 : write.index]:
-            if theirs.thread != write.thread and theirs.writes and theirs.overlaps(write):
-                yield read, theirs, write
+        read = next(_reads_before(execution.records, write), None) if write.writes else None
+        if read is not None:
+            for theirs in execution.records[read.index + 1 : write.index]:
+                if theirs.thread != write.thread and theirs.writes and theirs.overlaps(write):
+                    yield read, theirs, write
 
 
 def _reads_before(records: Sequence[Record], write: Record) -> Iterator[Record]:
@@ -251,68 +261,62 @@ def _reads_before(records: Sequence[Record], write: Record) -> Iterator[Record]:
             return
 
 
-def _acts_after_checks(execution: Execution) -> Iterator[tuple[Record, Record, Record]]:
-    """Triples (A's check, B's write, A's act) of the same data."""
-    for act in execution.records:
-        if act.writes:
-            for theirs in execution.records[: act.index]:
-                if theirs.writes and theirs.thread != act.thread and theirs.overlaps(act):
-                    for check in _checks(execution.records, act.thread, theirs):
-                        if check.overlaps(act):
-                            yield check, theirs, act
+def _is_stale(records: Sequence[Record], act: Record, evidence: Evidence) -> bool:
+    """True if another thread wrote what an act writes after the last check that the act hinges on."""
+    check = _last_check(records[: act.index], act.thread, act, act.sites, evidence)
+    return check is not None and any(
+        theirs.writes and theirs.thread != act.thread and theirs.overlaps(act) and theirs.overlaps(check)
+        for theirs in records[check.index : act.index]
+    )
 
 
-def _failures_after_checks(execution: Execution) -> Iterator[tuple[Record, Record, Failure]]:
-    """Triples (A's check, B's write of the same data, the failure) where A failed on that data.
+def _last_check(
+    records: Sequence[Record],
+    thread: str,
+    data: Record,
+    sites: Sequence[Site],
+    evidence: Evidence,
+) -> Record | None:
+    """The last of a thread's reads of some data that what it does at `sites` hinges on."""
+    reads = (
+        record
+        for record in reversed(records)
+        if record.thread == thread and record.reads and record.overlaps(data)
+    )
+    return next(
+        (record for record in itertools.islice(reads, _MOST_CHECKS) if evidence.guards(record.sites, sites)),
+        None,
+    )
 
-    That is the case if the failing line read it again after B's write, or if a look-up failed, which leaves
-    no step.
+
+def _failed_after_check(execution: Execution, evidence: Evidence) -> bool:
+    """True if the failing thread failed on data that another one had written after the last check of it.
+
+    It failed on that data if the failing line read it again after the write, or if a look-up failed, which
+    leaves no step.
     """
     failure = execution.failure
     if failure is None or failure.thread is None or failure.kind is not ViolationKind.EXCEPTION:
-        return
+        return False
+    records = execution.records
     line = failure.sites[0].span.line if failure.sites else 0
-    for theirs in execution.records:
-        if not theirs.writes or theirs.thread == failure.thread:
-            continue
+    last = {
+        (record.subject, record.key): record
+        for record in records
+        if record.writes and record.thread != failure.thread
+    }
+    for theirs in last.values():
         read_again = any(
             record.thread == failure.thread
             and record.overlaps(theirs)
             and any(site.span.line == line for site in record.sites)
-            for record in execution.records[theirs.index :]
+            for record in records[theirs.index :]
         )
         if read_again or failure.exception in _FAILED_LOOKUPS:
-            for check in _checks(execution.records, failure.thread, theirs):
-                yield check, theirs, failure
-
-
-def _checks(records: Sequence[Record], thread: str, theirs: Record) -> Iterator[Record]:
-    """The last few reads by a thread of what `theirs` then wrote."""
-    found = 0
-    for record in reversed(records[: theirs.index]):
-        if record.thread == thread and record.reads and record.overlaps(theirs):
-            yield record
-            found += 1
-            if found == _MOST_CHECKS:
-                return
-
-
-def _is_stale(
-    records: Sequence[Record],
-    check: Record,
-    theirs: Record,
-    act: int,
-    sites: Sequence[Site],
-    evidence: Evidence,
-) -> bool:
-    """True if the act hinges on the check, and on no newer one."""
-    return evidence.guards(check.sites, sites) and not any(
-        record.thread == check.thread
-        and record.reads
-        and record.overlaps(check)
-        and evidence.guards(record.sites, sites)
-        for record in records[theirs.index : act]
-    )
+            check = _last_check(records, failure.thread, theirs, failure.sites, evidence)
+            if check is not None and check.index < theirs.index:
+                return True
+    return False
 
 
 def _skewed(records: Sequence[Record], mine: Record, theirs: Record, evidence: Evidence) -> bool:

@@ -75,6 +75,8 @@ class Evidence:
 
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
+        self._used: dict[tuple[SourceSpan, SourceSpan], bool] = {}
+        self._guarded: dict[tuple[SourceSpan, SourceSpan], bool] = {}
 
     def uses(self, read: Sequence[Site], write: Sequence[Site]) -> bool:
         """True if the value that `write` stores is computed from what `read` gave.
@@ -82,6 +84,14 @@ class Evidence:
         Both stand in one assignment (`x += 1`), or the read was assigned to a local variable from which,
         directly or through other local variables, the written value or the call's arguments are made.
         """
+        places = common_places(read, write)
+        if places is None:
+            return False
+        if places not in self._used:
+            self._used[places] = self._uses(*places)
+        return self._used[places]
+
+    def _uses(self, read: SourceSpan, write: SourceSpan) -> bool:
         found = self._statements(read, write)
         if found is None:
             return False
@@ -100,6 +110,14 @@ class Evidence:
         The read stands in the test of an `if`, `while` or conditional expression (or was assigned to a local
         variable that does), and the act stands under it, or after it where the test decides whether to leave.
         """
+        places = common_places(read, act)
+        if places is None:
+            return False
+        if places not in self._guarded:
+            self._guarded[places] = self._guards(*places)
+        return self._guarded[places]
+
+    def _guards(self, read: SourceSpan, act: SourceSpan) -> bool:
         found = self._statements(read, act)
         if found is None:
             return False
@@ -114,15 +132,13 @@ class Evidence:
         )
 
     def _statements(
-        self, first: Sequence[Site], second: Sequence[Site]
+        self, first: SourceSpan, second: SourceSpan
     ) -> tuple[ast.AST, SourceSpan, SourceSpan] | None:
-        places = common_places(first, second)
-        if places is None:
-            return None
-        tree = self._sources.tree(places[0].file)
+        """The function that both places are in, and the places with byte columns."""
+        tree = self._sources.tree(first.file)
         if tree is None:
             return None
-        return _function_at(tree, places[0]), self._bytes(places[0]), self._bytes(places[1])
+        return _function_at(tree, first), self._bytes(first), self._bytes(second)
 
     def _bytes(self, span: SourceSpan) -> SourceSpan:
         """The span with 0-based byte columns, as the syntax tree has them."""

@@ -7,13 +7,8 @@ are shown by content; everything else is shown by its readable name.
 from __future__ import annotations
 
 import collections
-import datetime
-import decimal
 import enum
-import fractions
-import pathlib
 import types
-import uuid
 from collections.abc import Callable, Iterable
 from typing import Any, cast
 
@@ -23,26 +18,22 @@ _MOST_ITEMS = 6
 _DEEPEST = 3
 _MOST_BITS = 400
 
-_PLAIN = (
-    bool,
-    float,
-    complex,
-    type(None),
-    type(...),
-    type(NotImplemented),
-    range,
-    datetime.date,
-    datetime.datetime,
-    datetime.time,
-    datetime.timedelta,
-    decimal.Decimal,
-    fractions.Fraction,
-    uuid.UUID,
-    pathlib.PurePath,
-    pathlib.PosixPath,
-    pathlib.PurePosixPath,
-    pathlib.WindowsPath,
-    pathlib.PureWindowsPath,
+_PLAIN = (bool, float, complex, type(None), type(...), type(NotImplemented), range)
+# By name, so that none of these modules is imported for a model that does not use it.
+_PLAIN_OF_LIBRARY = frozenset(
+    {
+        ("datetime", "date"),
+        ("datetime", "datetime"),
+        ("datetime", "time"),
+        ("datetime", "timedelta"),
+        ("decimal", "Decimal"),
+        ("fractions", "Fraction"),
+        ("uuid", "UUID"),
+        ("pathlib", "PosixPath"),
+        ("pathlib", "PurePosixPath"),
+        ("pathlib", "WindowsPath"),
+        ("pathlib", "PureWindowsPath"),
+    }
 )
 _SEQUENCES: dict[type, tuple[str, str]] = {
     list: ("[", "]"),
@@ -100,7 +91,7 @@ def shorten(text: str, longest: int) -> str:
 def is_value(value: object) -> bool:
     """True for what is shown by content alone and has no identity worth a name: numbers, strings, tuples."""
     cls = type(value)
-    return cls in _PLAIN or issubclass(cls, _IMMUTABLE)
+    return issubclass(cls, _IMMUTABLE) or _is_plain(value)
 
 
 def is_content(value: object) -> bool:
@@ -135,7 +126,7 @@ def _describe(value: Any, name: Namer, depth: int) -> str:
     cls = cast("type[Any]", type(value))
     if issubclass(cls, enum.Enum):
         return f"{cls.__name__}.{instance_dict(value).get('_name_', '?')}"
-    if cls in _PLAIN:
+    if _is_plain(value):
         return repr(value)
     if issubclass(cls, int):
         return int.__repr__(value) if int.bit_length(value) < _MOST_BITS else _huge(value)
@@ -164,6 +155,14 @@ def _describe(value: Any, name: Namer, depth: int) -> str:
         arguments = BaseException.__dict__["args"].__get__(value)
         return f"{class_name(value)}({', '.join(_items(arguments, name, depth))})"
     return name(value)
+
+
+def _is_plain(value: object) -> bool:
+    """True for a value whose class is known to have a harmless `__repr__`."""
+    return (
+        type(value) in _PLAIN
+        or (class_module(value).partition(".")[0], class_name(value)) in _PLAIN_OF_LIBRARY
+    )
 
 
 def _huge(value: int) -> str:
