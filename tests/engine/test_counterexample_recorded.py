@@ -399,6 +399,21 @@ def test_columns_count_characters_not_bytes(tmp_path: Path):
     assert (last.location.column, last.location.end_column, last.target) == (20, 25, "Box#1.ß")
 
 
+def test_entering_a_with_block_stands_at_its_head_not_at_its_body(tmp_path: Path):
+    file = tmp_path / "guarded.py"
+    file.write_text("def run(guard):\n    with guard:\n        pass\n", encoding="utf-8")
+    recorder = Recorder(lambda filename: filename.startswith(str(tmp_path)), tmp_path)
+    lock = Lock()
+    enter = functools.partial(recorder.step, "main", "acquire", lock, None, True, True)
+    kind = type("Guard", (), {"__enter__": staticmethod(enter), "__exit__": staticmethod(lambda *_: None)})
+    namespace: dict[str, Any] = {}
+    exec(compile(file.read_text(encoding="utf-8"), str(file), "exec"), namespace)
+    namespace["run"](kind())
+    location = recorder.execution().records[0].location
+    assert location is not None
+    assert (location.line, location.end_line, location.end_column) == (2, 2, 15)
+
+
 def test_the_same_schedule_gives_the_same_trace(tmp_path: Path):
     assert lost_update(tmp_path) == lost_update(tmp_path)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 import linecache
 import sysconfig
@@ -10,6 +11,7 @@ from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 
 from dpor.counterexample.records import Site
+from dpor.counterexample.syntax import Sources
 from dpor.results import SourceSpan
 
 _DEEPEST = 64
@@ -32,6 +34,7 @@ class Locator:
         self._library = tuple(f"{path}/" for path in {paths["stdlib"], paths["platstdlib"]})
         self._packages = tuple(f"{path}/" for path in {paths["purelib"], paths["platlib"]})
         self._files: dict[str, tuple[str, bool, bool]] = {}
+        self._sources = Sources()
         self._spans: dict[tuple[CodeType, int], SourceSpan] = {}
 
     def sites(self, frame: FrameType | None) -> tuple[Site, ...]:
@@ -79,6 +82,9 @@ class Locator:
             return SourceSpan(file, line or code.co_firstlineno)
         if column is None or end is None or end_column is None:
             return SourceSpan(file, start)
+        head = self._with_head(code.co_filename, start, column)
+        if head is not None:
+            end, end_column = head
         return SourceSpan(
             file,
             start,
@@ -86,6 +92,24 @@ class Locator:
             end,
             characters(linecache.getline(code.co_filename, end), end_column) + 1,
         )
+
+    def _with_head(self, filename: str, line: int, column: int) -> tuple[int, int] | None:
+        """The end (line, byte column) of the items of the `with` statement that starts at a place, if one
+        does.
+
+        Before Python 3.13 entering and leaving a `with` block has the position of the whole statement, body
+        and all.
+        """
+        text = linecache.getline(filename, line).encode()[column:]
+        tree = self._sources.tree(filename) if text.startswith((b"with", b"async")) else None
+        for node in ast.walk(tree) if tree is not None else ():
+            if isinstance(node, ast.With | ast.AsyncWith) and (node.lineno, node.col_offset) == (
+                line,
+                column,
+            ):
+                last = node.items[-1].optional_vars or node.items[-1].context_expr
+                return last.end_lineno or line, last.end_col_offset or column
+        return None
 
     def _file(self, filename: str) -> tuple[str, bool, bool]:
         """The name to show, whether the file is visible, whether it is first-party."""
