@@ -70,8 +70,8 @@ def wait(condition):
     release(condition, "wait")
     queue.append(me)
     while me in queue:
-        waiting(me, "wait", condition)
-        block("wait", condition)
+        waiting(me, "wake", condition)
+        block("wake", condition)
     take(condition, "wake")
 
 def notify(condition):

@@ -53,7 +53,20 @@ _WAITS = {
     Operation.WAIT_UNTIL: "waits for its condition",
 }
 
-_ARROW = frozenset({Operation.STORE, Operation.ATOMIC_STORE, Operation.WRITE_ALL, Operation.PUT})
+# Operations whose value is what the target holds afterwards.
+_ARROW = frozenset(
+    {
+        Operation.STORE,
+        Operation.ATOMIC_STORE,
+        Operation.WRITE_ALL,
+        Operation.PUT,
+        Operation.EXCHANGE,
+        Operation.FETCH_ADD,
+        Operation.FETCH_SUB,
+        Operation.FETCH_OR,
+        Operation.FETCH_AND,
+    }
+)
 _BARE = frozenset(
     {Operation.LOAD, Operation.STORE, Operation.ATOMIC_LOAD, Operation.ATOMIC_STORE, Operation.CALL}
 )
@@ -78,6 +91,8 @@ def effect_text(step: TraceStep) -> str:
         return f"{'gets' if step.value == 'True' else 'does not get'} {target}"
     if operation is Operation.WAKE and step.value == "False":
         return f"gives up waiting on {target}"
+    if operation is Operation.COMPARE_EXCHANGE and step.value is not None:
+        return f"does not exchange {target}" if step.value == "False" else f"exchanges {target}: {step.value}"
     if operation is Operation.NOTIFY and step.value is not None:
         return f"notifies {target}, {_woken(step.value)}"
     if operation is Operation.START or operation is Operation.END:

@@ -22,6 +22,7 @@ from dpor.counterexample.values import (
     class_name,
     describe,
     describe_key,
+    has_method,
     instance_dict,
     is_content,
     shorten,
@@ -92,6 +93,8 @@ class Recorder:
         self._threads: dict[str, _Thread] = {}
         self._paths: dict[int, str] = {}
         self._blocked: list[tuple[str, Operation, object]] = []
+        self._asleep: dict[int, list[str]] = {}
+        self._notified: set[str] = set()
 
     def step(
         self, thread: str, operation: str, target: object, key: object, value: object, event: bool
@@ -114,6 +117,7 @@ class Recorder:
         self._names.number(target)
         self._hold(word, target, key, value)
         state.locks.update(word, target, value)
+        self._update_sleepers(thread, word, target, value)
         late = is_held(value) and not is_content(value)
         self._steps.append(
             _Raw(
@@ -121,7 +125,7 @@ class Recorder:
                 operation=word,
                 target=target,
                 key=key,
-                text=None if late else self._value(word, value),
+                text=None if late else self._value(word, key, value),
                 late=value if late else None,
                 choice=_choice(word, value),
                 part=self._part(word, target, key),
@@ -144,7 +148,10 @@ class Recorder:
 
     def blocked(self, thread: str, operation: str, target: object) -> None:
         """Note that a thread is still waiting when the execution has ended."""
-        self._blocked.append((thread, Operation.of(operation), target))
+        word = Operation.of(operation)
+        if word is Operation.WAKE and thread not in self._notified:
+            word = Operation.WAIT
+        self._blocked.append((thread, word, target))
 
     def failure(
         self, kind: ViolationKind, message: str, thread: str | None, exception: BaseException | None = None
@@ -182,6 +189,22 @@ class Recorder:
             if raw.event or not events_only
         )
 
+    def _update_sleepers(self, thread: str, operation: Operation, target: object, value: object) -> None:
+        """Keep who sleeps on a condition and who was notified: threads wake in the order in which they
+        slept.
+        """
+        if operation is Operation.WAIT and class_name(target) == "Condition":
+            self._asleep.setdefault(id(target), []).append(thread)
+        elif operation is Operation.NOTIFY and type(value) is int:
+            asleep = self._asleep.get(id(target), [])
+            self._notified.update(asleep[:value])
+            del asleep[:value]
+        elif operation is Operation.WAKE:
+            self._notified.discard(thread)
+            asleep = self._asleep.get(id(target), [])
+            if thread in asleep:
+                asleep.remove(thread)
+
     def _thread(self, path: str) -> _Thread:
         return self._threads.setdefault(path, _Thread())
 
@@ -205,7 +228,9 @@ class Recorder:
         elif type(key) is str:
             self._names.hold_attribute(target, key, value)
 
-    def _value(self, operation: Operation, value: object) -> str | None:
+    def _value(self, operation: Operation, key: object, value: object) -> str | None:
+        if operation is Operation.COMPARE_EXCHANGE and value is True and type(key) is tuple:
+            return " → ".join(describe(part, self._label) for part in cast("tuple[object, ...]", key))
         if operation.is_lifecycle or operation is Operation.RELEASE:
             return None
         if value is None and operation not in (Operation.LOAD, Operation.STORE, Operation.GET, Operation.PUT):
@@ -281,7 +306,7 @@ class Recorder:
         if key is None or (operation not in _WITH_ITEM and operation is not Operation.CALL):
             return name
         if operation is Operation.CALL:
-            return f"{name}.{key}()"
+            return f"{name}.{key}()" if has_method(target, str(key)) else f"{key}({name})"
         if operation is Operation.CONTAINS and not issubclass(type(target), _KEYED):
             return name
         if _is_item(target, key):

@@ -104,6 +104,11 @@ def class_name(value: object) -> str:
     return type.__dict__["__name__"].__get__(type(value))
 
 
+def has_method(value: object, name: str) -> bool:
+    """True if the class of a value defines `name`, without asking the class."""
+    return any(name in cls.__dict__ for cls in type.__dict__["__mro__"].__get__(type(value)))
+
+
 def class_module(value: object) -> str:
     """The module of a value's class, without asking a metaclass; empty if the class does not say."""
     module = type.__dict__["__module__"].__get__(type(value))
