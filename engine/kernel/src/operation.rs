@@ -120,6 +120,8 @@ pub enum OperationKind {
     /// An insertion or removal of the cell `target`; a pre-state of 1 says that the cell exists.
     CellStore,
     CellDelete,
+    /// Inserts the cell unless it exists.
+    CellDefault,
     Acquire,
     /// `acquire` that does not block, or that may time out.
     TryAcquire,

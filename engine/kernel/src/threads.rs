@@ -61,6 +61,7 @@ const START: Operation = Operation {
 pub struct Threads {
     threads: Vec<Thread>,
     alive: Vec<ThreadId>,
+    predicate_waiters: i32,
 }
 
 impl Threads {
@@ -69,6 +70,7 @@ impl Threads {
             *thread = Thread::default();
         }
         self.alive.clear();
+        self.predicate_waiters = 0;
     }
 
     /// Make a thread part of the execution.
@@ -87,6 +89,16 @@ impl Threads {
 
     pub fn get_mut(&mut self, id: ThreadId) -> &mut Thread {
         &mut self.threads[id.index()]
+    }
+
+    /// Whether some thread waits for a predicate to hold.
+    pub fn waits_for_predicates(&self) -> bool {
+        self.predicate_waiters > 0
+    }
+
+    /// Note that one thread more (or less) waits for a predicate.
+    pub fn count_predicate_waiter(&mut self, change: i32) {
+        self.predicate_waiters += change;
     }
 
     /// All threads of the execution that have not ended, in the order of their identities.

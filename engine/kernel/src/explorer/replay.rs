@@ -1,5 +1,8 @@
 //! Follows a recorded schedule and says where the program no longer agrees with it.
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use super::{Decision, End, Explorer, Finished, State};
 use crate::execution::Execution;
 use crate::memory::MemoryModel;
@@ -31,15 +34,24 @@ pub enum DivergenceReason {
 
 pub struct Replay {
     steps: Vec<ReplayStep>,
-    position: usize,
+    /// The next step. Whoever records the execution moves it on if it is `shared`, else every event does.
+    position: Rc<Cell<usize>>,
+    shared: bool,
     divergence: Option<Divergence>,
     /// Whether to go on, preferring the current thread, once the schedule has ended.
     complete: bool,
 }
 
 impl Replay {
+    /// Follow `steps`, one an event; then go on to the end if `complete`.
     pub fn new(steps: Vec<ReplayStep>, complete: bool) -> Replay {
-        Replay { steps, position: 0, divergence: None, complete }
+        Replay { steps, position: Rc::default(), shared: false, divergence: None, complete }
+    }
+
+    /// Follow recorded operations, some of which are no events: `position` counts those that have been seen again,
+    /// and the thread of the next one always runs.
+    pub fn following(steps: Vec<ReplayStep>, position: Rc<Cell<usize>>) -> Replay {
+        Replay { steps, position, shared: true, divergence: None, complete: true }
     }
 }
 
@@ -49,7 +61,7 @@ impl Explorer for Replay {
     }
 
     fn choose(&mut self, state: &State) -> Decision {
-        let Some(step) = self.steps.get(self.position).copied() else {
+        let Some(step) = self.steps.get(self.position.get()).copied() else {
             if self.complete {
                 return match state.preferred(|_| true) {
                     Some(thread) => Decision::Take(Choice::step(thread)),
@@ -58,19 +70,24 @@ impl Explorer for Replay {
             }
             let thread = state.current.unwrap_or(ThreadId::MAIN);
             self.divergence =
-                Some(Divergence { step: self.position, thread, reason: DivergenceReason::ScheduleEnded });
+                Some(Divergence { step: self.position.get(), thread, reason: DivergenceReason::ScheduleEnded });
             return Decision::GiveUp;
         };
         if !state.is_enabled(step.thread) || step.outcome >= state.alternatives(step.thread) {
-            self.divergence =
-                Some(Divergence { step: self.position, thread: step.thread, reason: DivergenceReason::CannotRun });
+            self.divergence = Some(Divergence {
+                step: self.position.get(),
+                thread: step.thread,
+                reason: DivergenceReason::CannotRun,
+            });
             return Decision::GiveUp;
         }
         Decision::Take(Choice::Step { thread: step.thread, outcome: step.outcome })
     }
 
     fn performed(&mut self, _execution: &Execution) {
-        self.position += 1;
+        if !self.shared {
+            self.position.set(self.position.get() + 1);
+        }
     }
 
     fn finish(&mut self, _execution: &Execution, _memory: &dyn MemoryModel, _end: End) -> Finished {
@@ -78,7 +95,7 @@ impl Explorer for Replay {
     }
 
     fn fraction(&self) -> f64 {
-        self.position as f64 / self.steps.len().max(1) as f64
+        self.position.get() as f64 / self.steps.len().max(1) as f64
     }
 
     fn is_exhaustive(&self) -> bool {

@@ -5,7 +5,7 @@ use smallvec::smallvec;
 use super::{Effect, MemoryModel, PrimitiveState, Primitives};
 use crate::execution::Event;
 use crate::operation::{
-    Access, AccessMode, Accesses, Choice, EventId, LocationId, Operation, OperationKind, ThreadId,
+    Access, AccessMode, Accesses, Choice, EventId, LocationId, MemoryOrder, Operation, OperationKind, ThreadId,
 };
 
 #[derive(Default)]
@@ -62,8 +62,8 @@ impl MemoryModel for SequentialConsistency {
                 let mode = if earlier.before == operation.detail { AccessMode::Write } else { AccessMode::Read };
                 smallvec![Access { location: operation.target, mode }]
             }
-            // `before` says whether the cell existed: only then does the operation leave the length alone.
-            CellStore | CellDelete => cell_accesses(event, earlier.before != 0),
+            // `before` says whether the cell existed; the container's length is in the operation's detail.
+            CellStore | CellDelete | CellDefault => cell_accesses(event, earlier.before != 0),
             _ => Primitives::accesses_before(event, earlier),
         }
     }
@@ -77,25 +77,29 @@ impl MemoryModel for SequentialConsistency {
     }
 }
 
-/// What a store to (or removal of) a container cell touches, given whether the cell exists. The location of the
-/// container's length is in the operation's detail; all other accesses are those that were recorded.
+/// What a store to (or removal of) a container cell touches, given whether the cell exists.
 fn cell_accesses(event: &Event, exists: bool) -> Accesses {
-    let length = LocationId(event.operation.detail);
-    let changes_length = match event.operation.kind {
-        OperationKind::CellStore => !exists,
-        _ => exists,
+    let operation = &event.operation;
+    let length = LocationId(operation.detail);
+    let (writes, resizes) = match operation.kind {
+        OperationKind::CellStore => (true, !exists),
+        OperationKind::CellDefault => (!exists, !exists),
+        _ => (exists, exists),
+    };
+    let (cell, whole) = if writes {
+        (AccessMode::Write, AccessMode::IntentWrite)
+    } else {
+        (AccessMode::Read, AccessMode::IntentRead)
     };
     let mut accesses: Accesses = event.accesses.iter().copied().filter(|a| a.location != length).collect();
-    if event.operation.kind == OperationKind::CellDelete {
-        let mode = if exists { AccessMode::Write } else { AccessMode::Read };
-        for access in &mut accesses {
-            if access.location == event.operation.target {
-                access.mode = mode;
-            }
-        }
+    for access in &mut accesses {
+        access.mode = if access.location == operation.target { cell } else { whole };
     }
-    if changes_length {
-        accesses.push(Access { location: length, mode: AccessMode::IntentWrite });
+    if resizes {
+        // Insertions commute unless somebody looks at the order of the items.
+        let ordered = operation.order == MemoryOrder::SequentiallyConsistent;
+        let mode = if ordered { AccessMode::Write } else { AccessMode::IntentWrite };
+        accesses.push(Access { location: length, mode });
     }
     accesses
 }

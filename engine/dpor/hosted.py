@@ -1,0 +1,292 @@
+"""A model loaded into this process under control: the kernel's host, the patches, the instrumented modules.
+
+One `HostedModel` is used for everything that is done to one model in one process: exploring it, minimising a
+counterexample, recording it, following a schedule.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import gc
+import hashlib
+import importlib.util
+import inspect
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Self
+
+from dpor._kernel import Abort, Host
+from dpor.codes import Code
+from dpor.discovery import find_models
+from dpor.errors import DporError
+from dpor.instrument.hooks import Hook
+from dpor.instrument.import_hook import Instrumentation
+from dpor.model import options_of
+from dpor.options import ModelOptions, override
+from dpor.results import ModelInfo, SourceSpan
+from dpor.runtime.patching import Patches
+
+OPTIONS_OF_A_CHECK = frozenset({"elide"})
+
+
+def describe_model(file: Path, name: str, root: Path, source: str | None) -> ModelInfo:
+    """The model `name` of a file, found without running it.
+
+    Raises DporError: NOT_FOUND (with a suggestion) if the file or the model does not exist, SYNTAX_ERROR.
+    """
+    if source is None and not file.is_file():
+        raise DporError(Code.NOT_FOUND, f"there is no file {file}")
+    models = find_models(file, root, source)
+    for info in models:
+        if info.name == name:
+            return info
+    near = difflib.get_close_matches(name, [info.name for info in models], 1)
+    known = ", ".join(info.name for info in models) or "none"
+    mend = f"did you mean {near[0]!r}?" if near else f"its models are: {known}"
+    raise DporError(Code.NOT_FOUND, f"{file.name} has no model {name!r}", mend)
+
+
+class HostedModel:
+    """A model that can be run under control. A context manager: leaving it puts the process back as it was.
+
+    Arguments: the model's file and name, the folder that counts as first-party, parameter and option overrides, the
+    text to use in place of the file's content. Entering raises DporError: NOT_FOUND, SYNTAX_ERROR, IMPORT_ERROR,
+    BAD_PARAMETER, BAD_OPTION.
+    """
+
+    def __init__(
+        self,
+        file: str,
+        model: str,
+        root: str,
+        parameters: Mapping[str, Any],
+        options: Mapping[str, Any],
+        source: str | None = None,
+    ) -> None:
+        self.root = Path(root).resolve()
+        self.file = (self.root / file).resolve()
+        self._source = source
+        self.info = describe_model(self.file, model, self.root, source)
+        self._overrides = {name: value for name, value in options.items() if name not in OPTIONS_OF_A_CHECK}
+        self._parameters = dict(parameters)
+        self.elide = bool(options.get("elide", True))
+        self.options = ModelOptions()
+        self.parameters: dict[str, Any] = {}
+        self.host = Host()
+        self.patches = Patches(self.host)
+        packages = tuple(self._overrides.get("instrument") or self.info.options.get("instrument") or ())
+        overlay = {} if source is None else {self.file: source}
+        self.packages = (packages,) if isinstance(packages, str) else packages
+        hooks = {hook.value: getattr(self.host, hook.value) for hook in Hook}
+        self.instrumentation = Instrumentation(self.root, self.packages, hooks, overlay)
+        self.fresh_modules = False
+        self._module_name = module_name_of(self.file)
+        self._function: Callable[..., Any] | None = None
+        self._path_entry = str(self.file.parent)
+
+    def __enter__(self) -> Self:
+        self._check_packages()
+        sys.path.insert(0, self._path_entry)
+        self.host.install()
+        self.patches.install()
+        self.instrumentation.install()
+        try:
+            module = self._import()
+            self._function = self._resolve(module)
+            self._configure(self._function)
+        except BaseException:
+            self.__exit__()
+            raise
+        gc.collect()
+        gc.freeze()
+        gc.disable()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        gc.enable()
+        gc.unfreeze()
+        self.instrumentation.uninstall()
+        self.patches.uninstall()
+        self.host.uninstall()
+        if self._path_entry in sys.path:
+            sys.path.remove(self._path_entry)
+
+    def main(self) -> None:
+        """What the kernel runs as the model's main thread."""
+        self.patches.run(self._call)
+
+    def rebind(self, module: str, variable: str) -> None:
+        """Take a module variable for one that is rebound, from now on."""
+        known = dict(self.instrumentation.rebound)
+        known[module] = known.get(module, frozenset()) | {variable}
+        self.instrumentation.rebound = known
+        with self.patches.importing():
+            self._function = self._resolve(self.instrumentation.reload_all()[self._module_name])
+
+    def is_first_party(self, filename: str) -> bool:
+        """True for the user's own files, False for the standard library and packages (instrumented ones too)."""
+        path = Path(filename)
+        return path == self.file or (path in self.instrumentation.files and not self._is_package_file(path))
+
+    def fingerprint(self) -> str:
+        """A hash of the model's code: of all first-party files that it was loaded from."""
+        digest = hashlib.sha256()
+        for path in sorted({self.file, *self.instrumentation.files}):
+            if path == self.file and self._source is not None:
+                text = self._source.encode()
+            else:
+                text = path.read_bytes()
+            digest.update(path.name.encode() + b"\0" + text + b"\0")
+        return digest.hexdigest()[:16]
+
+    def relative(self, path: Path) -> str:
+        """A path as reports show it: relative to the root, with forward slashes."""
+        try:
+            return path.relative_to(self.root).as_posix()
+        except ValueError:
+            return path.as_posix()
+
+    def span_of_traceback(self, error: BaseException) -> SourceSpan | None:
+        """The innermost first-party place of an exception's traceback."""
+        for frame in reversed(traceback.extract_tb(error.__traceback__)):
+            if Path(frame.filename) == self.file or self.is_first_party(frame.filename):
+                return SourceSpan(
+                    self.relative(Path(frame.filename)), frame.lineno or 1, (frame.colno or 0) + 1
+                )
+        return None
+
+    def _call(self) -> None:
+        function = self._function
+        if self.fresh_modules:
+            with self.patches.importing():
+                function = self._resolve(self.instrumentation.reload_all()[self._module_name])
+        assert function is not None
+        result = function(**self.parameters)
+        if inspect.iscoroutine(result):
+            import asyncio
+
+            asyncio.run(result)
+
+    def _check_packages(self) -> None:
+        for package in self.packages:
+            if importlib.util.find_spec(package.split(".")[0]) is None:
+                raise DporError(
+                    Code.BAD_OPTION,
+                    f"instrument names {package!r}, which is not installed",
+                    f"install it with: python -m pip install {package}",
+                    self._span_of_model(),
+                )
+
+    def _import(self) -> ModuleType:
+        try:
+            with self.patches.importing():
+                return self.instrumentation.load_file(self.file, self._module_name)
+        except DporError:
+            raise
+        except SyntaxError as error:
+            span = SourceSpan(
+                self.relative(Path(error.filename or str(self.file))), error.lineno or 1, error.offset or 1
+            )
+            raise DporError(Code.SYNTAX_ERROR, error.msg or "invalid syntax", span=span) from error
+        except (Exception, SystemExit, Abort) as error:
+            mend = ""
+            if isinstance(error, ModuleNotFoundError) and error.name:
+                mend = f"is {error.name} installed for {sys.executable}?"
+            raise DporError(
+                Code.IMPORT_ERROR,
+                f"importing {self.file.name} raised {type(error).__name__}: {error}",
+                mend,
+                self.span_of_traceback(error) or SourceSpan(self.relative(self.file), 1),
+            ) from error
+
+    def _resolve(self, module: ModuleType) -> Callable[..., Any]:
+        value: Any = module
+        owner: Any = None
+        for part in self.info.name.split("."):
+            owner, value = value, getattr(value, part, None)
+        if value is None or options_of(value) is None:
+            raise DporError(
+                Code.NOT_FOUND,
+                f"{self.info.name} is not a model once {self.file.name} has been imported",
+                "is it rebound, or defined under a condition?",
+                self._span_of_model(),
+            )
+        if isinstance(owner, type):
+            name = self.info.name.rsplit(".", 1)[-1]
+            if not isinstance(inspect.getattr_static(owner, name), staticmethod | classmethod):
+                holder, attribute = owner, name
+                return lambda **parameters: getattr(holder(), attribute)(**parameters)
+        return value
+
+    def _configure(self, function: Callable[..., Any]) -> None:
+        marked: Any = function if options_of(function) is not None else self._marked()
+        declared = options_of(marked) or ModelOptions()
+        self.options = override(declared, self._overrides)
+        signature = inspect.signature(marked)
+        known = {
+            name: parameter
+            for name, parameter in signature.parameters.items()
+            if not (name == "self" and "." in self.info.name)
+        }
+        for name in self._parameters:
+            if name not in known:
+                near = difflib.get_close_matches(name, list(known), 1)
+                listed = ", ".join(known) or "none"
+                mend = f"did you mean {near[0]!r}?" if near else f"its parameters are: {listed}"
+                raise DporError(
+                    Code.BAD_PARAMETER, f"{self.info.name} has no parameter {name!r}", mend, self._span_of_model()
+                )
+        values: dict[str, Any] = {}
+        for name, parameter in known.items():
+            if name in self._parameters:
+                values[name] = self._parameters[name]
+            elif parameter.default is not inspect.Parameter.empty:
+                values[name] = parameter.default
+            elif parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+                raise DporError(
+                    Code.BAD_PARAMETER,
+                    f"parameter {name!r} of {self.info.name} has no default",
+                    f"give it one, or pass --set {name}=VALUE",
+                    self._span_of_model(),
+                )
+        self.parameters = values
+
+    def _marked(self) -> Any:
+        value: Any = sys.modules[self._module_name]
+        for part in self.info.name.split("."):
+            value = getattr(value, part)
+        return value
+
+    def _span_of_model(self) -> SourceSpan:
+        return SourceSpan(self.relative(self.file), self.info.line, self.info.column)
+
+    def _is_package_file(self, path: Path) -> bool:
+        tops = {package.split(".")[0] for package in self.packages}
+        return any(part in tops or part.removesuffix(".py") in tops for part in path.parts[-4:])
+
+
+def module_name_of(file: Path) -> str:
+    """The name that a model's file is imported under: dotted if it lies in a package."""
+    parts = [file.stem]
+    folder = file.parent
+    while (folder / "__init__.py").is_file():
+        parts.insert(0, folder.name)
+        folder = folder.parent
+    if parts[-1] == "__init__" and len(parts) > 1:
+        parts.pop()
+    return ".".join(parts)
+
+
+def json_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters as a report can hold them: literals as they are, anything else as its repr."""
+    shown: dict[str, Any] = {}
+    for name, value in parameters.items():
+        try:
+            shown[name] = value if ast.literal_eval(repr(value)) == value and not isinstance(value, set) else repr(value)
+        except (ValueError, SyntaxError):
+            shown[name] = repr(value)
+    return shown

@@ -1,0 +1,264 @@
+//! `dpor.Atomic`: one value with atomic operations.
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyBool;
+
+use super::host::{access, Host, Phase, State, Touch};
+use super::primitives::{Primitive, Standing};
+use super::recording::Word;
+use crate::operation::{AccessMode, MemoryOrder, Operation, OperationKind};
+
+#[pyclass(module = "dpor._kernel", subclass, weakref)]
+pub struct Atomic {
+    primitive: Primitive,
+    held: Py<PyAny>,
+}
+
+/// The order that a name stands for. Raises ValueError for other names.
+pub fn memory_order(name: &str) -> PyResult<MemoryOrder> {
+    match name {
+        "relaxed" => Ok(MemoryOrder::Relaxed),
+        "acquire" => Ok(MemoryOrder::Acquire),
+        "release" => Ok(MemoryOrder::Release),
+        "acq_rel" => Ok(MemoryOrder::AcquireRelease),
+        "seq_cst" => Ok(MemoryOrder::SequentiallyConsistent),
+        _ => Err(PyValueError::new_err(format!(
+            "unknown memory order {name:?}: use relaxed, acquire, release, acq_rel or seq_cst"
+        ))),
+    }
+}
+
+/// What an operation on the value does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Load,
+    Store,
+    Update,
+}
+
+impl Atomic {
+    /// Perform one operation's event. Returns whether it was one.
+    fn touch(slf: &Bound<'_, Self>, kind: Kind, order: &str) -> PyResult<bool> {
+        let py = slf.py();
+        let order = memory_order(order)?;
+        let (host, location) = {
+            let this = slf.borrow();
+            match this.primitive.standing(py)? {
+                Standing::Live => {}
+                Standing::Plain | Standing::Over => return Ok(false),
+            }
+            (this.primitive.host.clone_ref(py), this.primitive.location)
+        };
+        let host = host.get();
+        let mode = if kind == Kind::Load { AccessMode::Read } else { AccessMode::Write };
+        {
+            let mut state = host.state();
+            if state.phase == Phase::Probing {
+                state.probed.push(access(location, mode));
+                return Ok(false);
+            }
+            if !state.is_visible(location) {
+                state.quiet(&[access(location, mode)]);
+                return Ok(false);
+            }
+        }
+        let operation_kind = match kind {
+            Kind::Load => OperationKind::Load,
+            Kind::Store => OperationKind::Store,
+            Kind::Update => OperationKind::ReadModifyWrite,
+        };
+        let operation = Operation { order, ..Operation::new(operation_kind, location, 0) };
+        host.perform(py, operation, 1, |state| Atomic::touched(slf, state, mode))?;
+        Ok(true)
+    }
+
+    /// What a plain operation touches, with the value before it.
+    fn touched(slf: &Bound<'_, Self>, state: &mut State, mode: AccessMode) -> Touch {
+        let this = slf.borrow();
+        let location = this.primitive.location;
+        let before = if mode == AccessMode::Write {
+            Some(state.identities.value_token(this.held.bind(slf.py())))
+        } else {
+            None
+        };
+        Touch { accesses: Some([access(location, mode)].into_iter().collect()), before }
+    }
+
+    fn host(slf: &Bound<'_, Self>) -> Py<Host> {
+        slf.borrow().primitive.host.clone_ref(slf.py())
+    }
+
+    fn held<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyAny> {
+        slf.borrow().held.bind(slf.py()).clone()
+    }
+
+    fn replace(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) {
+        let old = std::mem::replace(&mut slf.borrow_mut().held, value.clone().unbind());
+        drop(old);
+    }
+
+    fn update<'py>(
+        slf: &Bound<'py, Self>,
+        order: &str,
+        word: Word,
+        compute: impl FnOnce(&Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let event = Atomic::touch(slf, Kind::Update, order)?;
+        let old = Atomic::held(slf);
+        let new = compute(&old)?;
+        Atomic::replace(slf, &new);
+        Atomic::host(slf).get().note(slf.py(), word, Some(slf.as_any()), None, Some(&new), event);
+        Ok(old)
+    }
+}
+
+/// Whether the atomic's value is what a compare-exchange expects: the same object, or an equal plain value.
+fn matches(current: &Bound<'_, PyAny>, expected: &Bound<'_, PyAny>) -> bool {
+    if current.is(expected) {
+        return true;
+    }
+    let plain = |value: &Bound<'_, PyAny>| {
+        value
+            .get_type()
+            .getattr("__module__")
+            .is_ok_and(|module| module.extract::<String>().is_ok_and(|module| module == "builtins"))
+    };
+    plain(current) && plain(expected) && current.eq(expected).unwrap_or(false)
+}
+
+#[pymethods]
+impl Atomic {
+    #[new]
+    fn new(py: Python<'_>, initial: Py<PyAny>) -> PyResult<Atomic> {
+        Ok(Atomic { primitive: Primitive::new(py, "Atomic", None, 0)?, held: initial })
+    }
+
+    #[pyo3(signature = (order = "seq_cst"))]
+    fn load<'py>(slf: &Bound<'py, Self>, order: &str) -> PyResult<Bound<'py, PyAny>> {
+        let event = Atomic::touch(slf, Kind::Load, order)?;
+        let value = Atomic::held(slf);
+        let host = Atomic::host(slf);
+        host.get().note(slf.py(), Word::AtomicLoad, Some(slf.as_any()), None, Some(&value), event);
+        Ok(value)
+    }
+
+    #[pyo3(signature = (value, order = "seq_cst"))]
+    fn store(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>, order: &str) -> PyResult<()> {
+        let event = Atomic::touch(slf, Kind::Store, order)?;
+        Atomic::replace(slf, value);
+        let host = Atomic::host(slf);
+        host.get().note(slf.py(), Word::AtomicStore, Some(slf.as_any()), None, Some(value), event);
+        Ok(())
+    }
+
+    #[getter]
+    fn value<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        Atomic::load(slf, "seq_cst")
+    }
+
+    #[setter]
+    fn set_value(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        Atomic::store(slf, value, "seq_cst")
+    }
+
+    #[pyo3(signature = (value, order = "seq_cst"))]
+    fn exchange<'py>(slf: &Bound<'py, Self>, value: Bound<'py, PyAny>, order: &str) -> PyResult<Bound<'py, PyAny>> {
+        Atomic::update(slf, order, Word::Exchange, |_| Ok(value))
+    }
+
+    #[pyo3(signature = (expected, desired, order = "seq_cst"))]
+    fn compare_exchange(
+        slf: &Bound<'_, Self>,
+        expected: &Bound<'_, PyAny>,
+        desired: &Bound<'_, PyAny>,
+        order: &str,
+    ) -> PyResult<bool> {
+        let py = slf.py();
+        let order = memory_order(order)?;
+        let host = Atomic::host(slf);
+        let host = host.get();
+        let standing = slf.borrow().primitive.standing(py)?;
+        let mut event = false;
+        if matches!(standing, Standing::Live) {
+            let location = slf.borrow().primitive.location;
+            let mode = |slf: &Bound<'_, Self>| {
+                if matches(&Atomic::held(slf), expected) {
+                    AccessMode::Write
+                } else {
+                    AccessMode::Read
+                }
+            };
+            let visible = {
+                let mut state = host.state();
+                if state.is_visible(location) {
+                    true
+                } else {
+                    let touched = [access(location, mode(slf))];
+                    state.quiet(&touched);
+                    false
+                }
+            };
+            if visible {
+                let token = host.state().identities.value_token(expected);
+                let kind = OperationKind::CompareExchange;
+                let operation = Operation { order, ..Operation::new(kind, location, token) };
+                host.perform(py, operation, 1, |state| {
+                    let before = state.identities.value_token(slf.borrow().held.bind(py));
+                    let accesses = [access(location, mode(slf))].into_iter().collect();
+                    Touch { accesses: Some(accesses), before: Some(before) }
+                })?;
+                event = true;
+            }
+        }
+        let took_place = matches(&Atomic::held(slf), expected);
+        if took_place {
+            Atomic::replace(slf, desired);
+        }
+        if host.is_recording() {
+            let outcome = PyBool::new(py, took_place);
+            let key = (expected, desired).into_pyobject(py)?;
+            host.note(
+                py,
+                Word::CompareExchange,
+                Some(slf.as_any()),
+                Some(key.as_any()),
+                Some(outcome.as_any()),
+                event,
+            );
+        }
+        Ok(took_place)
+    }
+
+    #[pyo3(signature = (amount, order = "seq_cst"))]
+    fn fetch_add<'py>(
+        slf: &Bound<'py, Self>,
+        amount: &Bound<'py, PyAny>,
+        order: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        Atomic::update(slf, order, Word::FetchAdd, |old| old.add(amount))
+    }
+
+    #[pyo3(signature = (amount, order = "seq_cst"))]
+    fn fetch_sub<'py>(
+        slf: &Bound<'py, Self>,
+        amount: &Bound<'py, PyAny>,
+        order: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        Atomic::update(slf, order, Word::FetchSub, |old| old.sub(amount))
+    }
+
+    #[pyo3(signature = (bits, order = "seq_cst"))]
+    fn fetch_or<'py>(slf: &Bound<'py, Self>, bits: &Bound<'py, PyAny>, order: &str) -> PyResult<Bound<'py, PyAny>> {
+        Atomic::update(slf, order, Word::FetchOr, |old| old.bitor(bits))
+    }
+
+    #[pyo3(signature = (bits, order = "seq_cst"))]
+    fn fetch_and<'py>(slf: &Bound<'py, Self>, bits: &Bound<'py, PyAny>, order: &str) -> PyResult<Bound<'py, PyAny>> {
+        Atomic::update(slf, order, Word::FetchAnd, |old| old.bitand(bits))
+    }
+
+    fn __bool__(&self) -> PyResult<bool> {
+        Err(PyTypeError::new_err("an Atomic has no truth value: load it first"))
+    }
+}

@@ -1,0 +1,361 @@
+//! Visible operations on built-in containers: which locations each touches.
+//!
+//! A container has a location for each cell (list index, dict key, set element), one for its length, and one for the
+//! whole. Cell operations announce themselves on the whole with an intent, so that different cells do not conflict
+//! but whole-container operations conflict with all of them. What compares by neither value nor identity has no cell
+//! of its own: such operations are taken as operations on the whole.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyInt, PyList, PySet, PySlice};
+use smallvec::smallvec;
+
+use super::host::{access, Host, Phase, State, Touch};
+use super::identity::{KeyId, ObjectId};
+use super::types::TypeKind;
+use crate::operation::{AccessMode, Accesses, LocationId, MemoryOrder, Operation, OperationKind};
+
+/// What a container operation does, as far as conflicts go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ContainerEffect {
+    ReadWhole,
+    WriteWhole,
+    Length,
+    /// Reads, stores or removes the cell named by the first argument.
+    CellLoad,
+    CellStore,
+    CellDelete,
+    /// Stores the cell only if it is missing.
+    CellDefault,
+    Append,
+    /// Reads the whole and makes a view or iterator of it.
+    View,
+}
+
+/// The locations of one container.
+#[derive(Clone, Copy)]
+pub struct Container {
+    pub object: ObjectId,
+    pub kind: TypeKind,
+    pub whole: LocationId,
+    pub length: LocationId,
+}
+
+/// What the operation is about to touch, given the container's present state.
+struct Plan {
+    kind: OperationKind,
+    target: LocationId,
+    detail: u32,
+    order: MemoryOrder,
+}
+
+impl State {
+    /// The locations of a container (or of what a view or iterator stands for).
+    #[inline]
+    pub fn container(&mut self, object: &Bound<'_, PyAny>) -> Option<Container> {
+        let facts = self.types.facts(object);
+        if !facts.kind.is_container() && !matches!(facts.kind, TypeKind::View | TypeKind::Iterator) {
+            return None;
+        }
+        let id = self.object(object, facts);
+        Some(self.container_of(id, facts.kind))
+    }
+
+    /// The locations of an object that is taken as one piece.
+    pub fn container_of(&mut self, object: ObjectId, kind: TypeKind) -> Container {
+        Container {
+            object,
+            kind,
+            whole: self.identities.location(object, KeyId::WHOLE, false),
+            length: self.identities.location(object, KeyId::LENGTH, false),
+        }
+    }
+
+    fn cell(&mut self, container: Container, key: KeyId) -> LocationId {
+        self.identities.location(container.object, key, false)
+    }
+
+    /// The key of a cell; None if it cannot be told apart from others.
+    fn cell_key(&mut self, object: &Bound<'_, PyAny>, key: &Bound<'_, PyAny>) -> Option<KeyId> {
+        if let Ok(list) = object.cast::<PyList>() {
+            let index: isize = key.cast_exact::<PyInt>().ok()?.extract().ok()?;
+            let length = list.len() as isize;
+            let index = if index < 0 { index + length } else { index };
+            return (index >= 0).then(|| KeyId::index(index as usize));
+        }
+        if let Some(key) = self.identities.item(key) {
+            return Some(key);
+        }
+        let facts = self.types.facts(key);
+        if facts.identity_key {
+            let object = self.object(key, facts);
+            return Some(self.identities.object_key(object));
+        }
+        None
+    }
+
+    /// How insertions of different cells relate: they commute unless somebody looks at the order of a dict.
+    fn length_mode(&self, container: Container) -> AccessMode {
+        if self.ordered.contains_key(&container.length) {
+            AccessMode::Write
+        } else {
+            AccessMode::IntentWrite
+        }
+    }
+
+    /// Note that the order of a dict's items matters from now on.
+    fn observe_order(&mut self, container: Container) {
+        if matches!(container.kind, TypeKind::Dict | TypeKind::DefaultDict)
+            && self.ordered.insert(container.length, ()).is_none()
+            && self.is_visible(container.whole)
+        {
+            self.make_visible(container.whole);
+        }
+    }
+
+    /// What an operation touches now. `key` is the cell's key, if the operation is on one.
+    fn container_accesses(
+        &mut self,
+        object: &Bound<'_, PyAny>,
+        container: Container,
+        effect: ContainerEffect,
+        key: Option<&Bound<'_, PyAny>>,
+    ) -> (Accesses, u32) {
+        use AccessMode::*;
+        let Container { whole, length, .. } = container;
+        let cell = key.and_then(|key| self.cell_key(object, key).map(|id| (id, key)));
+        match effect {
+            ContainerEffect::ReadWhole => (smallvec![access(whole, Read)], 0),
+            ContainerEffect::View => {
+                self.observe_order(container);
+                (smallvec![access(whole, Read)], 0)
+            }
+            ContainerEffect::WriteWhole => (smallvec![access(whole, Write)], 0),
+            ContainerEffect::Length => (smallvec![access(length, Read), access(whole, IntentRead)], 0),
+            ContainerEffect::Append => {
+                let end = object.len().unwrap_or(0);
+                let cell = self.cell(container, KeyId::index(end));
+                (smallvec![access(length, Write), access(cell, Write), access(whole, IntentWrite)], end as u32)
+            }
+            ContainerEffect::CellLoad => match cell {
+                Some((id, key)) => {
+                    let location = self.cell(container, id);
+                    let mut accesses: Accesses = smallvec![access(location, Read), access(whole, IntentRead)];
+                    if let Ok(list) = object.cast::<PyList>() {
+                        let index: isize = key.extract().unwrap_or(0);
+                        if index < 0 || index as usize >= list.len() {
+                            accesses.push(access(length, Read));
+                        }
+                    }
+                    (accesses, 1)
+                }
+                None => (smallvec![access(whole, Read)], 0),
+            },
+            ContainerEffect::CellStore | ContainerEffect::CellDefault | ContainerEffect::CellDelete => match cell {
+                Some((id, key)) => {
+                    let location = self.cell(container, id);
+                    let exists = has_cell(object, key);
+                    let is_list = object.is_instance_of::<PyList>();
+                    let (writes, resizes) = match effect {
+                        ContainerEffect::CellStore => (true, !exists && !is_list),
+                        ContainerEffect::CellDefault => (!exists, !exists),
+                        _ => (exists, exists),
+                    };
+                    let mut accesses: Accesses = if writes {
+                        smallvec![access(location, Write), access(whole, IntentWrite)]
+                    } else {
+                        smallvec![access(location, Read), access(whole, IntentRead)]
+                    };
+                    if resizes {
+                        accesses.push(access(length, self.length_mode(container)));
+                    } else if is_list && !exists {
+                        accesses.push(access(length, Read));
+                    }
+                    (accesses, u32::from(exists))
+                }
+                None => (smallvec![access(whole, Write)], 0),
+            },
+        }
+    }
+
+    fn plan(
+        &mut self,
+        object: &Bound<'_, PyAny>,
+        container: Container,
+        effect: ContainerEffect,
+        key: Option<&Bound<'_, PyAny>>,
+    ) -> Plan {
+        use ContainerEffect::*;
+        let location = match key {
+            Some(key) if matches!(effect, CellLoad | CellStore | CellDelete | CellDefault) => {
+                self.cell_key(object, key).map(|id| self.cell(container, id))
+            }
+            _ => None,
+        };
+        let is_list = object.is_instance_of::<PyList>();
+        let kind = match (effect, location) {
+            (CellStore, Some(_)) if !is_list => OperationKind::CellStore,
+            (CellDelete, Some(_)) if !is_list => OperationKind::CellDelete,
+            (CellDefault, Some(_)) => OperationKind::CellDefault,
+            (ReadWhole | View | Length | CellLoad, _) => OperationKind::Load,
+            _ => OperationKind::Store,
+        };
+        let order = if self.ordered.contains_key(&container.length) {
+            MemoryOrder::SequentiallyConsistent
+        } else {
+            MemoryOrder::Relaxed
+        };
+        let target = location.unwrap_or(if effect == Append { container.length } else { container.whole });
+        Plan { kind, target, detail: container.length.0, order }
+    }
+}
+
+fn has_cell(object: &Bound<'_, PyAny>, key: &Bound<'_, PyAny>) -> bool {
+    if let Ok(list) = object.cast::<PyList>() {
+        let index: isize = key.extract().unwrap_or(isize::MAX);
+        let length = list.len() as isize;
+        return index < length && index >= -length;
+    }
+    if let Ok(dict) = object.cast::<PyDict>() {
+        return dict.contains(key).unwrap_or(false);
+    }
+    object.cast::<PySet>().is_ok_and(|set| set.contains(key).unwrap_or(false))
+}
+
+impl Host {
+    /// Perform a container operation: as an event if the container races. Returns whether it was one.
+    pub fn touch_container(
+        &self,
+        py: Python<'_>,
+        object: &Bound<'_, PyAny>,
+        effect: ContainerEffect,
+        key: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<bool> {
+        let container = {
+            let mut state = self.state();
+            if !state.running() {
+                return Ok(false);
+            }
+            match state.container(object) {
+                Some(container) => container,
+                None => return Ok(false),
+            }
+        };
+        self.touch_located(py, object, container, effect, key)
+    }
+
+    /// The same for locations that are known.
+    pub fn touch_located(
+        &self,
+        py: Python<'_>,
+        object: &Bound<'_, PyAny>,
+        container: Container,
+        effect: ContainerEffect,
+        key: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<bool> {
+        use ContainerEffect::*;
+        if !matches!(effect, ReadWhole | Length | CellLoad | View) {
+            self.check_fresh(py, object)?;
+        }
+        let plan = {
+            let mut state = self.state();
+            if state.phase == Phase::Probing {
+                let (accesses, _) = state.container_accesses(object, container, effect, key);
+                state.probed.extend(accesses);
+                return Ok(false);
+            }
+            if !state.is_visible(container.whole) {
+                let (accesses, _) = state.container_accesses(object, container, effect, key);
+                state.quiet(&accesses);
+                return Ok(false);
+            }
+            state.plan(object, container, effect, key)
+        };
+        let operation = Operation { kind: plan.kind, target: plan.target, detail: plan.detail, order: plan.order };
+        self.perform(py, operation, 1, |state| {
+            let (accesses, before) = state.container_accesses(object, container, effect, key);
+            Touch { accesses: Some(accesses), before: Some(before) }
+        })?;
+        Ok(true)
+    }
+}
+
+/// What a method of a built-in container does.
+pub fn method_effect(kind: TypeKind, name: &str, arguments: usize) -> ContainerEffect {
+    use ContainerEffect::*;
+    match kind {
+        TypeKind::List => match name {
+            "append" => Append,
+            "index" | "count" | "copy" | "__contains__" | "__eq__" | "__ne__" | "__add__" | "__mul__"
+            | "__iter__" | "__reversed__" | "__repr__" | "__lt__" | "__le__" | "__gt__" | "__ge__" | "__rmul__" => {
+                ReadWhole
+            }
+            "__len__" => Length,
+            "__getitem__" => CellLoad,
+            "__setitem__" => CellStore,
+            _ => WriteWhole,
+        },
+        TypeKind::Dict | TypeKind::DefaultDict => match name {
+            "get" | "__contains__" => CellLoad,
+            "__getitem__" if kind == TypeKind::Dict => CellLoad,
+            "__getitem__" => CellDefault,
+            "__setitem__" => CellStore,
+            "setdefault" => CellDefault,
+            "__delitem__" => CellDelete,
+            "pop" if arguments > 0 => CellDelete,
+            "keys" | "values" | "items" | "copy" | "__iter__" | "__reversed__" | "__eq__" | "__ne__" | "__or__"
+            | "__repr__" | "most_common" | "elements" | "total" => View,
+            "__len__" => Length,
+            _ => WriteWhole,
+        },
+        TypeKind::Set => match name {
+            "add" => CellStore,
+            "discard" | "remove" => CellDelete,
+            "__contains__" => CellLoad,
+            "copy"
+            | "issubset"
+            | "issuperset"
+            | "isdisjoint"
+            | "union"
+            | "intersection"
+            | "difference"
+            | "symmetric_difference"
+            | "__iter__"
+            | "__eq__"
+            | "__ne__"
+            | "__le__"
+            | "__lt__"
+            | "__ge__"
+            | "__gt__"
+            | "__or__"
+            | "__and__"
+            | "__sub__"
+            | "__xor__"
+            | "__repr__" => ReadWhole,
+            "__len__" => Length,
+            _ => WriteWhole,
+        },
+        _ => match name {
+            "count" | "index" | "copy" | "__len__" | "__contains__" | "__iter__" | "__getitem__" | "__reversed__"
+            | "__repr__" | "getvalue" | "tell" | "isdisjoint" | "mapping" | "__eq__" | "__ne__" => ReadWhole,
+            _ => WriteWhole,
+        },
+    }
+}
+
+/// The effect of an item load, store or deletion.
+pub fn item_effect(kind: TypeKind, key: &Bound<'_, PyAny>, effect: ContainerEffect) -> ContainerEffect {
+    use ContainerEffect::*;
+    match kind {
+        TypeKind::List if key.is_instance_of::<PySlice>() || effect == CellDelete => {
+            if effect == CellLoad {
+                ReadWhole
+            } else {
+                WriteWhole
+            }
+        }
+        TypeKind::DefaultDict if effect == CellLoad => CellDefault,
+        TypeKind::List | TypeKind::Dict | TypeKind::DefaultDict => effect,
+        _ if effect == CellLoad => ReadWhole,
+        _ => WriteWhole,
+    }
+}

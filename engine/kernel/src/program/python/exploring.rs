@@ -1,0 +1,353 @@
+//! Exploring a model from Python: the loop over executions, with restarts, bounds, progress and failures.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use pyo3::exceptions::PyValueError;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use super::host::{Host, Phase, Restart};
+use crate::driver::{Counts, Driver, Summary};
+use crate::explorer::{create, names, ContextBound, End, Explorer, ExplorerOptions, Replay, ReplayStep};
+use crate::limits::{Limits, Meter};
+use crate::memory::{MemoryModel, SequentialConsistency};
+use crate::operation::{Operation, OperationKind, ThreadId};
+
+/// How often progress is reported, at most.
+const BETWEEN_REPORTS: Duration = Duration::from_millis(100);
+/// After so many executions the garbage that they left in cycles is collected.
+const BETWEEN_COLLECTIONS: u64 = 2000;
+
+/// What to explore and how far; see `Host.explore`.
+struct Plan {
+    algorithm: String,
+    memory_model: String,
+    options: ExplorerOptions,
+    limits: Limits,
+    /// For `replay`, the choices of one execution; for `follow`, its recorded operations.
+    steps: Vec<ReplayStep>,
+    complete: bool,
+    bound: usize,
+}
+
+impl Plan {
+    fn explorer(&self, noted: &Rc<Cell<usize>>) -> PyResult<Box<dyn Explorer>> {
+        match self.algorithm.as_str() {
+            "follow" => return Ok(Box::new(Replay::following(self.steps.clone(), noted.clone()))),
+            "replay" => return Ok(Box::new(Replay::new(self.steps.clone(), self.complete))),
+            "context-bound" => return Ok(Box::new(ContextBound::new(self.bound))),
+            _ => {}
+        }
+        match create(&self.algorithm, &self.memory_model, &self.options) {
+            None => Err(PyValueError::new_err(format!(
+                "unknown algorithm {:?}; there are: {}",
+                self.algorithm,
+                names().collect::<Vec<_>>().join(", ")
+            ))),
+            Some(Err(unsupported)) => Err(PyValueError::new_err(format!(
+                "algorithm {:?} does not support memory model {:?}{}",
+                self.algorithm,
+                self.memory_model,
+                unsupported.instead.map(|name| format!("; {name:?} does")).unwrap_or_default()
+            ))),
+            Some(Ok(explorer)) => Ok(explorer),
+        }
+    }
+
+    /// Whether one execution is repeated rather than many explored.
+    fn repeats(&self) -> bool {
+        matches!(self.algorithm.as_str(), "replay" | "follow")
+    }
+
+    fn memory(&self) -> Box<dyn MemoryModel> {
+        Box::<SequentialConsistency>::default()
+    }
+}
+
+fn operation_name(operation: Option<Operation>) -> String {
+    operation.map_or_else(|| "the end of the thread".to_owned(), |operation| format!("{:?}", operation.kind))
+}
+
+impl Host {
+    /// A description of the failure of an execution, or None if nothing failed.
+    fn describe_failures<'py>(&self, py: Python<'py>, summary: &Summary) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let mut found = Vec::new();
+        let mut state = self.state();
+        let failures = std::mem::take(&mut state.failures);
+        for failure in failures {
+            let entry = PyDict::new(py);
+            let misuse = state.misuses.iter().any(|misuse| misuse.is(&failure.exception));
+            entry.set_item("kind", if misuse { "misuse" } else { "exception" })?;
+            entry.set_item("thread", state.identities.path(failure.thread))?;
+            entry.set_item("exception", failure.exception)?;
+            found.push(entry);
+        }
+        let deadlocked = summary.end == End::Maximal && !summary.waiting.is_empty() && !summary.assumption_failed;
+        // Who waits for a thread that failed was let down by the failure, not by a deadlock.
+        if deadlocked && found.is_empty() {
+            let entry = PyDict::new(py);
+            entry.set_item("kind", "deadlock")?;
+            let waiting = PyList::empty(py);
+            for thread in &summary.waiting {
+                let operation = state.driver.threads.get(*thread).pending;
+                let holder = match operation.kind {
+                    OperationKind::Acquire => state.driver.memory.holder(operation.target),
+                    OperationKind::Join => Some(ThreadId(operation.detail)),
+                    _ => None,
+                };
+                let holder = holder.map(|thread| state.identities.path(thread).to_owned());
+                waiting.append((state.identities.path(*thread), operation_name(Some(operation)), holder))?;
+            }
+            entry.set_item("thread", state.identities.path(summary.waiting[0]))?;
+            entry.set_item("waiting", waiting)?;
+            found.push(entry);
+        }
+        Ok(found)
+    }
+
+    fn schedule<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let state = self.state();
+        let steps = PyList::empty(py);
+        for event in &state.driver.execution.events()[..state.driver.position()] {
+            steps.append((state.identities.path(event.thread), event.outcome))?;
+        }
+        Ok(steps)
+    }
+
+    fn report_progress(&self, py: Python<'_>, progress: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let (counts, seconds, fraction) = {
+            let state = self.state();
+            let driver = &state.driver;
+            (driver.counts, driver.meter.elapsed().as_secs_f64(), driver.explorer().fraction())
+        };
+        let Counts { executions, blocked, redundant, cut, events } = counts;
+        let go_on = progress.call1((executions + cut, blocked, redundant, events, seconds, fraction))?;
+        Ok(!go_on.is(pyo3::types::PyBool::new(py, false)))
+    }
+}
+
+#[pymethods]
+impl Host {
+    /// Explore the executions of `main`, run as the thread object `main_thread`.
+    ///
+    /// Returns a dict: counts (`executions`, `blocked`, `redundant`, `cut`, `events`, `interleavings`), `complete`,
+    /// `bound` (the name of the bound that was reached), `restart` (None, `["module-state"]` or `["rebound", module,
+    /// variable]`: explore again with that changed), `escape`, `nondeterminism`, `divergence`, `foreign`.
+    ///
+    /// `on_failure(description, schedule)` is called for each failure; its value False ends the exploration.
+    /// `on_progress(executions, blocked, redundant, events, seconds, fraction)` likewise cancels with False.
+    /// Raises ValueError for an unknown algorithm or an unsupported pair.
+    #[pyo3(signature = (main, main_thread, *, algorithm = "optimal", memory_model = "sc", seed = 0, samples = 1000,
+        depth = 0, max_steps = None, max_executions = None, preemption_bound = None, timeout = None, bound = 0,
+        steps = None, complete = false, stop_at_failure = true, everything_visible = false, fresh_modules = false,
+        spurious_wakeups = false, recorder = None, on_failure = None, on_progress = None))]
+    #[allow(clippy::too_many_arguments)]
+    fn explore<'py>(
+        &self,
+        py: Python<'py>,
+        main: Py<PyAny>,
+        main_thread: Py<PyAny>,
+        algorithm: &str,
+        memory_model: &str,
+        seed: u64,
+        samples: u64,
+        depth: usize,
+        max_steps: Option<usize>,
+        max_executions: Option<u64>,
+        preemption_bound: Option<usize>,
+        timeout: Option<f64>,
+        bound: usize,
+        steps: Option<Vec<(String, u32)>>,
+        complete: bool,
+        stop_at_failure: bool,
+        everything_visible: bool,
+        fresh_modules: bool,
+        spurious_wakeups: bool,
+        recorder: Option<Py<PyAny>>,
+        on_failure: Option<Bound<'py, PyAny>>,
+        on_progress: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let steps = match steps {
+            Some(steps) => {
+                let mut state = self.state();
+                let find = |(path, outcome): (String, u32)| {
+                    let thread = state.identities.thread_at(&path);
+                    thread.map(|thread| ReplayStep { thread, outcome }).ok_or(path)
+                };
+                steps
+                    .into_iter()
+                    .map(find)
+                    .collect::<Result<Vec<_>, String>>()
+                    .map_err(|path| PyValueError::new_err(format!("{path:?} is not the path of a thread")))?
+            }
+            None => Vec::new(),
+        };
+        let plan = Plan {
+            algorithm: algorithm.to_owned(),
+            memory_model: memory_model.to_owned(),
+            options: ExplorerOptions { seed, samples, depth },
+            limits: Limits {
+                max_steps,
+                max_executions,
+                preemption_bound,
+                timeout: timeout.map(Duration::from_secs_f64),
+            },
+            steps,
+            complete,
+            bound,
+        };
+        {
+            let mut state = self.state();
+            if state.phase != Phase::Idle {
+                return Err(PyValueError::new_err("an exploration is already running"));
+            }
+            state.driver = Driver::new(plan.explorer(&state.noted)?, plan.memory(), Meter::new(plan.limits));
+            state.stop_at_failure = stop_at_failure;
+            state.everything_visible = everything_visible;
+            state.fresh_modules = fresh_modules;
+            state.spurious_wakeups = spurious_wakeups;
+            state.restart = None;
+            state.escape = None;
+            self.recording.store(recorder.is_some(), Ordering::Relaxed);
+            state.recorder = recorder;
+        }
+        let explored = self.run_all(py, &plan, &main, &main_thread, on_failure, on_progress);
+        self.recording.store(false, Ordering::Relaxed);
+        self.state().recorder = None;
+        let finished = explored?;
+        self.outcome(py, finished)
+    }
+
+    /// The algorithms, the default first.
+    #[staticmethod]
+    fn algorithms() -> Vec<&'static str> {
+        names().collect()
+    }
+
+    /// The name of an algorithm that supports the memory model, if this pair is unsupported; None if it is supported.
+    /// Raises ValueError for an unknown algorithm.
+    #[staticmethod]
+    fn alternative(algorithm: &str, memory_model: &str) -> PyResult<Option<&'static str>> {
+        let options = ExplorerOptions { seed: 0, samples: 0, depth: 0 };
+        match create(algorithm, memory_model, &options) {
+            None => Err(PyValueError::new_err(format!("unknown algorithm {algorithm:?}"))),
+            Some(Ok(_)) => Ok(None),
+            Some(Err(unsupported)) => Ok(Some(unsupported.instead.unwrap_or("none"))),
+        }
+    }
+}
+
+impl Host {
+    /// Returns whether the exploration ran to its end.
+    fn run_all(
+        &self,
+        py: Python<'_>,
+        plan: &Plan,
+        main: &Py<PyAny>,
+        main_thread: &Py<PyAny>,
+        on_failure: Option<Bound<'_, PyAny>>,
+        on_progress: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<bool> {
+        let mut reported = Instant::now();
+        let mut since_collection = 0;
+        let keeps_going_on_failure = !self.state().stop_at_failure;
+        loop {
+            let end = self.run_execution(py, main, main_thread)?;
+            let (summary, restart, stop) = {
+                let mut state = self.state();
+                let summary = state.driver.end_execution(end);
+                let stop = state.escape.is_some() || state.driver.fault().is_some();
+                (summary, state.restart.clone(), stop)
+            };
+            if stop {
+                return Ok(false);
+            }
+            match restart {
+                Some(Restart::Visible) if !plan.repeats() => {
+                    let mut state = self.state();
+                    state.restart = None;
+                    if !state.driver.meter.allows_execution(0) {
+                        return Ok(false);
+                    }
+                    let explorer = plan.explorer(&state.noted)?;
+                    state.driver.restart(explorer);
+                    continue;
+                }
+                Some(Restart::ModuleState | Restart::Rebound(..)) => return Ok(false),
+                _ => {}
+            }
+            let failures = self.describe_failures(py, &summary)?;
+            if !failures.is_empty() {
+                if let Some(on_failure) = &on_failure {
+                    for failure in failures {
+                        let go_on = on_failure.call1((failure, self.schedule(py)?))?;
+                        if go_on.is(pyo3::types::PyBool::new(py, false)) {
+                            return Ok(false);
+                        }
+                    }
+                }
+                if !keeps_going_on_failure {
+                    return Ok(false);
+                }
+            }
+            if !summary.more {
+                return Ok(true);
+            }
+            since_collection += 1;
+            if since_collection == BETWEEN_COLLECTIONS {
+                since_collection = 0;
+                py.import("gc")?.call_method0(intern!(py, "collect"))?;
+            }
+            if let Some(progress) = &on_progress {
+                if reported.elapsed() >= BETWEEN_REPORTS {
+                    reported = Instant::now();
+                    if !self.report_progress(py, progress)? {
+                        self.state().driver.cancel();
+                        return Ok(false);
+                    }
+                    py.check_signals()?;
+                }
+            }
+        }
+    }
+
+    fn outcome<'py>(&self, py: Python<'py>, finished: bool) -> PyResult<Bound<'py, PyDict>> {
+        let outcome = PyDict::new(py);
+        let state = self.state();
+        let counts = state.driver.counts;
+        let bound = state.driver.meter.reached();
+        let exhaustive = state.driver.explorer().is_exhaustive();
+        outcome.set_item("executions", counts.executions)?;
+        outcome.set_item("blocked", counts.blocked)?;
+        outcome.set_item("redundant", counts.redundant)?;
+        outcome.set_item("cut", counts.cut)?;
+        outcome.set_item("events", counts.events)?;
+        outcome.set_item("interleavings", counts.total())?;
+        outcome.set_item("seconds", state.driver.meter.elapsed().as_secs_f64())?;
+        outcome.set_item("complete", finished && bound.is_none() && exhaustive && counts.cut == 0)?;
+        outcome.set_item("bound", bound.map(|bound| bound.name()))?;
+        outcome.set_item("escape", state.escape.clone())?;
+        outcome.set_item("foreign", state.foreign.clone())?;
+        let restart = match &state.restart {
+            Some(Restart::ModuleState) => Some(vec!["module-state".to_owned()]),
+            Some(Restart::Rebound(module, name)) => Some(vec!["rebound".to_owned(), module.clone(), name.clone()]),
+            Some(Restart::Visible) | None => None,
+        };
+        outcome.set_item("restart", restart)?;
+        let nondeterminism = state.driver.fault().map(|fault| {
+            let path = state.identities.path(fault.thread).to_owned();
+            (fault.step, path, operation_name(fault.expected), operation_name(fault.found))
+        });
+        outcome.set_item("nondeterminism", nondeterminism)?;
+        let divergence = state.driver.explorer().divergence().map(|divergence| {
+            let path = state.identities.path(divergence.thread).to_owned();
+            (divergence.step, path, format!("{:?}", divergence.reason))
+        });
+        outcome.set_item("divergence", divergence)?;
+        Ok(outcome)
+    }
+}

@@ -1,0 +1,286 @@
+//! Who is who, independent of the interleaving: threads by spawn path, objects by who created them and when, keys by
+//! value, locations by object and key. Numbers mean the same in every execution of one check.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyString, PyTuple};
+use rustc_hash::FxHashMap;
+
+use crate::operation::{LocationId, ThreadId};
+
+/// A tracked Python object.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ObjectId(pub u32);
+
+impl ObjectId {
+    /// The owner of what is known by name.
+    pub const NAMED: ObjectId = ObjectId(u32::MAX);
+}
+
+/// An attribute name, item key or pseudo-key of an object.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct KeyId(pub u32);
+
+impl KeyId {
+    /// The number of items of a container.
+    pub const LENGTH: KeyId = KeyId(0);
+    /// The object as a whole.
+    pub const WHOLE: KeyId = KeyId(1);
+    /// The state of a primitive, and of a thread.
+    pub const STATE: KeyId = KeyId(2);
+    const FIRST_FREE: u32 = 8;
+    /// Integers from 0 up have keys of their own, since most item keys are list indexes.
+    const FIRST_INTEGER: u32 = 1 << 30;
+    const INTEGERS: u32 = 1 << 24;
+    /// Where a timed wait of a thread ends.
+    const FIRST_SLOT: u32 = 1 << 29;
+    const FIRST_OBJECT: u32 = 1 << 31;
+
+    pub fn index(index: usize) -> KeyId {
+        KeyId(Self::FIRST_INTEGER + (index as u32).min(Self::INTEGERS))
+    }
+
+    pub fn slot(thread: ThreadId) -> KeyId {
+        KeyId(Self::FIRST_SLOT + thread.0)
+    }
+}
+
+/// Locations that become visible together when one of them races.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ClassId(pub u32);
+
+struct ThreadInfo {
+    path: String,
+    /// The thread itself as an object whose life can be asked about.
+    object: Option<ObjectId>,
+    children: Vec<ThreadId>,
+    /// For each object that the thread created, by order: the object for each type that was seen there.
+    objects: Vec<Vec<(u32, ObjectId)>>,
+}
+
+#[derive(Clone, Copy)]
+struct ObjectInfo {
+    type_token: u32,
+}
+
+#[derive(Clone, Copy)]
+pub struct LocationInfo {
+    pub object: ObjectId,
+    pub class: ClassId,
+}
+
+/// All identities of one check.
+pub struct Identities {
+    threads: Vec<ThreadInfo>,
+    objects: Vec<ObjectInfo>,
+    parts: FxHashMap<(ObjectId, KeyId, u32), ObjectId>,
+    locations: FxHashMap<u64, LocationId>,
+    location_info: Vec<LocationInfo>,
+    classes: FxHashMap<(u32, u32), ClassId>,
+    visible: Vec<bool>,
+    keys: Py<PyDict>,
+    names: FxHashMap<usize, (KeyId, Py<PyString>)>,
+    next_key: u32,
+}
+
+/// Type tokens below this stand for types; classes of single objects are above.
+const SINGLE_OBJECT: u32 = 1 << 31;
+
+impl Identities {
+    pub fn new(py: Python<'_>) -> Identities {
+        let main = ThreadInfo { path: "main".to_owned(), object: None, children: Vec::new(), objects: Vec::new() };
+        Identities {
+            threads: vec![main],
+            objects: Vec::new(),
+            parts: FxHashMap::default(),
+            locations: FxHashMap::default(),
+            location_info: Vec::new(),
+            classes: FxHashMap::default(),
+            visible: Vec::new(),
+            keys: PyDict::new(py).unbind(),
+            names: FxHashMap::default(),
+            next_key: KeyId::FIRST_FREE,
+        }
+    }
+
+    /// The `number`th child of `parent`.
+    pub fn child(&mut self, parent: ThreadId, number: u32) -> ThreadId {
+        if let Some(child) = self.threads[parent.index()].children.get(number as usize) {
+            return *child;
+        }
+        let path = format!("{}.{}", self.threads[parent.index()].path, number);
+        let child = ThreadId(self.threads.len() as u32);
+        self.threads.push(ThreadInfo { path, object: None, children: Vec::new(), objects: Vec::new() });
+        self.threads[parent.index()].children.push(child);
+        child
+    }
+
+    pub fn path(&self, thread: ThreadId) -> &str {
+        &self.threads[thread.index()].path
+    }
+
+    /// The thread with this path, made known if it is new; None if the text is no path.
+    pub fn thread_at(&mut self, path: &str) -> Option<ThreadId> {
+        let mut parts = path.split('.');
+        if parts.next() != Some("main") {
+            return None;
+        }
+        let mut thread = ThreadId::MAIN;
+        for part in parts {
+            let number: u32 = part.parse().ok()?;
+            if number > 100_000 {
+                return None;
+            }
+            for earlier in 0..=number {
+                self.child(thread, earlier);
+            }
+            thread = self.child(thread, number);
+        }
+        Some(thread)
+    }
+
+    /// The `number`th object that `creator` made, of a type.
+    pub fn created(&mut self, creator: ThreadId, number: u32, type_token: u32) -> ObjectId {
+        let objects = &mut self.threads[creator.index()].objects;
+        if objects.len() <= number as usize {
+            objects.resize_with(number as usize + 1, Vec::new);
+        }
+        let slot = &mut objects[number as usize];
+        if let Some((_, object)) = slot.iter().find(|(token, _)| *token == type_token) {
+            return *object;
+        }
+        let object = ObjectId(self.objects.len() as u32);
+        slot.push((type_token, object));
+        self.objects.push(ObjectInfo { type_token });
+        object
+    }
+
+    /// An object that was not made by controlled code and is first seen as the value at `key` of `parent`.
+    pub fn part(&mut self, parent: ObjectId, key: KeyId, type_token: u32) -> ObjectId {
+        if let Some(object) = self.parts.get(&(parent, key, type_token)) {
+            return *object;
+        }
+        let object = self.anonymous(type_token);
+        self.parts.insert((parent, key, type_token), object);
+        object
+    }
+
+    /// The thread as an object.
+    pub fn thread_object(&mut self, thread: ThreadId) -> ObjectId {
+        if let Some(object) = self.threads[thread.index()].object {
+            return object;
+        }
+        let object = self.anonymous(SINGLE_OBJECT);
+        self.threads[thread.index()].object = Some(object);
+        object
+    }
+
+    /// An object that is the same in all executions.
+    pub fn anonymous(&mut self, type_token: u32) -> ObjectId {
+        let object = ObjectId(self.objects.len() as u32);
+        self.objects.push(ObjectInfo { type_token });
+        object
+    }
+
+    /// The location at `key` of `object`. Attributes of one type's instances become visible together, and so do all
+    /// locations of one container or primitive.
+    pub fn location(&mut self, object: ObjectId, key: KeyId, attribute: bool) -> LocationId {
+        let packed = u64::from(object.0) << 32 | u64::from(key.0);
+        if let Some(location) = self.locations.get(&packed) {
+            return *location;
+        }
+        let class_key =
+            if attribute { (self.objects[object.0 as usize].type_token, key.0) } else { (SINGLE_OBJECT, object.0) };
+        let next = ClassId(self.visible.len() as u32);
+        let class = *self.classes.entry(class_key).or_insert(next);
+        if class == next {
+            self.visible.push(false);
+        }
+        let location = LocationId(self.location_info.len() as u32);
+        self.location_info.push(LocationInfo { object, class });
+        self.locations.insert(packed, location);
+        location
+    }
+
+    pub fn info(&self, location: LocationId) -> LocationInfo {
+        self.location_info[location.index()]
+    }
+
+    #[inline]
+    pub fn is_visible(&self, location: LocationId) -> bool {
+        self.visible[self.location_info[location.index()].class.0 as usize]
+    }
+
+    pub fn make_visible(&mut self, location: LocationId) {
+        let class = self.location_info[location.index()].class;
+        self.visible[class.0 as usize] = true;
+    }
+
+    /// The key of an attribute or variable name.
+    #[inline]
+    pub fn name(&mut self, name: &Bound<'_, PyString>) -> KeyId {
+        if let Some((key, _)) = self.names.get(&(name.as_ptr() as usize)) {
+            return *key;
+        }
+        let key = self.intern(name.as_any()).unwrap_or(KeyId::WHOLE);
+        // Names in code are interned strings that live as long as the code; others would only fill the table.
+        if self.names.len() < 100_000 {
+            self.names.insert(name.as_ptr() as usize, (key, name.clone().unbind()));
+        }
+        key
+    }
+
+    /// The key of an item key that compares by value; None for others, which are not told apart.
+    pub fn item(&mut self, key: &Bound<'_, PyAny>) -> Option<KeyId> {
+        if let Ok(integer) = key.cast_exact::<PyInt>() {
+            if let Ok(index) = integer.extract::<u32>() {
+                if index < KeyId::INTEGERS {
+                    return Some(KeyId::index(index as usize));
+                }
+            }
+            return self.intern(key);
+        }
+        if is_atom(key) {
+            // Equal keys of different types (1, True, 1.0) must share a key.
+            if let Ok(index) = key.extract::<f64>() {
+                if index >= 0.0 && index.fract() == 0.0 && index < f64::from(KeyId::INTEGERS) {
+                    return Some(KeyId::index(index as usize));
+                }
+            }
+            return self.intern(key);
+        }
+        None
+    }
+
+    /// The key of an item key that is a tracked object compared by identity.
+    pub fn object_key(&self, object: ObjectId) -> KeyId {
+        KeyId(KeyId::FIRST_OBJECT + object.0)
+    }
+
+    fn intern(&mut self, key: &Bound<'_, PyAny>) -> Option<KeyId> {
+        let py = key.py();
+        let keys = self.keys.bind(py);
+        if let Ok(Some(known)) = keys.get_item(key) {
+            return known.extract::<u32>().ok().map(KeyId);
+        }
+        let number = self.next_key;
+        keys.set_item(key, number).ok()?;
+        self.next_key += 1;
+        Some(KeyId(number))
+    }
+
+    /// A number that stands for a value that compares by value, for the state tokens of events; 0 if it does not.
+    pub fn value_token(&mut self, value: &Bound<'_, PyAny>) -> u32 {
+        self.item(value).map_or(0, |key| key.0 + 1)
+    }
+}
+
+/// Whether a value is immutable and compares by value, all the way down.
+fn is_atom(value: &Bound<'_, PyAny>) -> bool {
+    value.is_exact_instance_of::<PyString>()
+        || value.is_exact_instance_of::<PyInt>()
+        || value.is_none()
+        || value.is_exact_instance_of::<PyBool>()
+        || value.is_exact_instance_of::<PyFloat>()
+        || value.is_exact_instance_of::<PyBytes>()
+        || value.cast_exact::<PyTuple>().is_ok_and(|tuple| tuple.iter().all(|item| is_atom(&item)))
+}

@@ -1,0 +1,283 @@
+//! Hooks for items, truth, iteration, membership and whole-value reads.
+
+use pyo3::exceptions::PyStopIteration;
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+
+use super::containers::{item_effect, ContainerEffect};
+use super::host::{require_host, Host};
+use super::recording::Word;
+use super::types::TypeKind;
+
+impl Host {
+    /// The kind of an object as far as hooks care; `Immutable` outside executions.
+    #[inline]
+    pub fn kind(&self, object: &Bound<'_, PyAny>) -> TypeKind {
+        let mut state = self.state();
+        if !state.running() {
+            return TypeKind::Immutable;
+        }
+        state.types.facts(object).kind
+    }
+
+    /// Give the value that an item load found an identity by its place, if it has none.
+    fn adopt_item(&self, value: &Bound<'_, PyAny>, object: &Bound<'_, PyAny>, key: &Bound<'_, PyAny>) {
+        let mut state = self.state();
+        let kind = state.types.facts(value).kind;
+        if kind.is_tracked() {
+            if let (Some(container), Some(key)) = (state.container(object), state.identities.item(key)) {
+                state.adopt(value, container.object, key);
+            }
+        }
+    }
+}
+
+/// Whether item operations on an object go to built-in code.
+fn has_builtin_items(kind: TypeKind) -> bool {
+    kind.is_container() || kind == TypeKind::View
+}
+
+#[pymethods]
+impl Host {
+    /// `object[key]`
+    #[pyo3(signature = (object, key, /))]
+    fn load_item<'py>(
+        &self,
+        py: Python<'py>,
+        object: &Bound<'py, PyAny>,
+        key: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let kind = self.kind(object);
+        if !has_builtin_items(kind) {
+            return object.get_item(key);
+        }
+        let effect = item_effect(kind, key, ContainerEffect::CellLoad);
+        let event = self.touch_container(py, object, effect, Some(key))?;
+        let value = object.get_item(key)?;
+        self.adopt_item(&value, object, key);
+        self.note(py, Word::Load, Some(object), Some(key), Some(&value), event);
+        Ok(value)
+    }
+
+    /// `object[key] = value`
+    #[pyo3(signature = (value, object, key, /))]
+    fn store_item(
+        &self,
+        py: Python<'_>,
+        value: &Bound<'_, PyAny>,
+        object: &Bound<'_, PyAny>,
+        key: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let kind = self.kind(object);
+        if !has_builtin_items(kind) {
+            return object.set_item(key, value);
+        }
+        let effect = item_effect(kind, key, ContainerEffect::CellStore);
+        let event = self.touch_container(py, object, effect, Some(key))?;
+        object.set_item(key, value)?;
+        self.note(py, Word::Store, Some(object), Some(key), Some(value), event);
+        Ok(())
+    }
+
+    /// `del object[key]`
+    #[pyo3(signature = (object, key, /))]
+    fn delete_item(&self, py: Python<'_>, object: &Bound<'_, PyAny>, key: &Bound<'_, PyAny>) -> PyResult<()> {
+        let kind = self.kind(object);
+        if !has_builtin_items(kind) {
+            return object.del_item(key);
+        }
+        let effect = item_effect(kind, key, ContainerEffect::CellDelete);
+        let event = self.touch_container(py, object, effect, Some(key))?;
+        object.del_item(key)?;
+        self.note(py, Word::Delete, Some(object), Some(key), None, event);
+        Ok(())
+    }
+
+    /// The truth of a value in a condition.
+    #[pyo3(signature = (object, /))]
+    fn truth(&self, py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<bool> {
+        if self.kind(object).is_container() {
+            let event = self.touch_container(py, object, ContainerEffect::Length, None)?;
+            let value = object.is_truthy()?;
+            if self.is_recording() {
+                let length = object.len().unwrap_or(0).into_pyobject(py)?;
+                self.note(py, Word::Length, Some(object), None, Some(length.as_any()), event);
+            }
+            return Ok(value);
+        }
+        object.is_truthy()
+    }
+
+    /// `item in container`
+    #[pyo3(signature = (item, container, /))]
+    fn contains(&self, py: Python<'_>, item: &Bound<'_, PyAny>, container: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let kind = self.kind(container);
+        let effect = match kind {
+            TypeKind::Dict | TypeKind::DefaultDict | TypeKind::Set => ContainerEffect::CellLoad,
+            TypeKind::Iterator => ContainerEffect::WriteWhole,
+            _ if has_builtin_items(kind) => ContainerEffect::ReadWhole,
+            _ => return container.contains(item),
+        };
+        let event = self.touch_container(py, container, effect, Some(item))?;
+        let found = container.contains(item)?;
+        if self.is_recording() {
+            let value = pyo3::types::PyBool::new(py, found).to_owned();
+            self.note(py, Word::Contains, Some(container), Some(item), Some(value.as_any()), event);
+        }
+        Ok(found)
+    }
+
+    /// A value that is about to be read as a whole.
+    #[pyo3(signature = (object, /))]
+    pub fn observe<'py>(&self, py: Python<'py>, object: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let kind = self.kind(&object);
+        match kind {
+            TypeKind::Iterator => {
+                self.touch_container(py, &object, ContainerEffect::WriteWhole, None)?;
+            }
+            TypeKind::Dict | TypeKind::DefaultDict => {
+                let event = self.touch_container(py, &object, ContainerEffect::View, None)?;
+                self.note(py, Word::ReadAll, Some(&object), None, Some(&object), event);
+            }
+            _ if has_builtin_items(kind) => {
+                let event = self.touch_container(py, &object, ContainerEffect::ReadWhole, None)?;
+                self.note(py, Word::ReadAll, Some(&object), None, Some(&object), event);
+            }
+            TypeKind::Immutable => {
+                if let Ok(tuple) = object.cast_exact::<PyTuple>() {
+                    for item in tuple.iter() {
+                        self.observe(py, item)?;
+                    }
+                }
+            }
+            _ => {}
+        }
+        Ok(object)
+    }
+
+    /// `target += operand` is about to change `target` in place, if it is a container, and reads the operand.
+    #[pyo3(signature = (target, operand, /))]
+    fn before_inplace<'py>(
+        &self,
+        py: Python<'py>,
+        target: &Bound<'py, PyAny>,
+        operand: Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.observe(py, operand.clone())?;
+        if self.kind(target).is_container() {
+            let event = self.touch_container(py, target, ContainerEffect::WriteWhole, None)?;
+            self.note(py, Word::WriteAll, Some(target), None, Some(&operand), event);
+        }
+        Ok(operand)
+    }
+
+    /// A container display or comprehension has just made this object.
+    #[pyo3(signature = (object, /))]
+    pub fn created<'py>(&self, object: Bound<'py, PyAny>) -> Bound<'py, PyAny> {
+        let mut state = self.state();
+        if state.phase != super::host::Phase::Unwinding {
+            let facts = state.types.facts(&object);
+            if facts.kind.is_tracked() {
+                state.object(&object, facts);
+            }
+        }
+        object
+    }
+
+    /// An iterator over the object whose every step is visible.
+    #[pyo3(signature = (object, /))]
+    pub fn iterate<'py>(&self, py: Python<'py>, object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let kind = self.kind(object);
+        match kind {
+            TypeKind::List if object.is_exact_instance_of::<PyList>() => {
+                let list = object.clone().unbind();
+                let host = require_host(py)?;
+                Ok(Bound::new(py, ListSteps { host, list: Some(list), position: 0 })?.into_any())
+            }
+            TypeKind::Iterator => {
+                let host = require_host(py)?;
+                let source = object.clone().unbind();
+                let inner = object.clone().unbind();
+                Ok(Bound::new(py, Steps { host, inner, source, effect: ContainerEffect::WriteWhole })?.into_any())
+            }
+            _ if has_builtin_items(kind) => {
+                self.touch_container(py, object, ContainerEffect::View, None)?;
+                let host = require_host(py)?;
+                let source = object.clone().unbind();
+                let inner = object.try_iter()?.into_any().unbind();
+                Ok(Bound::new(py, Steps { host, inner, source, effect: ContainerEffect::View })?.into_any())
+            }
+            _ => Ok(object.try_iter()?.into_any()),
+        }
+    }
+}
+
+/// Iterates over a list by index, as CPython does; every step reads one cell.
+#[pyclass(module = "dpor._kernel")]
+pub struct ListSteps {
+    host: Py<Host>,
+    list: Option<Py<PyAny>>,
+    position: usize,
+}
+
+#[pymethods]
+impl ListSteps {
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __next__<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let py = slf.py();
+        let (host, list, position) = {
+            let this = slf.borrow();
+            let Some(list) = &this.list else { return Ok(None) };
+            (this.host.clone_ref(py), list.bind(py).clone(), this.position)
+        };
+        let key = position.into_pyobject(py)?;
+        let event = host.get().touch_container(py, &list, ContainerEffect::CellLoad, Some(key.as_any()))?;
+        let list = list.cast_into::<PyList>()?;
+        if position >= list.len() {
+            slf.borrow_mut().list = None;
+            return Ok(None);
+        }
+        let value = list.get_item(position)?;
+        slf.borrow_mut().position = position + 1;
+        host.get().adopt_item(&value, list.as_any(), key.as_any());
+        host.get().note(py, Word::Iterate, Some(list.as_any()), Some(key.as_any()), Some(&value), event);
+        Ok(Some(value))
+    }
+}
+
+/// Iterates over anything else; every step reads the source (or advances it, if it is an iterator itself).
+#[pyclass(module = "dpor._kernel")]
+pub struct Steps {
+    host: Py<Host>,
+    inner: Py<PyAny>,
+    source: Py<PyAny>,
+    effect: ContainerEffect,
+}
+
+#[pymethods]
+impl Steps {
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __next__<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let py = slf.py();
+        let (host, inner, source, effect) = {
+            let this = slf.borrow();
+            (this.host.clone_ref(py), this.inner.bind(py).clone(), this.source.bind(py).clone(), this.effect)
+        };
+        let event = host.get().touch_container(py, &source, effect, None)?;
+        let next = inner.call_method0(pyo3::intern!(py, "__next__"));
+        match next {
+            Ok(value) => {
+                host.get().note(py, Word::Iterate, Some(&source), None, Some(&value), event);
+                Ok(Some(value))
+            }
+            Err(error) if error.is_instance_of::<PyStopIteration>(py) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}

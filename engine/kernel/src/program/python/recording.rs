@@ -1,0 +1,190 @@
+//! Telling a recorder what happens, step by step, while a counterexample is re-run.
+
+use std::sync::atomic::Ordering;
+
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::PyBool;
+
+use super::host::Host;
+use crate::operation::ThreadId;
+use crate::threads::Status;
+
+/// What the recorder calls an operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Word {
+    Load,
+    Store,
+    Delete,
+    Contains,
+    Length,
+    Iterate,
+    ReadAll,
+    WriteAll,
+    Call,
+    Acquire,
+    TryAcquire,
+    Release,
+    Wait,
+    Wake,
+    Notify,
+    Set,
+    Clear,
+    Put,
+    Get,
+    Spawn,
+    Start,
+    Join,
+    End,
+    Choose,
+    Assume,
+    WaitUntil,
+    AtomicLoad,
+    AtomicStore,
+    Exchange,
+    CompareExchange,
+    FetchAdd,
+    FetchSub,
+    FetchOr,
+    FetchAnd,
+}
+
+impl Word {
+    fn text(self) -> &'static str {
+        match self {
+            Word::Load => "load",
+            Word::Store => "store",
+            Word::Delete => "delete",
+            Word::Contains => "contains",
+            Word::Length => "length",
+            Word::Iterate => "iterate",
+            Word::ReadAll => "read-all",
+            Word::WriteAll => "write-all",
+            Word::Call => "call",
+            Word::Acquire => "acquire",
+            Word::TryAcquire => "try-acquire",
+            Word::Release => "release",
+            Word::Wait => "wait",
+            Word::Wake => "wake",
+            Word::Notify => "notify",
+            Word::Set => "set",
+            Word::Clear => "clear",
+            Word::Put => "put",
+            Word::Get => "get",
+            Word::Spawn => "spawn",
+            Word::Start => "start",
+            Word::Join => "join",
+            Word::End => "end",
+            Word::Choose => "choose",
+            Word::Assume => "assume",
+            Word::WaitUntil => "wait-until",
+            Word::AtomicLoad => "atomic-load",
+            Word::AtomicStore => "atomic-store",
+            Word::Exchange => "exchange",
+            Word::CompareExchange => "compare-exchange",
+            Word::FetchAdd => "fetch-add",
+            Word::FetchSub => "fetch-sub",
+            Word::FetchOr => "fetch-or",
+            Word::FetchAnd => "fetch-and",
+        }
+    }
+}
+
+type Value<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
+
+impl Host {
+    #[inline]
+    pub fn is_recording(&self) -> bool {
+        self.recording.load(Ordering::Relaxed)
+    }
+
+    /// Tell the recorder, if there is one, of an operation that has just been performed.
+    #[inline]
+    pub fn note(&self, py: Python<'_>, word: Word, target: Value, key: Value, value: Value, event: bool) {
+        if self.is_recording() {
+            self.tell(py, word, target, key, value, event);
+        }
+    }
+
+    /// The same for an operation that gave a truth value.
+    #[inline]
+    pub fn note_bool(&self, py: Python<'_>, word: Word, target: &Bound<'_, PyAny>, value: bool, event: bool) {
+        if self.is_recording() {
+            let value = PyBool::new(py, value);
+            self.tell(py, word, Some(target), None, Some(value.as_any()), event);
+        }
+    }
+
+    #[cold]
+    fn tell(&self, py: Python<'_>, word: Word, target: Value, key: Value, value: Value, event: bool) {
+        let (recorder, path) = {
+            let mut state = self.state();
+            if !state.running() {
+                return;
+            }
+            let current = state.current;
+            state.thread(current).waiting = None;
+            let recorder = state.recorder.as_ref().map(|recorder| recorder.clone_ref(py));
+            (recorder, state.identities.path(current).to_owned())
+        };
+        let Some(recorder) = recorder else { return };
+        let arguments = (path, word.text(), target, key, value, event);
+        match recorder.call_method1(py, intern!(py, "step"), arguments) {
+            Ok(go_on) if go_on.is(PyBool::new(py, false)) => self.state().halted = true,
+            Ok(_) => {}
+            Err(error) => error.write_unraisable(py, None),
+        }
+        let state = self.state();
+        state.noted.set(state.noted.get() + 1);
+    }
+
+    /// Tell the recorder that the current thread may have to wait.
+    #[inline]
+    pub fn note_waiting(&self, py: Python<'_>, word: Word, target: Value) {
+        if !self.is_recording() {
+            return;
+        }
+        let (recorder, path) = {
+            let mut state = self.state();
+            let current = state.current;
+            state.thread(current).waiting = Some((word, target.map(|object| object.clone().unbind())));
+            let recorder = state.recorder.as_ref().map(|recorder| recorder.clone_ref(py));
+            (recorder, state.identities.path(current).to_owned())
+        };
+        let Some(recorder) = recorder else { return };
+        if let Err(error) = recorder.call_method1(py, intern!(py, "waiting"), (path, word.text(), target)) {
+            error.write_unraisable(py, None);
+        }
+    }
+
+    /// At the end of a recorded execution: who still waits, for what.
+    pub fn report_blocked(&self, py: Python<'_>) -> PyResult<()> {
+        if !self.is_recording() {
+            return Ok(());
+        }
+        let waiting: Vec<(String, &'static str, Option<Py<PyAny>>)> = {
+            let mut state = self.state();
+            let alive: Vec<ThreadId> = state.driver.threads.alive().to_vec();
+            alive
+                .into_iter()
+                .filter(|thread| {
+                    state.driver.threads.get(*thread).status == Status::Pending
+                        && !state.driver.threads.is_enabled(*thread, &*state.driver.memory)
+                })
+                .collect::<Vec<_>>()
+                .into_iter()
+                .filter_map(|thread| {
+                    let (word, object) = state.thread(thread).waiting.take()?;
+                    Some((state.identities.path(thread).to_owned(), word.text(), object))
+                })
+                .collect()
+        };
+        let recorder = self.state().recorder.as_ref().map(|recorder| recorder.clone_ref(py));
+        if let Some(recorder) = recorder {
+            for entry in waiting {
+                recorder.call_method1(py, intern!(py, "blocked"), entry)?;
+            }
+        }
+        Ok(())
+    }
+}

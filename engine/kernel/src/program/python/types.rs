@@ -1,0 +1,315 @@
+//! What the hooks need to know of Python types: which are mutable, which attributes can vary, which calls only read.
+//!
+//! Everything here is looked up once a type (or type and name) and then cached by address; the cache keeps the types
+//! alive, so that an address keeps its meaning.
+
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString, PyType};
+use rustc_hash::FxHashMap;
+
+/// How values of a type behave as shared objects.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TypeKind {
+    /// No state that could be shared: numbers, strings, functions, types, kernel primitives...
+    Immutable,
+    List,
+    Dict,
+    /// A dict that inserts missing keys on lookup.
+    DefaultDict,
+    Set,
+    /// A container or other C object taken as one piece: deque, bytearray, StringIO, itertools.count...
+    Opaque,
+    /// An iterator written in C, or a generator: advancing it changes it.
+    Iterator,
+    /// A view of a dict's keys, values or items.
+    View,
+    /// An instance of a Python class (or of a C class with attributes).
+    Instance,
+    Module,
+    Class,
+}
+
+impl TypeKind {
+    pub fn is_container(self) -> bool {
+        matches!(self, TypeKind::List | TypeKind::Dict | TypeKind::DefaultDict | TypeKind::Set | TypeKind::Opaque)
+    }
+
+    /// Whether values of the type have an identity that matters.
+    pub fn is_tracked(self) -> bool {
+        self != TypeKind::Immutable
+    }
+}
+
+/// How an attribute of a type's instances behaves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AttributeKind {
+    /// Lives in the instance (or its class) and can be rebound: loads and stores are visible operations.
+    Data,
+    /// A method or descriptor that nothing rebinds: no visible operation by itself.
+    Constant,
+}
+
+struct TypeEntry {
+    kind: TypeKind,
+    token: u32,
+    identity_key: bool,
+    _keep: Py<PyType>,
+}
+
+/// A summary of a type.
+#[derive(Clone, Copy)]
+pub struct TypeFacts {
+    pub kind: TypeKind,
+    /// The same for types of the same name, also in different executions.
+    pub token: u32,
+    /// Whether instances are compared by identity, so that an instance is a dict key of its own.
+    pub identity_key: bool,
+}
+
+#[derive(Default)]
+pub struct TypeTable {
+    types: FxHashMap<usize, TypeEntry>,
+    tokens: FxHashMap<String, u32>,
+    attributes: FxHashMap<(usize, usize), AttributeKind>,
+    /// Attributes that are methods of their class but were found to be rebound on an instance or class.
+    rebound: FxHashMap<(u32, String), ()>,
+}
+
+const OPAQUE_MODULES: [&str; 6] = ["collections", "_collections", "array", "itertools", "_random", "_io"];
+
+impl TypeTable {
+    /// The cached facts of an object's type; None if `learn` has not seen it.
+    #[inline]
+    pub fn known(&self, object: &Bound<'_, PyAny>) -> Option<TypeFacts> {
+        self.types.get(&(object.get_type_ptr() as usize)).map(|entry| TypeFacts {
+            kind: entry.kind,
+            token: entry.token,
+            identity_key: entry.identity_key,
+        })
+    }
+
+    /// The facts of an object's type, computed if they are not known yet.
+    #[inline]
+    pub fn facts(&mut self, object: &Bound<'_, PyAny>) -> TypeFacts {
+        match self.known(object) {
+            Some(facts) => facts,
+            None => self.learn(&object.get_type()),
+        }
+    }
+
+    #[cold]
+    fn learn(&mut self, ty: &Bound<'_, PyType>) -> TypeFacts {
+        let kind = classify(ty);
+        let name = format!("{}.{}", module_of(ty), qualified_name(ty));
+        let token = self.token(name);
+        let identity_key = kind == TypeKind::Instance && compares_by_identity(ty);
+        self.types.insert(ty.as_ptr() as usize, TypeEntry { kind, token, identity_key, _keep: ty.clone().unbind() });
+        TypeFacts { kind, token, identity_key }
+    }
+
+    /// A number for a name.
+    pub fn token(&mut self, name: String) -> u32 {
+        let next = self.tokens.len() as u32;
+        *self.tokens.entry(name).or_insert(next)
+    }
+
+    /// A number for a class or module, by its name.
+    pub fn name_token(&mut self, object: &Bound<'_, PyAny>) -> u32 {
+        let text = |name: &str| object.getattr(name).and_then(|value| value.extract::<String>()).unwrap_or_default();
+        let name = format!("named {}.{}", text("__module__"), text("__qualname__") + &text("__name__"));
+        self.token(name)
+    }
+
+    /// Forget types that exist only in one execution (their modules are loaded afresh for each).
+    pub fn forget_heap_types(&mut self) {
+        self.attributes.clear();
+        self.types.clear();
+    }
+
+    /// How the attribute behaves on instances of the object's type (or on the class itself if `object` is one).
+    #[inline]
+    pub fn attribute(
+        &mut self,
+        object: &Bound<'_, PyAny>,
+        name: &Bound<'_, PyString>,
+        kind: TypeKind,
+    ) -> AttributeKind {
+        let holder = if kind == TypeKind::Class { object.as_ptr() as usize } else { object.get_type_ptr() as usize };
+        let key = (holder, name.as_ptr() as usize);
+        if let Some(known) = self.attributes.get(&key) {
+            return *known;
+        }
+        let class = match object.cast::<PyType>() {
+            Ok(class) if kind == TypeKind::Class => class.clone(),
+            _ => object.get_type(),
+        };
+        let token = self.facts(object).token;
+        let rebound = self.rebound.contains_key(&(token, name.to_string()));
+        let found = if rebound {
+            AttributeKind::Data
+        } else {
+            attribute_kind(&class, name, kind == TypeKind::Class).unwrap_or(AttributeKind::Constant)
+        };
+        if kind == TypeKind::Class {
+            self.facts(class.as_any());
+        }
+        self.attributes.insert(key, found);
+        found
+    }
+
+    /// Note that a method was rebound; returns true if that is news, so that earlier loads were wrongly left out.
+    pub fn note_rebound(&mut self, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> bool {
+        let token = self.facts(object).token;
+        let news = self.rebound.insert((token, name.to_string()), ()).is_none();
+        if news {
+            self.attributes.clear();
+        }
+        news
+    }
+}
+
+fn module_of(ty: &Bound<'_, PyType>) -> String {
+    ty.getattr("__module__").and_then(|module| module.extract()).unwrap_or_default()
+}
+
+fn qualified_name(ty: &Bound<'_, PyType>) -> String {
+    ty.qualname().map(|name| name.to_string()).unwrap_or_default()
+}
+
+/// Whether the class was made by a `class` statement (or the like), so that instances can be given attributes.
+fn has_instance_dict(ty: &Bound<'_, PyType>) -> bool {
+    ty.getattr("__dictoffset__").and_then(|offset| offset.extract::<isize>()).unwrap_or(0) != 0
+}
+
+fn compares_by_identity(ty: &Bound<'_, PyType>) -> bool {
+    let py = ty.py();
+    let same = |name: &str| -> PyResult<bool> {
+        let object = py.import("builtins")?.getattr("object")?;
+        Ok(ty.getattr(name)?.is(&object.getattr(name)?))
+    };
+    same("__hash__").unwrap_or(false) && same("__eq__").unwrap_or(false)
+}
+
+fn classify(ty: &Bound<'_, PyType>) -> TypeKind {
+    let py = ty.py();
+    let builtins = |name: &str| py.import("builtins").and_then(|module| module.getattr(name));
+    let types = |name: &str| py.import("types").and_then(|module| module.getattr(name));
+    let is_subclass = |base: PyResult<Bound<'_, PyAny>>| base.and_then(|base| ty.is_subclass(&base)).unwrap_or(false);
+    if is_subclass(builtins("type")) {
+        return TypeKind::Class;
+    }
+    if is_subclass(types("ModuleType")) {
+        return TypeKind::Module;
+    }
+    let module = module_of(ty);
+    if is_subclass(builtins("list")) {
+        return TypeKind::List;
+    }
+    if is_subclass(builtins("dict")) {
+        let default = py.import("collections").and_then(|module| module.getattr("defaultdict"));
+        return if is_subclass(default) || ty.hasattr(intern!(py, "__missing__")).unwrap_or(false) {
+            TypeKind::DefaultDict
+        } else {
+            TypeKind::Dict
+        };
+    }
+    if is_subclass(builtins("set")) {
+        return TypeKind::Set;
+    }
+    if is_subclass(builtins("bytearray")) {
+        return TypeKind::Opaque;
+    }
+    let name = qualified_name(ty);
+    if name == "dict_keys" || name == "dict_values" || name == "dict_items" {
+        return TypeKind::View;
+    }
+    // A class statement gives instances a dict unless it has __slots__; then its members are descriptors.
+    let python_class = is_heap_class(ty);
+    if !python_class && ty.hasattr(intern!(py, "__next__")).unwrap_or(false) {
+        return TypeKind::Iterator;
+    }
+    if !python_class && OPAQUE_MODULES.contains(&module.as_str()) {
+        return TypeKind::Opaque;
+    }
+    if python_class || (has_instance_dict(ty) && module != "builtins" && module != "dpor._kernel") {
+        return TypeKind::Instance;
+    }
+    TypeKind::Immutable
+}
+
+/// Whether the class was made by Python code.
+fn is_heap_class(ty: &Bound<'_, PyType>) -> bool {
+    const HEAP_TYPE: u64 = 1 << 9;
+    const IMMUTABLE: u64 = 1 << 8;
+    let flags: u64 = ty.getattr("__flags__").and_then(|flags| flags.extract()).unwrap_or(0);
+    // Heap types of C modules are mostly immutable or live in modules without a file of their own.
+    flags & HEAP_TYPE != 0
+        && flags & IMMUTABLE == 0
+        && ty.getattr("__dict__").is_ok_and(|dict| {
+            dict.contains("__module__").unwrap_or(false)
+                && module_of(ty) != "dpor._kernel"
+                && !is_c_module(ty.py(), &module_of(ty))
+        })
+}
+
+fn is_c_module(py: Python<'_>, name: &str) -> bool {
+    let Ok(module) = py.import("sys").and_then(|sys| sys.getattr("modules")).and_then(|all| all.get_item(name))
+    else {
+        return false;
+    };
+    match module.getattr("__file__").and_then(|file| file.extract::<String>()) {
+        Ok(file) => file.ends_with(".so") || file.ends_with(".pyd"),
+        Err(_) => {
+            name != "__main__"
+                && module.getattr("__spec__").is_ok_and(|spec| {
+                    !spec.is_none()
+                        && spec
+                            .getattr("origin")
+                            .and_then(|origin| origin.extract::<String>())
+                            .is_ok_and(|o| o == "built-in")
+                })
+        }
+    }
+}
+
+/// How attribute `name` behaves on instances of `class` (on the class itself if `on_class`).
+fn attribute_kind(class: &Bound<'_, PyType>, name: &Bound<'_, PyString>, on_class: bool) -> PyResult<AttributeKind> {
+    let py = class.py();
+    for base in class.mro().iter() {
+        let namespace = base.getattr(intern!(py, "__dict__"))?;
+        if !namespace.contains(name)? {
+            continue;
+        }
+        let value = namespace.get_item(name)?;
+        let kind = value.get_type().name()?.to_string();
+        return Ok(match kind.as_str() {
+            "function"
+            | "classmethod"
+            | "staticmethod"
+            | "builtin_function_or_method"
+            | "method_descriptor"
+            | "wrapper_descriptor"
+            | "classmethod_descriptor"
+            | "getset_descriptor"
+            | "property" => AttributeKind::Constant,
+            // The value of a slot lives in the instance.
+            "member_descriptor" if !on_class => AttributeKind::Data,
+            "cached_property" if !on_class => AttributeKind::Data,
+            "type" if on_class => AttributeKind::Constant,
+            _ if value.get_type().hasattr(intern!(py, "__set__"))? => AttributeKind::Constant,
+            _ if !on_class && value.get_type().hasattr(intern!(py, "__get__"))? => AttributeKind::Constant,
+            _ => AttributeKind::Data,
+        });
+    }
+    let metaclass_attribute = on_class && class.get_type().hasattr(name)?;
+    if metaclass_attribute {
+        return Ok(AttributeKind::Constant);
+    }
+    Ok(if on_class || has_instance_dict(class) { AttributeKind::Data } else { AttributeKind::Constant })
+}
+
+/// Whether a dict is the namespace of an instrumented module.
+pub fn is_instrumented_namespace(namespace: &Bound<'_, PyDict>) -> bool {
+    namespace.contains(intern!(namespace.py(), "__dpor_namespace__")).unwrap_or(false)
+}
