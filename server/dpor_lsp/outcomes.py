@@ -33,6 +33,11 @@ def check_outcome(subject: Subject, end: WorkerEnd, limits: Limits) -> ModelResu
         except (KeyError, TypeError, ValueError) as error:
             reason = Reason(Code.INTERNAL_ERROR, f"the worker's answer cannot be read: {error}")
             return unchecked(subject, Verdict.ERROR, reason, end)
+        short = next((item for item in result.violations if item.message.startswith("MemoryError")), None)
+        if short is not None:
+            # The model saw the limit as an exception, which says nothing about its schedules.
+            reason = replace(out_of_memory(), location=short.location)
+            return unchecked(subject, Verdict.ERROR, reason, end)
         return replace(
             result,
             id=subject.info.id,
