@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from dpor.counterexample.layout import clean
@@ -64,12 +64,24 @@ def items_of(violation: Violation, sources: Sources) -> list[Item]:
             code = sources.line(inner.file, inner.line).strip()
             last.effects.append(f"↳ {_short(inner.file)}:{inner.line} {clean(code)}".rstrip())
         text = effect_text(step)
-        if text and text != last.source:
+        if text and text != last.source and clean(text) not in last.effects[-1:]:
             last.effects.append(clean(text))
     items += _folds(hidden, items[-1] if items else None, None)
     items += _ending(violation, items, sources)
     threads = threads_of(items)
-    return [item for item in items if item.thread in threads]
+    return _merged(item for item in items if item.thread in threads)
+
+
+def _merged(items: Iterable[Item]) -> list[Item]:
+    """Make one of folds of the same thread that have come to follow each other."""
+    merged: list[Item] = []
+    for item in items:
+        last = merged[-1] if merged else None
+        if isinstance(item, Fold) and isinstance(last, Fold) and last.thread == item.thread:
+            merged[-1] = Fold(item.thread, last.count + item.count)
+        else:
+            merged.append(item)
+    return merged
 
 
 def threads_of(items: Sequence[Item]) -> list[str]:

@@ -14,6 +14,7 @@ from dpor.counterexample.phrases import describe_step, describe_wait
 from dpor.results import TraceStep, Violation, ViolationKind
 
 _MOST_LINES = 3
+_NEWLINE = "\n"
 
 
 def context_switches(trace: Iterable[TraceStep]) -> int:
@@ -38,35 +39,61 @@ def summary(violation: Violation) -> list[str]:
         waiting = sorted(violation.waiting, key=lambda wait: wait.operation == Operation.JOIN.value)
         lines = [describe_wait(wait) for wait in waiting]
         return lines if len(lines) <= _MOST_LINES else [*lines[: _MOST_LINES - 1], _more(lines, "threads")]
-    return [describe_step(step) for step in essential_steps(violation)]
+    steps = essential_steps(violation)
+    lines = [describe_step(step) for step in steps]
+    if (
+        violation.kind is ViolationKind.EXCEPTION
+        and len(lines) < _MOST_LINES
+        and violation.thread is not None
+    ):
+        place = f" (line {violation.location.line})" if violation.location is not None else ""
+        lines.append(f"{violation.thread} raises {violation.message.partition(_NEWLINE)[0]}{place}")
+    return lines
 
 
 def essential_steps(violation: Violation) -> list[TraceStep]:
     """The at most three steps that show the interleaving best, in the order of the execution.
 
-    These are a read that another thread made stale, that other thread's write, and what was done on the stale
-    value, as far as the trace has them; else the last steps that matter.
+    These are a read that another thread made stale, that other thread's write, and what was done on the
+    stale value (nothing if that is what failed), as far as the trace has them; else the last thing that the
+    failing thread read and what others did last before it.
     """
     steps = [step for step in violation.trace if step.matters and _is_access(step)]
-    for last in reversed(range(len(steps))):
-        act = steps[last]
-        if not effect(Operation.of(act.operation), None, act.value)[1]:
-            continue
-        for middle in reversed(range(last)):
-            theirs = steps[middle]
-            if theirs.thread == act.thread or theirs.target != act.target or not _writes(theirs):
-                continue
-            stale = next(
-                (
-                    step
-                    for step in reversed(steps[:middle])
-                    if step.thread == act.thread and step.target == act.target and not _writes(step)
-                ),
-                None,
-            )
-            if stale is not None:
-                return [stale, theirs, act]
-    return steps[-_MOST_LINES:]
+    acts = [index for index, step in enumerate(steps) if _effect(step)[1]]
+    for last in reversed(acts):
+        found = _stale(steps[:last], steps[last].thread, _subject(steps[last]))
+        if found is not None:
+            return [*found, steps[last]]
+    if violation.kind is ViolationKind.EXCEPTION and violation.thread is not None:
+        for step in reversed(steps):
+            found = _stale(steps, violation.thread, _subject(step))
+            if found is not None:
+                return found
+    own = [step for step in steps if step.thread == violation.thread][-1:]
+    others = [step for step in steps if step.thread != violation.thread and not _is_release(step)]
+    return sorted([*others[-_MOST_LINES + len(own) :], *own], key=lambda step: step.step)
+
+
+def _stale(steps: Sequence[TraceStep], thread: str, subject: str | None) -> list[TraceStep] | None:
+    """A thread's last read of some data before another thread's last write of it, and that write."""
+    if subject is None:
+        return None
+    theirs = next(
+        (
+            index
+            for index in reversed(range(len(steps)))
+            if steps[index].thread != thread
+            and _subject(steps[index]) == subject
+            and _effect(steps[index])[1]
+        ),
+        None,
+    )
+    if theirs is None:
+        return None
+    for step in reversed(steps[:theirs]):
+        if step.thread == thread and _subject(step) == subject and _effect(step) == (True, False):
+            return [step, steps[theirs]]
+    return None
 
 
 def _is_access(step: TraceStep) -> bool:
@@ -74,9 +101,21 @@ def _is_access(step: TraceStep) -> bool:
     return operation.is_memory or operation.is_synchronisation
 
 
-def _writes(step: TraceStep) -> bool:
-    operation = Operation.of(step.operation)
-    return operation is Operation.CALL or effect(operation, None, step.value)[1]
+def _is_release(step: TraceStep) -> bool:
+    return step.operation == Operation.RELEASE.value
+
+
+def _subject(step: TraceStep) -> str | None:
+    """The name of the data that a step touches: that of the container for a method's call."""
+    if step.operation != Operation.CALL.value or step.target is None:
+        return step.target
+    container, _, _ = step.target.rpartition(".")
+    return container or step.target
+
+
+def _effect(step: TraceStep) -> tuple[bool, bool]:
+    method = (step.target or "").rpartition(".")[2].removesuffix("()")
+    return effect(Operation.of(step.operation), method, step.value)
 
 
 def _more(lines: Sequence[str], what: str) -> str:

@@ -85,6 +85,11 @@ class Names:
         """True if something is known to hold the object, or if its name does not depend on what holds it."""
         return id(target) in self._holders or not is_held(target)
 
+    def find_holder(self, target: object) -> bool:
+        """True if something holds the object; looks for an instance that does if nothing is known to."""
+        self._search_instances(target)
+        return id(target) in self._holders
+
     def hold_attribute(self, owner: object, attribute: str, value: object) -> None:
         """Note that `owner.attribute` is `value`."""
         self._hold(value, _Holder(Rank.HELD, owner, f".{attribute}"))
@@ -189,7 +194,7 @@ class Names:
         if id(target) in self._holders:
             return
         for owner in list(self._objects):
-            if is_held(owner) or is_value(owner):
+            if is_value(owner) or class_name(owner) == "Condition":
                 continue
             for attribute, value in instance_dict(owner).items():
                 if value is target:

@@ -29,7 +29,7 @@ _VERBS = {
     Operation.START: "starts",
     Operation.JOIN: "joins",
     Operation.END: "ends",
-    Operation.CHOOSE: "chooses",
+    Operation.CHOOSE: "chooses alternative",
     Operation.ASSUME: "assumes",
     Operation.WAIT_UNTIL: "waits until a condition holds",
     Operation.ATOMIC_LOAD: "loads",
@@ -98,12 +98,16 @@ def effect_text(step: TraceStep) -> str:
     if operation is Operation.START or operation is Operation.END:
         return verb(operation)
     words = f"{verb(operation, step.operation)} {target}".strip()
-    return f"{words}{_outcome(operation, step.value)}"
+    if step.value is None or operation in _ARROW:
+        return f"{words}{_outcome(operation, step.value)}"
+    return f"{words}: {step.value}" if target else f"{words} {step.value}"
 
 
 def describe_operation(step: TraceStep) -> str:
     """What a step did, with a verb: `reads Account#1.balance = 100`."""
     operation = Operation.of(step.operation)
+    if operation is Operation.LENGTH:
+        return f"reads {effect_text(step)}"
     return f"{verb(operation)} {effect_text(step)}" if operation in _BARE else effect_text(step)
 
 

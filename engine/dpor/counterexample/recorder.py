@@ -93,6 +93,7 @@ class Recorder:
         self._threads: dict[str, _Thread] = {}
         self._paths: dict[int, str] = {}
         self._blocked: list[tuple[str, Operation, object]] = []
+        self._conditions: dict[int, object] = {}
         self._asleep: dict[int, list[str]] = {}
         self._notified: set[str] = set()
 
@@ -115,6 +116,9 @@ class Recorder:
         if word is Operation.SPAWN or not self._names.is_known(target):
             self._hold_frames(thread, frame)
         self._names.number(target)
+        for seen in (target, value):
+            if lock_of(seen) is not seen:
+                self._conditions[id(lock_of(seen))] = seen
         self._hold(word, target, key, value)
         state.locks.update(word, target, value)
         self._update_sleepers(thread, word, target, value)
@@ -263,11 +267,17 @@ class Recorder:
             return None
         return f"[{key if key >= 0 or type(target) is not list else key + len(cast('list[Any]', target))}]"
 
+    def _name(self, target: object) -> str:
+        """The name of an object; a lock that only its condition holds is called after the condition."""
+        if id(target) in self._conditions and not self._names.find_holder(target):
+            return self._names.name(self._conditions[id(target)])
+        return self._names.name(target)
+
     def _record(self, index: int, raw: _Raw) -> Record:
         target = self._target(raw.operation, raw.target, raw)
         text = raw.text
         if raw.late is not None:
-            text = self._thread_name(raw.late) if id(raw.late) in self._paths else self._names.name(raw.late)
+            text = self._thread_name(raw.late) if id(raw.late) in self._paths else self._name(raw.late)
             # "lock ← lock" would say nothing, nor would "lock ← lock#2" for the one stored next.
             text = f"<{class_name(raw.late)}>" if target is not None and text.startswith(target) else text
         if raw.operation is Operation.SPAWN and target != self._paths.get(id(raw.target)):
@@ -284,7 +294,7 @@ class Recorder:
             reads=reads,
             writes=writes,
             sites=raw.sites,
-            held=tuple(self._names.name(lock) for lock in raw.held),
+            held=tuple(self._name(lock) for lock in raw.held),
             held_subjects=tuple(self._names.number(lock_of(lock)) for lock in raw.held),
             event=raw.event,
         )
@@ -302,7 +312,7 @@ class Recorder:
             return self._names.global_name(cast("dict[str, Any]", target), key)
         if _is_cell(target) and type(key) is str:
             return key
-        name = self._names.name(target)
+        name = self._name(target)
         if key is None or (operation not in _WITH_ITEM and operation is not Operation.CALL):
             return name
         if operation is Operation.CALL:
@@ -329,7 +339,7 @@ class Recorder:
             since=pending.since if pending is not None else len(self._steps),
             owner=self._owner(operation, target),
             sites=state.sites,
-            held=tuple(self._names.name(lock) for lock in held),
+            held=tuple(self._name(lock) for lock in held),
             held_subjects=tuple(self._names.number(lock_of(lock)) for lock in held),
         )
 

@@ -9,7 +9,8 @@ A backward slice from the failure:
 3. An access matters if its data is shared and relevant and it comes before the failure.
 4. A primitive is relevant if at least two threads use it and it is held around a step that matters, or if somebody
    waits for it for ever, or if it wakes threads (conditions, events, semaphores, queues). Acquiring and releasing
-   matter unless nothing between the two does.
+   matter unless nothing between the two does, or if no data matters at all: then what the primitives guard is
+   hidden in code that is not instrumented.
 5. Drawn values (`choose`) matter; starting, ending and joining threads does not, unless somebody waits for it.
 """
 
@@ -43,7 +44,21 @@ def relevant_steps(execution: Execution) -> frozenset[int]:
     relevant = _slice(execution, shared)
     data = {record.index for record in relevant}
     data |= {record.index for record in records if record.operation in _DRAWN}
-    return frozenset(data | _synchronisation(execution, data))
+    return frozenset((data | _synchronisation(execution, data)) - _unwinding(execution))
+
+
+def _unwinding(execution: Execution) -> set[int]:
+    """The failing thread's releases after everything else it did: the failure had already happened."""
+    steps: set[int] = set()
+    thread = execution.failure.thread if execution.failure is not None else None
+    if thread is None or execution.waits:
+        return steps
+    for record in reversed(execution.records):
+        if record.thread == thread and record.operation not in (Operation.RELEASE, Operation.END):
+            break
+        if record.thread == thread:
+            steps.add(record.index)
+    return steps
 
 
 def _shared(records: Sequence[Record]) -> list[Record]:
@@ -130,7 +145,7 @@ def _synchronisation(execution: Execution, data: Iterable[int]) -> set[int]:
             sections.setdefault(section, record.index)
         elif used and record.operation is Operation.RELEASE:
             opened = sections.pop(section, None)
-            if opened is None or last.get(record.thread, -1) > opened:
+            if opened is None or not important or last.get(record.thread, -1) > opened:
                 steps |= {record.index} if opened is None else {opened, record.index}
         elif record.operation is Operation.JOIN and record.subject in waited_for:
             steps.add(record.index)

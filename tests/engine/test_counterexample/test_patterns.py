@@ -223,3 +223,48 @@ def test_what_the_failure_does_not_depend_on_does_not_matter(tmp_path: Path):
         ("Shop#1.lock",),
         (),
     ]
+
+
+def test_what_uninstrumented_code_guards_is_shown_by_its_locks(tmp_path: Path):
+    source = """
+        def work(lock, hidden, fails):
+            lock.acquire()
+            value = opaque(hidden)
+            lock.release()
+            if fails:
+                raise LookupError
+
+        def opaque(hidden):
+            return hidden.__getitem__(0)
+
+        def model():
+            lock = Lock()
+            hidden = (1,)
+            first = spawn(work, lock, hidden, False)
+            second = spawn(work, lock, hidden, True)
+            join(first)
+            join(second)
+    """
+    violation = broken(tmp_path, source, [*SPAWNED, (ONE, ""), (TWO, "")])
+    assert {step.target for step in violation.trace if step.matters} == {"lock"}
+
+
+def test_releasing_on_the_way_out_of_a_failure_does_not_matter(tmp_path: Path):
+    source = """
+        def grab(lock, items):
+            lock.acquire()
+            try:
+                items.pop()
+            finally:
+                lock.release()
+
+        def model():
+            lock = Lock()
+            items = [1]
+            first = spawn(grab, lock, items)
+            second = spawn(grab, lock, items)
+            join(first)
+            join(second)
+    """
+    violation = broken(tmp_path, source, [*SPAWNED, (ONE, "")])
+    assert [step.thread for step in violation.trace if step.matters and step.operation == "release"] == [ONE]

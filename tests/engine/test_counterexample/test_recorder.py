@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted import LOST_UPDATE, ONE, SPAWNED, TWO, Lock, broken, lost_update, record, steps
+from scripted import LOST_UPDATE, ONE, SPAWNED, TWO, Lock, Thread, broken, lost_update, record, steps
 
 from dpor.counterexample.recorder import Recorder
 from dpor.counterexample.text import render
@@ -74,3 +74,79 @@ def test_an_execution_that_ends_well_has_no_violation(tmp_path: Path):
 def test_a_recorded_violation_renders_at_every_width(tmp_path: Path, width: int):
     text = render(lost_update(tmp_path), width=width, color=False, root=tmp_path)
     assert max(len(line) for line in text.splitlines()) <= width
+
+
+class OwnLockCondition:
+    """Stands for the kernel's condition, which tells the lock behind it."""
+
+    def __init__(self, lock: object) -> None:
+        self._lock = lock
+
+
+OwnLockCondition.__name__ = "Condition"
+OwnLockCondition.__module__ = "dpor._kernel"
+
+
+class Buffer:
+    """Holds conditions, and the lock of one of them."""
+
+    def __init__(self) -> None:
+        self.mutex = Lock()
+        self.changed = OwnLockCondition(Lock())
+        self.not_full = OwnLockCondition(self.mutex)
+
+
+def recorder_of(buffer: Buffer, *targets: object) -> Recorder:
+    recorder = Recorder(lambda filename: False)
+    recorder.step("main", "load", buffer, "changed", buffer.changed, False)
+    recorder.step("main", "load", buffer, "not_full", buffer.not_full, False)
+    for target in targets:
+        recorder.step("main", "acquire", target, None, True, True)
+    return recorder
+
+
+def test_a_lock_that_only_its_condition_holds_is_called_after_the_condition():
+    buffer = Buffer()
+    record = recorder_of(buffer, buffer.changed._lock).execution().records[-1]
+    assert record.target == "Buffer#1.changed"
+    assert record.held == ("Buffer#1.changed",)
+
+
+def test_a_lock_that_an_attribute_holds_is_called_after_it_and_not_after_its_condition():
+    buffer = Buffer()
+    assert recorder_of(buffer, buffer.mutex).execution().records[-1].target == "Buffer#1.mutex"
+
+
+def test_a_sleeping_thread_that_nobody_notified_waits_and_a_notified_one_wants_the_lock_back():
+    buffer = Buffer()
+    recorder = recorder_of(buffer)
+    for thread in ("main.0", "main.1"):
+        recorder.step(thread, "acquire", buffer.changed._lock, None, True, True)
+        recorder.step(thread, "wait", buffer.changed, None, None, True)
+        recorder.waiting(thread, "wake", buffer.changed)
+    recorder.step("main.2", "acquire", buffer.changed._lock, None, True, True)
+    recorder.step("main.2", "notify", buffer.changed, None, 1, True)
+    recorder.blocked("main.0", "wake", buffer.changed)
+    recorder.blocked("main.1", "wake", buffer.changed)
+    first, second = recorder.execution().waits
+    assert (first.operation.value, first.owner, first.held) == ("wake", "main.2", ())
+    assert (second.operation.value, second.owner, second.held) == ("wait", None, ())
+
+
+def test_a_spawned_thread_has_the_name_that_its_user_gave_it():
+    recorder = Recorder(lambda filename: False)
+    recorder.step("main", "spawn", Thread(print, "clerk"), None, None, True)
+    recorder.step("main", "spawn", Thread(print, "Thread-2 (print)"), None, None, True)
+    assert [(record.target, record.value) for record in recorder.execution().records] == [
+        ("clerk", "main.0"),
+        ("main.1", None),
+    ]
+
+
+def test_an_exchange_tells_the_old_and_the_new_value():
+    recorder = Recorder(lambda filename: False)
+    recorder.step("main", "compare-exchange", Lock(), (0, 1), True, True)
+    recorder.step("main", "compare-exchange", Lock(), (0, 1), False, True)
+    done, failed = recorder.execution().records
+    assert (done.value, done.writes) == ("0 → 1", True)
+    assert (failed.value, failed.writes) == ("False", False)
