@@ -135,3 +135,24 @@ fn random_programs_agree_with_the_oracle() {
     }
     assert!(compared * 10 > count * 7, "only {compared} of {count} programs were small enough");
 }
+
+/// Too large for the oracle: source sets keep no wakeup trees, so that the two can only agree if both are right.
+#[test]
+fn larger_random_programs_have_the_same_classes_under_source_and_optimal() {
+    let mut compared = 0;
+    for seed in 1..=300u64 {
+        let mut random = Seeded(seed.wrapping_mul(0xd134_2543_de82_ef95) | 1);
+        random.below(2);
+        let threads = 3 + random.below(2) as usize;
+        let threads = (0..threads).map(|_| random_thread(&mut random, 7)).collect();
+        let script = program(threads);
+        let (Some(source), Some(optimal)) = (script.explore("source"), script.explore("optimal")) else { continue };
+        let context = format!("seed {seed}: {:?}", script.threads);
+        assert_eq!(optimal.counts.redundant, 0, "redundant, {context}");
+        assert_eq!(optimal.outcomes, source.outcomes, "outcomes, {context}");
+        assert_eq!(optimal.counts.executions, source.counts.executions, "classes, {context}");
+        assert_eq!(optimal.counts.blocked, source.counts.blocked, "blocked classes, {context}");
+        compared += 1;
+    }
+    assert!(compared > 100, "only {compared} programs were small enough");
+}

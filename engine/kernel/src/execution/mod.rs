@@ -8,6 +8,8 @@ mod epochs;
 mod event;
 mod step;
 
+use std::rc::Rc;
+
 pub use clock::{join, ClockTable};
 pub use epochs::EpochTable;
 pub use event::Event;
@@ -27,11 +29,15 @@ pub struct Race {
 #[derive(Default)]
 pub struct Execution {
     events: Vec<Event>,
+    /// For each event, what explorers keep of it.
+    steps: Vec<Rc<Step>>,
     clocks: ClockTable,
     /// For each location the events that touched it, in order.
     histories: Vec<History>,
-    /// Immediate conflicts of the events that are new in this execution, not yet filtered for reversibility.
+    /// Immediate conflicts, by their second event, not yet filtered for reversibility.
     conflicts: Vec<Race>,
+    /// The events from here on are new in this execution.
+    fresh: usize,
     /// What threads that are blocked at the end would have done, as if these were events after the last.
     blocked: Vec<Event>,
     scratch: Vec<u32>,
@@ -74,7 +80,7 @@ impl Execution {
         self.clocks.count(second, event.thread) > event.index
     }
 
-    /// Keep the first `length` events and forget the rest, and with them all noted conflicts.
+    /// Keep the first `length` events and forget the rest; what is appended now is fresh.
     pub fn truncate(&mut self, length: usize) {
         while self.events.len() > length {
             if let Some(event) = self.events.pop() {
@@ -83,8 +89,10 @@ impl Execution {
                 }
             }
         }
+        self.steps.truncate(length);
         self.clocks.truncate(length);
-        self.conflicts.clear();
+        self.fresh = length;
+        self.conflicts.retain(|race| race.second.index() < length);
         self.blocked.clear();
     }
 
@@ -100,6 +108,7 @@ impl Execution {
         }
         self.clocks.push(&clock);
         self.scratch = clock;
+        self.steps.push(Rc::new(Step::of(&event)));
         self.events.push(event);
     }
 
@@ -161,13 +170,24 @@ impl Execution {
         }
     }
 
+    /// What explorers keep of the event at a position.
+    pub fn step(&self, position: usize) -> Rc<Step> {
+        self.steps[position].clone()
+    }
+
     /// The reversible races whose second event is new in this execution, in the order of the second event.
+    pub fn fresh_races<'a>(&'a self, memory: &'a dyn MemoryModel) -> impl Iterator<Item = Race> + 'a {
+        let first = self.conflicts.partition_point(|race| race.second.index() < self.fresh);
+        self.conflicts[first..].iter().filter_map(move |conflict| self.reversible(*conflict, memory))
+    }
+
+    /// All reversible races of this execution, in the order of the second event.
     ///
     /// Where the first event enables the second (a release and the acquire after it), reversing them is impossible;
     /// then the race is with the latest earlier event on that location before which the second was enabled (JACM'17,
     /// section on disabling operations).
-    pub fn races(&self, memory: &dyn MemoryModel) -> Vec<Race> {
-        self.conflicts.iter().filter_map(|conflict| self.reversible(*conflict, memory)).collect()
+    pub fn races<'a>(&'a self, memory: &'a dyn MemoryModel) -> impl Iterator<Item = Race> + 'a {
+        self.conflicts.iter().filter_map(move |conflict| self.reversible(*conflict, memory))
     }
 
     fn reversible(&self, conflict: Race, memory: &dyn MemoryModel) -> Option<Race> {
@@ -203,7 +223,7 @@ impl Execution {
     ///
     /// A value drawn after the second event, and what follows from it, is left out: its alternatives are explored
     /// wherever the thread draws freely, so nothing may prescribe it here.
-    pub fn reversal(&self, race: Race, end: usize, memory: &dyn MemoryModel) -> Vec<Step> {
+    pub fn reversal(&self, race: Race, end: usize, memory: &dyn MemoryModel) -> Vec<Rc<Step>> {
         let first = self.event(race.first);
         let second = self.event(race.second);
         let mut drawn: Vec<EventId> = Vec::new();
@@ -219,11 +239,13 @@ impl Execution {
                     continue;
                 }
             }
-            steps.push(Step::of(event));
+            steps.push(self.steps[event.id.index()].clone());
         }
-        let mut last = Step::of(second);
-        last.accesses = memory.accesses_before(second, first);
-        steps.push(last);
+        let accesses = memory.accesses_before(second, first);
+        steps.push(match self.steps.get(race.second.index()) {
+            Some(step) if step.accesses == accesses => step.clone(),
+            _ => Rc::new(Step { accesses, ..Step::of(second) }),
+        });
         steps
     }
 

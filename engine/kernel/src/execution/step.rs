@@ -1,5 +1,7 @@
 //! An event cut loose from the execution that it was seen in, as explorers keep it in wakeup trees and sleep sets.
 
+use std::rc::Rc;
+
 use super::Event;
 use crate::operation::{accesses_conflict, Accesses, Choice, Operation, OperationKind, ThreadId};
 
@@ -50,6 +52,6 @@ impl Step {
 }
 
 /// The positions in `steps` of the steps that no other step of the sequence has to precede.
-pub fn initials(steps: &[Step]) -> impl Iterator<Item = usize> + '_ {
+pub fn initials(steps: &[Rc<Step>]) -> impl Iterator<Item = usize> + '_ {
     (0..steps.len()).filter(|&position| steps[..position].iter().all(|earlier| !earlier.depends(&steps[position])))
 }

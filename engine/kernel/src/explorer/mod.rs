@@ -24,6 +24,8 @@ pub use context_bound::ContextBound;
 pub use registry::{create, names, ExplorerOptions, UnsupportedPair};
 pub use replay::{Divergence, Replay, ReplayStep};
 
+use std::rc::Rc;
+
 use crate::execution::{Execution, Step};
 use crate::memory::MemoryModel;
 use crate::operation::{Choice, Operation, ThreadId};
@@ -122,7 +124,7 @@ pub trait Explorer {
 }
 
 /// A sleep set: threads whose next step, as seen when it was explored from here, need not come next.
-pub type SleepSet = Vec<Step>;
+pub type SleepSet = Vec<Rc<Step>>;
 
 /// The sleep set after `executed`: the sleepers that do not depend on it.
 pub fn sleep_after(sleep: &SleepSet, executed: &Step) -> SleepSet {

@@ -10,6 +10,8 @@
 //! race is inserted with the accesses that it has where it is inserted, which can differ from those that it had where
 //! the race was seen (a compare-exchange that fails after the race's first event and succeeds before it).
 
+use std::rc::Rc;
+
 use super::wakeup_tree::{covers, Branch, WakeupTree};
 use super::{depth_first_fraction, sleep_after, Decision, End, Explorer, Finished, SleepSet, State};
 use crate::execution::{Execution, Step};
@@ -51,7 +53,7 @@ impl Optimal {
 fn alternatives(thread: ThreadId, operation: &Operation, count: u32) -> impl Iterator<Item = Branch> {
     let operation = *operation;
     (0..count).map(move |outcome| Branch {
-        step: Step { thread, outcome, operation, accesses: Default::default() },
+        step: Rc::new(Step { thread, outcome, operation, accesses: Default::default() }),
         below: WakeupTree::default(),
     })
 }
@@ -93,9 +95,7 @@ impl Explorer for Optimal {
     }
 
     fn performed(&mut self, execution: &Execution) {
-        if let Some(event) = execution.events().last() {
-            self.sleep = sleep_after(&self.sleep, &Step::of(event));
-        }
+        self.sleep = sleep_after(&self.sleep, &execution.step(execution.len() - 1));
         self.depth += 1;
     }
 
@@ -104,7 +104,7 @@ impl Explorer for Optimal {
         self.plan_reversals(execution, memory);
         while let Some(depth) = self.nodes.len().checked_sub(1) {
             let node = &mut self.nodes[depth];
-            node.sleep.push(Step::of(&execution.events()[depth]));
+            node.sleep.push(execution.step(depth));
             node.explored += 1;
             if !node.tree.is_empty() {
                 return Finished { more: true, duplicate: false };

@@ -5,7 +5,7 @@
 //! once; an exploration whose enabled threads all sleep is redundant. Memory is bounded by the length of one execution.
 
 use super::{depth_first_fraction, sleep_after, sleeps, Decision, End, Explorer, Finished, SleepSet, State};
-use crate::execution::{initials, Execution, Step};
+use crate::execution::{initials, Execution};
 use crate::memory::MemoryModel;
 use crate::operation::{Choice, ThreadId};
 
@@ -33,7 +33,7 @@ pub struct Source {
 impl Source {
     /// Add the threads that races demand: for a race e, e' the first steps of `v = notdep(e, E) . e'`.
     fn add_backtrack_points(&mut self, execution: &Execution, memory: &dyn MemoryModel) {
-        for race in execution.races(memory) {
+        for race in execution.fresh_races(memory) {
             let v = execution.reversal(race, race.second.index(), memory);
             let node = &mut self.nodes[race.first.index()];
             let initial = |thread: ThreadId| initials(&v).any(|position| v[position].thread == thread);
@@ -79,9 +79,7 @@ impl Explorer for Source {
     }
 
     fn performed(&mut self, execution: &Execution) {
-        if let Some(event) = execution.events().last() {
-            self.sleep = sleep_after(&self.sleep, &Step::of(event));
-        }
+        self.sleep = sleep_after(&self.sleep, &execution.step(execution.len() - 1));
         self.depth += 1;
     }
 
@@ -94,7 +92,7 @@ impl Explorer for Source {
             if node.outcome < node.alternatives {
                 return Finished { more: true, duplicate: false };
             }
-            node.sleep.push(Step::of(&execution.events()[depth]));
+            node.sleep.push(execution.step(depth));
             node.outcome = 0;
             node.explored += 1;
             if node.explored < node.backtrack.len() {

@@ -2,12 +2,14 @@
 //!
 //! An ordered tree whose branches are the sequences that still have to be explored after a prefix E.
 
+use std::rc::Rc;
+
 use crate::execution::Step;
 
 /// An edge of the tree with the subtree below it.
 #[derive(Clone, Debug)]
 pub struct Branch {
-    pub step: Step,
+    pub step: Rc<Step>,
     pub below: WakeupTree,
 }
 
@@ -28,7 +30,7 @@ pub enum WeakInitial {
 }
 
 /// Whether `step` is in `WI(v)` (Definition 4.4 of the paper).
-pub fn weak_initial(step: &Step, v: &[Step]) -> WeakInitial {
+pub fn weak_initial(step: &Step, v: &[Rc<Step>]) -> WeakInitial {
     for (position, other) in v.iter().enumerate() {
         if other.thread == step.thread {
             let first = v[..position].iter().all(|earlier| !earlier.depends(other));
@@ -42,7 +44,7 @@ pub fn weak_initial(step: &Step, v: &[Step]) -> WeakInitial {
 }
 
 /// Whether exploring E.w for each w in the sleep set covers every execution that begins with E.v.
-pub fn covers(sleep: &[Step], v: &[Step]) -> bool {
+pub fn covers(sleep: &[Rc<Step>], v: &[Rc<Step>]) -> bool {
     sleep.iter().any(|sleeper| match weak_initial(sleeper, v) {
         WeakInitial::At(_) => true,
         WeakInitial::No => false,
@@ -63,7 +65,7 @@ impl WakeupTree {
     ///
     /// Follows the leftmost branch that is compatible with `v`; at a leaf nothing has to be added, since what is
     /// explored after it covers `v`. This is the node at E, whose explored branches are in `sleep` and which is no leaf.
-    pub fn insert(&mut self, v: Vec<Step>, sleep: &[Step]) {
+    pub fn insert(&mut self, v: Vec<Rc<Step>>, sleep: &[Rc<Step>]) {
         let mut rest = v;
         for index in 0..self.branches.len() {
             let step = &self.branches[index].step;
@@ -93,14 +95,14 @@ impl WakeupTree {
         }
     }
 
-    fn insert_below(&mut self, v: Vec<Step>) {
+    fn insert_below(&mut self, v: Vec<Rc<Step>>) {
         if !v.is_empty() && !self.branches.is_empty() {
             self.insert(v, &[]);
         }
     }
 
     /// Add a sequence as the last branch.
-    fn push_sequence(&mut self, v: Vec<Step>) {
+    fn push_sequence(&mut self, v: Vec<Rc<Step>>) {
         let mut node = self;
         for step in v {
             node.branches.push(Branch { step, below: WakeupTree::default() });
