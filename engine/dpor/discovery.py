@@ -189,7 +189,10 @@ def _has_models(file: Path) -> bool:
         if not _MENTION.search(text):
             return False
         tree = ast.parse(text, str(file))
-    except (OSError, SyntaxError, ValueError):
+    except OSError:
         return False
+    except (SyntaxError, ValueError):
+        # It may hold models: whoever reads it next says what is wrong, rather than nobody.
+        return True
     decorators = _Decorators(tree)
     return any(decorators.marking(function) for function, _ in _functions(tree))

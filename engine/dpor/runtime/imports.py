@@ -51,8 +51,11 @@ class ImportWatcher(importlib.abc.MetaPathFinder):
         finally:
             self._looking.discard(fullname)
         if spec is not None and spec.loader is not None:
-            spec.loader = _ReportingLoader(spec.loader, self._mode, self._actions.pop(fullname, _nothing))
+            spec.loader = _ReportingLoader(spec.loader, self._mode, self._imported)
         return spec
+
+    def _imported(self, module: ModuleType) -> None:
+        self._actions.pop(module.__name__, _nothing)(module)
 
     def _find_elsewhere(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None

@@ -6,6 +6,7 @@ execution to the next, and what depends on where objects lie in memory.
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Iterator
 from typing import Any
@@ -81,6 +82,14 @@ def patch_pools(patches: PatchSet, mode: Mode, module: Any) -> None:
             return execution.pools - 1
 
     patches.replace(module.ThreadPoolExecutor, "_counter", Counter())
+    real_submit = module.ThreadPoolExecutor.submit
+
+    @functools.wraps(real_submit)
+    def submit(self: Any, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
+        # Built-in code that a worker calls, such as a list's `append`, is a visible operation too.
+        return real_submit(self, mode.host.callee(fn) if mode.host.active else fn, *args, **kwargs)
+
+    patches.replace(module.ThreadPoolExecutor, "submit", submit)
 
 
 def patch_futures(patches: PatchSet, mode: Mode, module: Any) -> None:

@@ -32,6 +32,12 @@ real_reentrant_lock = _thread.RLock
 _STARTING = -1
 
 
+def _controlled(target: Callable[..., object]) -> Callable[..., object]:
+    """The target with its operations visible, if it is built-in code such as a list's `append`."""
+    host = current.active_host()
+    return target if host is None else host.callee(target)
+
+
 class Thread(RealThread):
     """A thread of the model if it is used inside an execution, an ordinary thread anywhere else.
 
@@ -46,6 +52,8 @@ class Thread(RealThread):
     dpor_made_inside = False
     dpor_finished = False
     dpor_number = 0
+    dpor_made = 0
+    dpor_hash: int | None = None
     dpor_label: str | None = None
     dpor_lane: str | None = None
     dpor_children: list[Thread] | None = None
@@ -81,6 +89,8 @@ class Thread(RealThread):
         assert execution is not None
         self.dpor_execution = execution
         self.dpor_made_inside = True
+        parent.dpor_made += 1
+        self.dpor_hash = hash((parent.dpor_index, parent.dpor_made))
         self._target = target
         self._args = args
         self._kwargs = {} if kwargs is None else kwargs
@@ -93,6 +103,12 @@ class Thread(RealThread):
             self.dpor_number = execution.unnamed_threads
             self.dpor_label = getattr(target, "__name__", None)
             self._name = None
+
+    def __hash__(self) -> int:
+        """The same in every execution: executors keep their threads in sets and join them in that order."""
+        if self.dpor_hash is not None:
+            return self.dpor_hash
+        return hash(self.dpor_index) if self.dpor_made_inside else super().__hash__()
 
     def start(self) -> None:
         """Start the thread; RuntimeError if it was started before."""
@@ -160,11 +176,11 @@ class Thread(RealThread):
         if self.dpor_execution is not None and not self.dpor_made_inside:
             # Made when its module was imported: every execution starts it anew, so it must keep its target.
             if self._target is not None:
-                self._target(*self._args, **self._kwargs)
+                _controlled(self._target)(*self._args, **self._kwargs)
             return
         try:
             if self._target is not None:
-                self._target(*self._args, **self._kwargs)
+                _controlled(self._target)(*self._args, **self._kwargs)
         finally:
             del self._target, self._args, self._kwargs
 
@@ -281,6 +297,7 @@ class MainThread(Thread):
         """Forget the last execution and return what the next one will write into."""
         self.dpor_execution = execution = Execution(self)
         self.dpor_finished = False
+        self.dpor_made = 0
         self.dpor_children = None
         self.dpor_random = None
         self.dpor_entropy = None

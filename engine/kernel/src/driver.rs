@@ -41,6 +41,12 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// The last execution was not cut off by a bound, but ended where it failed.
+    pub fn count_failed(&mut self) {
+        self.cut -= 1;
+        self.executions += 1;
+    }
+
     pub fn total(&self) -> u64 {
         self.executions + self.blocked + self.redundant + self.cut
     }

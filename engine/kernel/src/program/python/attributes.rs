@@ -126,6 +126,38 @@ impl Host {
         Ok(())
     }
 
+    /// Load an attribute that is no visible operation by itself, but may lead to some.
+    fn load_constant<'py>(
+        &self,
+        py: Python<'py>,
+        object: &Bound<'py, PyAny>,
+        name: &Bound<'py, PyString>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let value = object.getattr(name)?;
+        match self.kind(object) {
+            TypeKind::Immutable | TypeKind::Module | TypeKind::Class => Ok(value),
+            TypeKind::Instance => {
+                if name.to_str()? == "__dict__" {
+                    self.alias_instance_dict(&value, object);
+                }
+                Ok(value)
+            }
+            // A method of a container that is called later is an operation then.
+            _ => self.control(py, value),
+        }
+    }
+
+    /// Let the dict of an instance's attributes stand for the instance.
+    pub fn alias_instance_dict(&self, namespace: &Bound<'_, PyAny>, object: &Bound<'_, PyAny>) {
+        let mut state = self.state();
+        if state.running() && state.types.facts(object).kind == TypeKind::Instance {
+            let facts = state.types.facts(object);
+            let id = state.object(object, facts);
+            state.instance_dicts.insert(id, ());
+            state.alias(namespace, id);
+        }
+    }
+
     fn adopt(&self, value: &Bound<'_, PyAny>, slot: Slot) {
         self.state().adopt(value, slot.object, slot.key);
     }
@@ -163,7 +195,7 @@ impl Host {
         object: &Bound<'py, PyAny>,
         name: &Bound<'py, PyString>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let Some(slot) = self.find_attribute(object, name) else { return object.getattr(name) };
+        let Some(slot) = self.find_attribute(object, name) else { return self.load_constant(py, object, name) };
         let event = self.touch_slot(py, slot, AccessMode::Read)?;
         let value = object.getattr(name)?;
         self.adopt(&value, slot);

@@ -31,6 +31,8 @@ pub enum BuiltinEffect {
     GetAttribute,
     SetAttribute,
     DeleteAttribute,
+    /// Gives the dict of its argument's attributes.
+    InstanceDict,
 }
 
 /// The built-in functions that are known, by address.
@@ -125,6 +127,7 @@ impl Builtins {
         add(&["getattr"], BuiltinEffect::GetAttribute)?;
         add(&["setattr"], BuiltinEffect::SetAttribute)?;
         add(&["delattr"], BuiltinEffect::DeleteAttribute)?;
+        add(&["vars"], BuiltinEffect::InstanceDict)?;
         Ok(Builtins { effects })
     }
 }
@@ -225,8 +228,10 @@ enum How {
     Builtin(BuiltinEffect),
     /// A class: what it makes gets an identity.
     Construct { reads_arguments: bool },
-    /// A method of uninstrumented Python code.
+    /// A method of uninstrumented Python code, or of C code with a state of its own.
     Foreign { object: Py<PyAny> },
+    /// `object.__setattr__` and its kin, bound to an instance.
+    BoundAttribute { object: Py<PyAny>, effect: BuiltinEffect },
 }
 
 #[pymethods]
@@ -252,6 +257,11 @@ impl ControlledCall {
                     }
                 }
                 Ok(host.created(function.call(arguments, keywords)?))
+            }
+            How::BoundAttribute { object, effect } => {
+                let mut all = vec![object.bind(py).clone()];
+                all.extend(arguments.iter());
+                host.call_builtin(py, *effect, function, &PyTuple::new(py, all)?, keywords)
             }
             How::Foreign { object } => {
                 host.touch_foreign(py, object.bind(py))?;
@@ -409,6 +419,11 @@ impl Host {
                 self.delete_attribute(py, &arguments.get_item(0)?, &interned(&name(1)?)?)?;
                 Ok(py.None().into_bound(py))
             }
+            BuiltinEffect::InstanceDict if arguments.len() == 1 => {
+                let namespace = function.call(arguments, keywords)?;
+                self.alias_instance_dict(&namespace, &arguments.get_item(0)?);
+                Ok(namespace)
+            }
             BuiltinEffect::Write => {
                 for argument in arguments.iter() {
                     if self.kind(&argument) != TypeKind::Instance {
@@ -457,8 +472,21 @@ impl Host {
         Ok(())
     }
 
+    /// The receiver of a module-level method (`random.random`) is who it is by its place in the module.
+    fn adopt_receiver(&self, function: &Bound<'_, PyAny>, module: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) {
+        if let Ok(receiver) = function.getattr(intern!(function.py(), "__self__")) {
+            let mut state = self.state();
+            if state.running() && !receiver.is(module) {
+                let facts = state.types.facts(module);
+                let parent = state.object(module, facts);
+                let key = state.identities.name(name);
+                state.adopt(&receiver, parent, key);
+            }
+        }
+    }
+
     /// What to call for a built-in function or method, or Python code that is not instrumented.
-    fn control<'py>(&self, py: Python<'py>, function: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    pub fn control<'py>(&self, py: Python<'py>, function: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         if is_python_function(&function) || function.is_instance_of::<ControlledCall>() {
             return Ok(function);
         }
@@ -494,13 +522,48 @@ impl Host {
                 let object = object.unbind();
                 return self.controlled(py, &function, How::Container { object, name: name.unbind() });
             }
+            if kind == TypeKind::Instance {
+                let name: String = function.getattr(intern!(py, "__name__"))?.extract()?;
+                if let Some(effect) = attribute_effect(&name) {
+                    let object = object.unbind();
+                    return self.controlled(py, &function, How::BoundAttribute { object, effect });
+                }
+                // A C method of an instance changes what C keeps of it.
+                if !name.starts_with("__") {
+                    return self.controlled(py, &function, How::Foreign { object: object.unbind() });
+                }
+                return Ok(function);
+            }
             if kind == TypeKind::Immutable && !is_bound_to_value(&object) || kind == TypeKind::Module {
-                let effect = if is_pure_module(&object) { BuiltinEffect::Read } else { BuiltinEffect::Write };
+                let name: String = function.getattr(intern!(py, "__name__"))?.extract()?;
+                let reads = is_pure_module(&object) && !CHANGING.contains(&name.as_str());
+                let effect = if reads { BuiltinEffect::Read } else { BuiltinEffect::Write };
                 return self.controlled(py, &function, How::Builtin(effect));
             }
         }
+        if is_cached_function(&function) {
+            return self.controlled(py, &function, How::Foreign { object: function.clone().unbind() });
+        }
         Ok(function)
     }
+}
+
+/// Functions of `operator` that change their first argument.
+const CHANGING: &[&str] =
+    &["setitem", "delitem", "iadd", "iconcat", "iand", "ior", "ixor", "isub", "imul", "imatmul", "setrecursionlimit"];
+
+fn attribute_effect(name: &str) -> Option<BuiltinEffect> {
+    match name {
+        "__setattr__" => Some(BuiltinEffect::SetAttribute),
+        "__delattr__" => Some(BuiltinEffect::DeleteAttribute),
+        "__getattribute__" => Some(BuiltinEffect::GetAttribute),
+        _ => None,
+    }
+}
+
+/// Whether the callable is what `functools.lru_cache` makes.
+fn is_cached_function(function: &Bound<'_, PyAny>) -> bool {
+    function.get_type().name().is_ok_and(|name| name.to_str().is_ok_and(|name| name == "_lru_cache_wrapper"))
 }
 
 /// Attribute names given at run time, as the interned strings that the tables know.
@@ -586,9 +649,18 @@ impl Host {
                 }
                 Ok(function)
             }
-            TypeKind::Module => self.control(py, object.getattr(name)?),
+            TypeKind::Module => {
+                let function = object.getattr(name)?;
+                self.adopt_receiver(&function, object, name);
+                self.control(py, function)
+            }
             TypeKind::Class => {
                 let function = self.load_attribute(py, object, name)?;
+                if let Some(effect) = attribute_effect(name.to_str()?) {
+                    if !is_python_function(&function) && !is_bound_method(&function) {
+                        return self.controlled(py, &function, How::Builtin(effect));
+                    }
+                }
                 self.control(py, function)
             }
             _ => {

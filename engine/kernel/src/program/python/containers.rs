@@ -123,6 +123,10 @@ impl State {
         use AccessMode::*;
         let Container { whole, length, .. } = container;
         let cell = key.and_then(|key| self.cell_key(object, key).map(|id| (id, key)));
+        if self.instance_dicts.contains_key(&container.object) && cell.is_none() {
+            let mode = if effect == ContainerEffect::WriteWhole { Write } else { Read };
+            return (self.instance_accesses(object, container, mode), 0);
+        }
         match effect {
             ContainerEffect::ReadWhole => (smallvec![access(whole, Read)], 0),
             ContainerEffect::View => {
@@ -175,6 +179,28 @@ impl State {
                 None => (smallvec![access(whole, Write)], 0),
             },
         }
+    }
+
+    /// What an operation on an instance's whole `__dict__` touches: every attribute in it.
+    fn instance_accesses(&mut self, object: &Bound<'_, PyAny>, container: Container, mode: AccessMode) -> Accesses {
+        let mut accesses: Accesses = smallvec![access(container.whole, mode)];
+        if let Ok(dict) = object.cast::<PyDict>() {
+            for (name, _) in dict.iter() {
+                if let Some(key) = self.identities.item(&name) {
+                    let location = self.identities.location(container.object, key, true);
+                    accesses.push(access(location, mode));
+                }
+            }
+        }
+        accesses
+    }
+
+    /// Split accesses into those that are part of an event and those that are only checked for races, and check them.
+    fn visible_part(&mut self, accesses: Accesses) -> Accesses {
+        let (visible, quiet): (Accesses, Accesses) =
+            accesses.into_iter().partition(|access| self.is_visible(access.location));
+        self.quiet(&quiet);
+        visible
     }
 
     fn plan(
@@ -265,15 +291,18 @@ impl Host {
             }
             if !state.is_visible(container.whole) {
                 let (accesses, _) = state.container_accesses(object, container, effect, key);
-                state.quiet(&accesses);
-                return Ok(false);
+                // The attributes of an instance can be visible apart from the rest of its `__dict__`.
+                if !accesses.iter().any(|access| state.is_visible(access.location)) {
+                    state.quiet(&accesses);
+                    return Ok(false);
+                }
             }
             state.plan(object, container, effect, key)
         };
         let operation = Operation { kind: plan.kind, target: plan.target, detail: plan.detail, order: plan.order };
         self.perform(py, operation, 1, |state| {
             let (accesses, before) = state.container_accesses(object, container, effect, key);
-            Touch { accesses: Some(accesses), before: Some(before) }
+            Touch { accesses: Some(state.visible_part(accesses)), before: Some(before) }
         })?;
         Ok(true)
     }

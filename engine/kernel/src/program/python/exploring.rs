@@ -207,6 +207,7 @@ impl Host {
             }
             state.driver = Driver::new(plan.explorer(&state.noted)?, plan.memory(), Meter::new(plan.limits));
             state.stop_at_failure = stop_at_failure;
+            state.learning = !plan.repeats() && plan.algorithm != "context-bound";
             state.everything_visible = everything_visible;
             state.fresh_modules = fresh_modules;
             state.spurious_wakeups = spurious_wakeups;
@@ -282,6 +283,9 @@ impl Host {
             }
             let failures = self.describe_failures(py, &summary)?;
             if !failures.is_empty() {
+                if summary.end == End::Cut && !keeps_going_on_failure {
+                    self.state().driver.counts.count_failed();
+                }
                 if let Some(on_failure) = &on_failure {
                     for failure in failures {
                         let go_on = on_failure.call1((failure, self.schedule(py)?))?;

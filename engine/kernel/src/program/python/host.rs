@@ -97,9 +97,13 @@ pub struct State {
     /// Whether the model's modules are loaded afresh in each execution.
     pub fresh_modules: bool,
     pub stop_at_failure: bool,
+    /// Whether races make locations visible; not while what was explored is searched or run again.
+    pub learning: bool,
     pub spurious_wakeups: bool,
     /// Whether the order of a dict's items was looked at, by location of its length.
     pub ordered: FxHashMap<LocationId, ()>,
+    /// Instances whose `__dict__` was reached as a dict.
+    pub instance_dicts: FxHashMap<ObjectId, ()>,
     /// Whether some `Event` is ever cleared, which makes waiting for it two steps.
     pub flags_are_cleared: bool,
     pub recorder: Option<Py<PyAny>>,
@@ -182,8 +186,10 @@ impl State {
             everything_visible: false,
             fresh_modules: false,
             stop_at_failure: true,
+            learning: true,
             spurious_wakeups: false,
             ordered: FxHashMap::default(),
+            instance_dicts: FxHashMap::default(),
             flags_are_cleared: false,
             recorder: None,
             builtins: Builtins::new(py)?,
@@ -318,6 +324,9 @@ impl State {
     /// Make a location visible from the next exploration on, which begins as soon as this execution has ended.
     #[cold]
     pub fn make_visible(&mut self, location: LocationId) {
+        if !self.learning {
+            return;
+        }
         self.identities.make_visible(location);
         self.restart.get_or_insert(Restart::Visible);
     }
@@ -601,22 +610,16 @@ impl Host {
     /// Run one execution from the hub. Returns how it ended.
     pub fn run_execution(&self, py: Python<'_>, main: &Py<PyAny>, main_thread: &Py<PyAny>) -> PyResult<End> {
         let hub = self.greenlets.current(py)?;
+        self.release_objects();
         {
             let mut state = self.state();
             state.hub = Some(hub);
             state.ended = None;
-            state.failures.clear();
-            state.misuses.clear();
             state.noted.set(0);
             state.halted = false;
-            state.objects.clear();
-            state.kept.clear();
             for thread in &mut state.threads {
-                thread.object = None;
-                thread.target = None;
                 thread.time = 0.0;
                 thread.objects = 0;
-                thread.predicate = None;
             }
             if state.fresh_modules {
                 state.types.forget_heap_types();
@@ -636,6 +639,29 @@ impl Host {
         self.unwind(py)?;
         switched?;
         Ok(end)
+    }
+
+    /// Drop what the last execution left behind, without a borrow: destructors are model code.
+    fn release_objects(&self) {
+        let mut threads = Vec::new();
+        let (kept, failures, misuses) = {
+            let mut state = self.state();
+            state.objects.clear();
+            for thread in &mut state.threads {
+                threads.extend(thread.object.take());
+                threads.extend(thread.target.take());
+                threads.extend(thread.predicate.take());
+                threads.extend(thread.waiting.take().and_then(|(_, object)| object));
+            }
+            let kept = std::mem::take(&mut state.kept);
+            (kept, std::mem::take(&mut state.failures), std::mem::take(&mut state.misuses))
+        };
+        let capacity = kept.capacity();
+        drop((kept, threads, failures, misuses));
+        let mut state = self.state();
+        if state.kept.capacity() == 0 {
+            state.kept = Vec::with_capacity(capacity);
+        }
     }
 
     /// Let every suspended thread leave its code, running its `finally` blocks.

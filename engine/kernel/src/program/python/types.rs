@@ -202,6 +202,10 @@ fn classify(ty: &Bound<'_, PyType>) -> TypeKind {
     if is_subclass(types("ModuleType")) {
         return TypeKind::Module;
     }
+    // Each thread has its own attributes.
+    if ty.hasattr(intern!(py, "__dpor_thread_local__")).unwrap_or(false) {
+        return TypeKind::Immutable;
+    }
     let module = module_of(ty);
     if is_subclass(builtins("list")) {
         return TypeKind::List;
