@@ -13,7 +13,7 @@ from dpor.counterexample.recorder import Recorder
 from dpor.counterexample.schedule import Schedule, ScheduleStep, encode, model_id
 from dpor.errors import DporError
 from dpor.hosted import HostedModel, json_parameters
-from dpor.options import Algorithm, Expectation, ModelOptions
+from dpor.options import Algorithm, Expectation, ModelOptions, Races
 from dpor.results import (
     CheckRequest,
     ModelResult,
@@ -67,10 +67,14 @@ class _Found:
         self.kind = _kind(description["kind"], self.exception)
         self.choices = choices
         self.waiting: list[tuple[str, str, str | None]] = list(description.get("waiting", ()))
+        self.other: str | None = description.get("other")
+        self.raced: int | None = description.get("location")
 
     @property
     def place(self) -> tuple[object, ...]:
         """What makes two failures the same bug: the kind, and where."""
+        if self.raced is not None:
+            return (self.kind, self.raced)
         if self.exception is None:
             return (self.kind, *((thread, operation) for thread, operation, _ in self.waiting))
         return (self.kind, type(self.exception).__qualname__, _innermost(self.exception))
@@ -114,8 +118,11 @@ class _Check:
         options = self.hosted.options
         _require_supported(options)
         outcome = self._explore()
-        violations = tuple(self._explain(found) for found in list(self.found.values())[:_EXPLAINED])
-        verdict, reason = self._verdict(outcome, bool(self.found))
+        told = [self._explain(found) for found in list(self.found.values())[:_EXPLAINED]]
+        harmless = options.races is Races.WARN
+        warnings = tuple(one for one in told if harmless and one.kind is ViolationKind.DATA_RACE)
+        violations = tuple(one for one in told if not harmless or one.kind is not ViolationKind.DATA_RACE)
+        verdict, reason = self._verdict(outcome, bool(violations))
         expect = None
         if options.expect is not None:
             expect = Verdict.VIOLATED if options.expect is Expectation.VIOLATED else Verdict.VERIFIED
@@ -135,6 +142,7 @@ class _Check:
             events=outcome["events"],
             seconds=outcome["seconds"],
             violations=violations,
+            warnings=warnings,
             expect=expect,
             assumptions=_assumptions(outcome),
             dependencies=tuple(sorted(str(path) for path in {self.hosted.file, *self.hosted.instrumentation.files})),
@@ -158,6 +166,7 @@ class _Check:
                 everything_visible=not hosted.elide,
                 fresh_modules=hosted.fresh_modules,
                 spurious_wakeups=options.spurious_wakeups,
+                data_races=options.races.value,
                 on_failure=self._note,
                 on_progress=self._report if self.on_progress is not None else None,
             )
@@ -174,8 +183,16 @@ class _Check:
 
     def _note(self, description: dict[str, Any], choices: Choices) -> bool:
         found = _Found(description, choices)
+        if isinstance(found.exception, MemoryError):
+            raise DporError(
+                Code.OUT_OF_MEMORY,
+                f"{self.hosted.info.name} ran out of memory",
+                "make the model smaller, or raise --memory-limit",
+                self.hosted.span_of_traceback(found.exception),
+            )
         self.found.setdefault(found.key, found)
-        return self.all_violations
+        only_warns = found.raced is not None and self.hosted.options.races is Races.WARN
+        return self.all_violations or only_warns
 
     def _report(
         self, executions: int, blocked: int, redundant: int, events: int, seconds: float, fraction: float
@@ -229,7 +246,8 @@ class _Check:
         executions, seconds = _MINIMISING_EXECUTIONS, _MINIMISING_SECONDS
         for bound in range(switches(found.choices) + 1):
             best_here: list[_Found] = []
-            outcome = _search(self.hosted, found, bound, best_here, executions, seconds)
+            progress = None if self.on_progress is None else self._report
+            outcome = _search(self.hosted, found, bound, best_here, executions, seconds, progress)
             executions -= outcome["interleavings"]
             seconds -= outcome["seconds"]
             if best_here:
@@ -245,7 +263,13 @@ def switches(choices: Choices) -> int:
 
 
 def _search(
-    hosted: HostedModel, found: _Found, bound: int, best: list[_Found], executions: int, seconds: float
+    hosted: HostedModel,
+    found: _Found,
+    bound: int,
+    best: list[_Found],
+    executions: int,
+    seconds: float,
+    progress: Callable[..., object] | None,
 ) -> dict[str, Any]:
     def note(description: dict[str, Any], choices: Choices) -> bool:
         candidate = _Found(description, choices)
@@ -266,7 +290,9 @@ def _search(
         everything_visible=not hosted.elide,
         fresh_modules=hosted.fresh_modules,
         spurious_wakeups=hosted.options.spurious_wakeups,
+        data_races=hosted.options.races.value,
         on_failure=note,
+        on_progress=progress,
     )
 
 
@@ -282,7 +308,8 @@ def record(hosted: HostedModel, found: _Found) -> Violation:
             f"{hosted.info.name} broke once and did not break when the same choices were made again",
             "does it depend on something that is not fixed, such as addresses, time or state outside the model?",
         )
-    execution = recorder.execution(recorder.failure(same.kind, _message(same), same.thread, same.exception))
+    message = _message(same, recorder)
+    execution = recorder.execution(recorder.failure(same.kind, message, same.thread, same.exception))
     schedule = Schedule(
         model=model_id(hosted.info.file, hosted.info.name),
         steps=recorder.schedule_steps(),
@@ -293,8 +320,12 @@ def record(hosted: HostedModel, found: _Found) -> Violation:
     return explain(execution, encode(schedule), hosted.root)
 
 
-def _message(found: _Found) -> str:
+def _message(found: _Found, recorder: Recorder) -> str:
     error = found.exception
+    if found.raced is not None:
+        steps = recorder.schedule_steps()
+        target = (steps[-1].target if steps else None) or "a variable"
+        return f"data race on {target}: nothing orders the accesses of {found.other} and {found.thread}"
     if error is None:
         threads = len(found.waiting)
         return f"deadlock: {threads} thread{'s wait' if threads != 1 else ' waits'} for ever"
@@ -331,6 +362,8 @@ def _run_once(
         everything_visible=not hosted.elide if everything_visible is None else everything_visible,
         fresh_modules=hosted.fresh_modules,
         spurious_wakeups=hosted.options.spurious_wakeups,
+        # One execution is run to show one failure, which a race is only if it is looked for.
+        data_races="ignore" if hosted.options.races is Races.IGNORE else "error",
         recorder=recorder,
         on_failure=note,
     )
@@ -350,7 +383,7 @@ def follow(
     with HostedModel(
         request.file, request.model, request.root, request.parameters, request.options, request.source
     ) as hosted:
-        for _ in range(_RESTARTS):
+        while True:
             follower = _Follower(hosted, schedule.steps)
             seen: list[_Found] = []
             outcome = _run_once(
@@ -414,7 +447,7 @@ class _Follower(Recorder):
         found = seen[0]
         if on_exception is not None and found.exception is not None:
             on_exception(found.exception)
-        execution = self.execution(self.failure(found.kind, _message(found), found.thread, found.exception))
+        execution = self.execution(self.failure(found.kind, _message(found, self), found.thread, found.exception))
         hosted = self._hosted
         text = encode(
             Schedule(

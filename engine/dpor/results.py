@@ -189,7 +189,10 @@ class Progress:
 
 @dataclass(frozen=True)
 class ModelResult:
-    """The outcome of checking one model, in the shape of the JSON report."""
+    """The outcome of checking one model, in the shape of the JSON report.
+
+    `warnings` are findings that do not count against the model (data races under `races="warn"`).
+    """
 
     id: str
     file: str
@@ -206,6 +209,7 @@ class ModelResult:
     events: int = 0
     seconds: float = 0.0
     violations: tuple[Violation, ...] = ()
+    warnings: tuple[Violation, ...] = ()
     expect: Verdict | None = None
     assumptions: tuple[str, ...] = ()
     dependencies: tuple[str, ...] = ()

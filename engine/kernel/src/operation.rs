@@ -63,11 +63,7 @@ impl AccessMode {
     #[inline]
     pub fn conflicts(self, other: AccessMode) -> bool {
         use AccessMode::*;
-        match (self, other) {
-            (Write, _) | (_, Write) => true,
-            (Read, IntentWrite) | (IntentWrite, Read) => true,
-            _ => false,
-        }
+        matches!((self, other), (Write, _) | (_, Write) | (Read, IntentWrite) | (IntentWrite, Read))
     }
 }
 

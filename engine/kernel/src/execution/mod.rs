@@ -4,6 +4,7 @@
 //! the child's last event before its join (design: Mazurkiewicz traces over these dependencies).
 
 mod clock;
+mod data_races;
 mod epochs;
 mod event;
 mod step;
@@ -11,6 +12,7 @@ mod step;
 use std::rc::Rc;
 
 pub use clock::{join, ClockTable};
+pub use data_races::{DataRace, DataRaces};
 pub use epochs::EpochTable;
 pub use event::Event;
 pub use step::{initials, Step};

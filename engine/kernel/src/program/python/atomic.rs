@@ -60,6 +60,7 @@ impl Atomic {
             }
             if !state.is_visible(location) {
                 state.quiet(&[access(location, mode)]);
+                state.synchronise_atomic(location, kind == Kind::Load);
                 return Ok(false);
             }
         }
@@ -70,6 +71,7 @@ impl Atomic {
         };
         let operation = Operation { order, ..Operation::new(operation_kind, location, 0) };
         host.perform(py, operation, 1, |state| Atomic::touched(slf, state, mode))?;
+        host.state().synchronise_atomic(location, kind == Kind::Load);
         Ok(true)
     }
 
@@ -212,6 +214,10 @@ impl Atomic {
             }
         }
         let took_place = matches(&Atomic::held(slf), expected);
+        if matches!(standing, Standing::Live) {
+            let location = slf.borrow().primitive.location;
+            host.state().synchronise_atomic(location, !took_place);
+        }
         if took_place {
             Atomic::replace(slf, desired);
         }

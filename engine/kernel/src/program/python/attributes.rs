@@ -65,14 +65,16 @@ impl Host {
                 state.probed.push(access(slot.location, mode));
                 return Ok(false);
             }
-            if !state.is_visible(slot.location) {
+            if !state.is_visible(slot.location) && !state.halted {
                 state.quiet(&[access(slot.location, mode)]);
+                state.plain_access(&[access(slot.location, mode)]);
                 return Ok(false);
             }
         }
         let kind = if mode == AccessMode::Read { OperationKind::Load } else { OperationKind::Store };
         let operation = Operation::new(kind, slot.location, 0);
         self.perform(py, operation, 1, |_| Touch::of([access(slot.location, mode)].into_iter().collect()))?;
+        self.state().plain_access(&[access(slot.location, mode)]);
         Ok(true)
     }
 

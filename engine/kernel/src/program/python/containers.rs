@@ -292,8 +292,9 @@ impl Host {
             if !state.is_visible(container.whole) {
                 let (accesses, _) = state.container_accesses(object, container, effect, key);
                 // The attributes of an instance can be visible apart from the rest of its `__dict__`.
-                if !accesses.iter().any(|access| state.is_visible(access.location)) {
+                if !state.halted && !accesses.iter().any(|access| state.is_visible(access.location)) {
                     state.quiet(&accesses);
+                    state.plain_access(&accesses);
                     return Ok(false);
                 }
             }
@@ -302,6 +303,7 @@ impl Host {
         let operation = Operation { kind: plan.kind, target: plan.target, detail: plan.detail, order: plan.order };
         self.perform(py, operation, 1, |state| {
             let (accesses, before) = state.container_accesses(object, container, effect, key);
+            state.plain_access(&accesses);
             Touch { accesses: Some(state.visible_part(accesses)), before: Some(before) }
         })?;
         Ok(true)

@@ -12,6 +12,7 @@ use pyo3::types::{PyDict, PyList};
 
 use super::host::{Host, Phase, Restart};
 use crate::driver::{Counts, Driver, Summary};
+use crate::execution::DataRaces;
 use crate::explorer::{create, names, ContextBound, End, Explorer, ExplorerOptions, Replay, ReplayStep};
 use crate::limits::{Limits, Meter};
 use crate::memory::{MemoryModel, SequentialConsistency};
@@ -74,7 +75,11 @@ fn operation_name(operation: Option<Operation>) -> String {
 
 impl Host {
     /// A description of the failure of an execution, or None if nothing failed.
-    fn describe_failures<'py>(&self, py: Python<'py>, summary: &Summary) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    fn describe_failures<'py>(
+        &self,
+        py: Python<'py>,
+        summary: &Summary,
+    ) -> PyResult<(Vec<Bound<'py, PyDict>>, bool)> {
         let mut found = Vec::new();
         let mut state = self.state();
         let failures = std::mem::take(&mut state.failures);
@@ -86,9 +91,18 @@ impl Host {
             entry.set_item("exception", failure.exception)?;
             found.push(entry);
         }
+        let broken = !found.is_empty();
+        for race in std::mem::take(&mut state.found_races) {
+            let entry = PyDict::new(py);
+            entry.set_item("kind", "data-race")?;
+            entry.set_item("thread", state.identities.path(race.second))?;
+            entry.set_item("other", state.identities.path(race.first))?;
+            entry.set_item("location", race.location.0)?;
+            found.push(entry);
+        }
         let deadlocked = summary.end == End::Maximal && !summary.waiting.is_empty() && !summary.assumption_failed;
         // Who waits for a thread that failed was let down by the failure, not by a deadlock.
-        if deadlocked && found.is_empty() {
+        if deadlocked && !broken {
             let entry = PyDict::new(py);
             entry.set_item("kind", "deadlock")?;
             let waiting = PyList::empty(py);
@@ -106,7 +120,8 @@ impl Host {
             entry.set_item("waiting", waiting)?;
             found.push(entry);
         }
-        Ok(found)
+        let only_warnings = !broken && !deadlocked && !state.races_are_errors;
+        Ok((found, only_warnings))
     }
 
     fn schedule<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
@@ -144,7 +159,7 @@ impl Host {
     #[pyo3(signature = (main, main_thread, *, algorithm = "optimal", memory_model = "sc", seed = 0, samples = 1000,
         depth = 0, max_steps = None, max_executions = None, preemption_bound = None, timeout = None, bound = 0,
         steps = None, complete = false, stop_at_failure = true, everything_visible = false, fresh_modules = false,
-        spurious_wakeups = false, recorder = None, on_failure = None, on_progress = None))]
+        spurious_wakeups = false, data_races = "ignore", recorder = None, on_failure = None, on_progress = None))]
     #[allow(clippy::too_many_arguments)]
     fn explore<'py>(
         &self,
@@ -167,6 +182,7 @@ impl Host {
         everything_visible: bool,
         fresh_modules: bool,
         spurious_wakeups: bool,
+        data_races: &str,
         recorder: Option<Py<PyAny>>,
         on_failure: Option<Bound<'py, PyAny>>,
         on_progress: Option<Bound<'py, PyAny>>,
@@ -211,6 +227,9 @@ impl Host {
             state.everything_visible = everything_visible;
             state.fresh_modules = fresh_modules;
             state.spurious_wakeups = spurious_wakeups;
+            state.data_races = (data_races != "ignore").then(DataRaces::default);
+            state.races_are_errors = data_races == "error";
+            state.stop_at_race = stop_at_failure && data_races == "error";
             state.restart = None;
             state.escape = None;
             self.recording.store(recorder.is_some(), Ordering::Relaxed);
@@ -281,8 +300,9 @@ impl Host {
                 Some(Restart::ModuleState | Restart::Rebound(..)) => return Ok(false),
                 _ => {}
             }
-            let failures = self.describe_failures(py, &summary)?;
+            let (failures, only_warnings) = self.describe_failures(py, &summary)?;
             if !failures.is_empty() {
+                let keeps_going_on_failure = keeps_going_on_failure || only_warnings;
                 if summary.end == End::Cut && !keeps_going_on_failure {
                     self.state().driver.counts.count_failed();
                 }

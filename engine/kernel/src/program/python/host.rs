@@ -19,6 +19,7 @@ use super::identity::{Identities, KeyId, ObjectId};
 use super::recording::Word;
 use super::types::{TypeFacts, TypeKind, TypeTable};
 use crate::driver::{Driver, Turn};
+use crate::execution::{DataRace, DataRaces};
 use crate::explorer::{End, Replay};
 use crate::limits::{Limits, Meter};
 use crate::memory::{Effect, SequentialConsistency};
@@ -107,6 +108,15 @@ pub struct State {
     /// Whether some `Event` is ever cleared, which makes waiting for it two steps.
     pub flags_are_cleared: bool,
     pub recorder: Option<Py<PyAny>>,
+    /// Looks for data races, if the model asks for that.
+    pub data_races: Option<DataRaces>,
+    /// Whether an execution ends at its first data race.
+    pub stop_at_race: bool,
+    pub races_are_errors: bool,
+    /// Whether the recorder has been told of the access that races.
+    pub race_told: bool,
+    /// The data races of the running execution.
+    pub found_races: Vec<DataRace>,
     pub builtins: Builtins,
     /// Who wrote the methods of types, by type and name.
     pub method_origins: FxHashMap<(usize, usize), Origin>,
@@ -192,6 +202,11 @@ impl State {
             instance_dicts: FxHashMap::default(),
             flags_are_cleared: false,
             recorder: None,
+            data_races: None,
+            stop_at_race: false,
+            races_are_errors: false,
+            race_told: false,
+            found_races: Vec::new(),
             builtins: Builtins::new(py)?,
             method_origins: FxHashMap::default(),
             foreign: Vec::new(),
@@ -331,6 +346,47 @@ impl State {
         self.restart.get_or_insert(Restart::Visible);
     }
 
+    /// Note plain accesses of the running thread, visible or not, for the detection of data races.
+    #[inline]
+    pub fn plain_access(&mut self, accesses: &[Access]) {
+        if let Some(races) = &mut self.data_races {
+            for access in accesses {
+                // An operation on a cell races on the cell, not on the container that it announces itself on.
+                if matches!(access.mode, AccessMode::Read | AccessMode::Write) {
+                    self.found_races.extend(races.access(self.current, access.location, access.mode));
+                }
+            }
+            if self.stop_at_race && !self.found_races.is_empty() {
+                self.halted = true;
+            }
+        }
+    }
+
+    /// The running thread has performed an operation that orders threads.
+    #[inline]
+    pub fn synchronise(&mut self, operation: &Operation) {
+        use OperationKind::*;
+        let Some(races) = &mut self.data_races else { return };
+        match operation.kind {
+            Spawn => races.spawn(self.current, ThreadId(operation.detail)),
+            Join => races.join(self.current, ThreadId(operation.detail)),
+            Acquire | TryAcquire | Release | Wait | Wake | TimedWake | SemaphoreAcquire | SemaphoreTryAcquire
+            | SemaphoreRelease | FlagSet | FlagClear | ChannelPut | ChannelGet | ChannelTryGet => {
+                races.synchronise(self.current, operation.target, false);
+            }
+            FlagWait | FlagRead => races.synchronise(self.current, operation.target, true),
+            _ => {}
+        }
+    }
+
+    /// The running thread has performed an atomic operation.
+    #[inline]
+    pub fn synchronise_atomic(&mut self, location: LocationId, reads_only: bool) {
+        if let Some(races) = &mut self.data_races {
+            races.synchronise(self.current, location, reads_only);
+        }
+    }
+
     /// Note accesses that are no events.
     #[inline]
     pub fn quiet(&mut self, accesses: &[Access]) {
@@ -407,7 +463,10 @@ impl Host {
         let touched = touch(&mut state);
         let current = state.current;
         match state.driver.commit(current, touched.accesses, touched.before) {
-            Ok(effect) => Ok(effect),
+            Ok(effect) => {
+                state.synchronise(&operation);
+                Ok(effect)
+            }
             Err(_) => {
                 drop(state);
                 self.leave(py, End::Cut)
@@ -617,6 +676,11 @@ impl Host {
             state.ended = None;
             state.noted.set(0);
             state.halted = false;
+            state.found_races.clear();
+            state.race_told = false;
+            if let Some(races) = &mut state.data_races {
+                races.reset();
+            }
             for thread in &mut state.threads {
                 thread.time = 0.0;
                 thread.objects = 0;

@@ -93,7 +93,9 @@ impl Primitive {
                 let touched = state.driver.memory.accesses(current, &operation);
                 state.quiet(&touched);
                 if state.driver.memory.enabled(current, &operation) {
-                    return Ok((state.driver.quiet_perform(current, &operation), false));
+                    let effect = state.driver.quiet_perform(current, &operation);
+                    state.synchronise(&operation);
+                    return Ok((effect, false));
                 }
                 state.make_visible(operation.target);
             }

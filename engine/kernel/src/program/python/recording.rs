@@ -122,6 +122,13 @@ impl Host {
             if !state.running() {
                 return;
             }
+            if state.stop_at_race && !state.found_races.is_empty() {
+                // The access that races is the last step; the execution ends at the next one.
+                if state.race_told {
+                    return;
+                }
+                state.race_told = true;
+            }
             let current = state.current;
             state.thread(current).waiting = None;
             let recorder = state.recorder.as_ref().map(|recorder| recorder.clone_ref(py));
