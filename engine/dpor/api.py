@@ -154,14 +154,20 @@ def wait_until(predicate: Callable[[], object]) -> None:
         pause = min(pause * 2, _LONGEST_PAUSE)
 
 
-def replay(model: Callable[..., object], schedule: str) -> ReplayResult:
-    """Follow a schedule, as a counterexample shows it, on a model; what it gives is in the result.
+def replay(
+    model: Callable[..., object], schedule: str, *, allow_divergence: bool = False
+) -> ReplayResult:
+    """Follow a schedule, as a counterexample shows it, on a model: raises what the schedule makes the model raise.
 
-    Raises DporError: BAD_SCHEDULE or FOREIGN_SCHEDULE if the text is no schedule of this model.
+    If the schedule still breaks the model, the model's own exception is raised, with the counterexample as a note; a
+    deadlock raises an AssertionError (`dpor.counterexample.replay.CounterexampleError`). If nothing breaks, the result
+    is returned.
+    Raises DporError: BAD_SCHEDULE or FOREIGN_SCHEDULE if the text is no schedule of this model, DIVERGED if the model
+    no longer does what the schedule says, unless `allow_divergence`: the result then explains the divergence.
     """
     from dpor.counterexample import replay as replaying
 
-    return replaying.replay(model, schedule)
+    return replaying.replay(model, schedule, allow_divergence=allow_divergence)
 
 
 def _unbounded(name: str | None) -> DporError:
@@ -171,6 +177,6 @@ def _unbounded(name: str | None) -> DporError:
     what = f"the integer {name!r}" if name else "nondet_int()"
     return DporError(
         Code.UNSUPPORTED_CONSTRUCT,
-        f"{what} can have more than {_ENUMERABLE} values, which only algorithm='concolic' can explore",
-        "give it bounds, or enumerate the values that matter with dpor.choose(range(...))",
+        f"{what} can have more than {_ENUMERABLE} values: too many to be tried one by one",
+        "give it narrower bounds, or enumerate the values that matter with dpor.choose(range(...))",
     )

@@ -12,18 +12,13 @@ if TYPE_CHECKING:
 
 
 class Algorithm(enum.Enum):
-    """How the schedules are explored."""
+    """How the schedules are explored: all of them, or some that are drawn at random (`random`, `pct`)."""
 
     EXHAUSTIVE = "exhaustive"
     RANDOM = "random"
     PCT = "pct"
     SOURCE = "source"
     OPTIMAL = "optimal"
-    PARSIMONIOUS = "parsimonious"
-    UNFOLDING = "unfolding"
-    VALUE_CENTRIC = "value-centric"
-    GRAPH = "graph"
-    CONCOLIC = "concolic"
 
 
 class MemoryModel(enum.Enum):
@@ -54,8 +49,8 @@ class Expectation(enum.Enum):
 class ModelOptions:
     """The options of a model, checked; None where there is no bound, no wish or no such parameter.
 
-    `k` is the number of alternatives that `unfolding` looks for (None: all); `timeout` is in seconds; `instrument`
-    names packages whose accesses are visible operations too; `seed` is what randomness starts from.
+    `k` is None: the algorithm that it belongs to is not in this version. `timeout` is in seconds; `instrument` names
+    packages whose accesses are visible operations too; `seed` is what randomness starts from.
     """
 
     memory_model: MemoryModel = MemoryModel.SC
@@ -175,7 +170,7 @@ OPTIONS: Mapping[str, Option] = {
     for option in (
         Option("memory_model", Kind.CHOICE, "which writes a read may see", MemoryModel),
         Option("algorithm", Kind.CHOICE, "how the schedules are explored", Algorithm),
-        Option("k", Kind.INTEGER, "alternatives that `unfolding` looks for", minimum=1, optional=True),
+        Option("k", Kind.INTEGER, "belongs to an algorithm that this version does not have", minimum=1, optional=True),
         Option("max_steps", Kind.INTEGER, "longest execution, in visible operations", minimum=1),
         Option("max_executions", Kind.INTEGER, "how many executions to explore", minimum=1, optional=True),
         Option("preemption_bound", Kind.INTEGER, "preemptions in an execution", minimum=0, optional=True),
@@ -201,6 +196,12 @@ def check_options(values: Mapping[str, Any]) -> ModelOptions:
             mend = _suggest(name, tuple(OPTIONS)) or f"the options are {', '.join(OPTIONS)}"
             raise DporError(Code.BAD_OPTION, f"a model has no option {name!r}", mend)
         checked[name] = option.check(value)
+    if checked.get("k") is not None:
+        raise DporError(
+            Code.BAD_OPTION,
+            f"k={checked['k']} is not accepted: k belongs to an algorithm that this version does not have",
+            "leave it out",
+        )
     return ModelOptions(**checked)
 
 

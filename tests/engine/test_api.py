@@ -83,11 +83,25 @@ def test_options_have_a_text_form_and_can_be_overridden() -> None:
     assert OPTIONS["spurious_wakeups"].parse("true") is True
     with pytest.raises(DporError, match="an integer"):
         OPTIONS["k"].parse("many")
-    options = check_options({"k": 3, "algorithm": "unfolding"})
-    assert override(options, {"algorithm": "optimal"}) == ModelOptions(k=3)
+    options = check_options({"seed": 3, "algorithm": "source"})
+    assert override(options, {"algorithm": "optimal"}) == ModelOptions(seed=3)
     assert [option.default for option in OPTIONS.values()] == [
         getattr(ModelOptions(), name) for name in OPTIONS
     ]
+
+
+def test_the_algorithms_are_those_of_the_kernel() -> None:
+    kernel = pytest.importorskip("dpor._kernel")
+    # PCT is the kernel's random explorer with a depth.
+    assert {algorithm.value for algorithm in Algorithm} == {*kernel.Host.algorithms(), "pct"}
+
+
+def test_an_option_of_a_missing_algorithm_is_refused_rather_than_ignored() -> None:
+    assert check_options({"k": None}) == ModelOptions()
+    for call in (lambda: check_options({"k": 2}), lambda: override(ModelOptions(), {"k": 2})):
+        with pytest.raises(DporError, match="does not have") as caught:
+            call()
+        assert caught.value.code is Code.BAD_OPTION
 
 
 def test_spawn_and_join_all_use_real_threads_outside_of_a_check() -> None:
