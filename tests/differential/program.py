@@ -221,14 +221,22 @@ class Program:
 
     def source(self) -> str:
         """The program as the text of a Python file with one model, `program`."""
-        parts = [HEADER]
+        parts = [HEADER + (GLOBAL if self._uses_global() else ""), STATE]
         for index, thread in enumerate(self.threads):
             parts.append(self._function(index, thread))
         parts.append(self._model())
         return "\n\n".join(parts)
 
+    def _uses_global(self) -> bool:
+        # A module that its functions change is loaded afresh for every execution; most programs do without.
+        statements = [item for body in (*self.threads, self.main) for item in _flatten(body)]
+        return any(getattr(item, "location", None) == "total" for item in statements)
+
+    def _global(self) -> list[str]:
+        return [INDENT + "global total"] if self._uses_global() else []
+
     def _function(self, index: int, thread: tuple[Statement, ...]) -> str:
-        lines = [f"def thread_{index}(s):", INDENT + "global total", INDENT + f"seen = s.seen[{index}]"]
+        lines = [f"def thread_{index}(s):", *self._global(), INDENT + f"seen = s.seen[{index}]"]
         spawns = any(isinstance(item, Spawn) for item in _flatten(thread))
         lines += [INDENT + "r = 0"] + ([INDENT + "children = []"] if spawns else [])
         lines += block(thread)
@@ -238,13 +246,13 @@ class Program:
 
     def _model(self) -> str:
         count = len(self.threads)
-        lines = ["@dpor.model", "def program():", INDENT + "global total", INDENT + "total = 0"]
+        lines = ["@dpor.model", "def program():", *self._global()]
         lines += [INDENT + f"s = State({count + 1})", INDENT + f"seen = s.seen[{count}]", INDENT + "r = 0"]
         lines += [INDENT + f"dpor.spawn(thread_{index}, s)" for index in self.top]
         lines += block(self.main) if self.main else []
         lines += [
             INDENT + "dpor.join_all()",
-            INDENT + "outcome = s.outcome()",
+            INDENT + f"outcome = s.outcome({'total' if self._uses_global() else 0})",
             INDENT + "record(outcome)",
             INDENT + f'assert score(outcome) != {self.forbidden}, f"outcome {{outcome}}"',
         ]
@@ -275,10 +283,11 @@ import threading
 
 import dpor
 from differential_sink import record, score
+"""
 
-total = 0
+GLOBAL = "\ntotal = 0\n"
 
-
+STATE = """\
 class State:
     def __init__(self, threads):
         self.seen = [[] for _ in range(threads)]
@@ -298,7 +307,7 @@ class State:
         self.permits = threading.Semaphore(1)
         self.queue = queue.Queue()
 
-    def outcome(self):
+    def outcome(self, total):
         seen = tuple(tuple(values) for values in self.seen)
         containers = (tuple(self.cells), tuple(self.table.items()), tuple(self.items), tuple(sorted(self.found)))
         return seen, (self.x, self.y, total, self.a.load(), self.b.load()), containers

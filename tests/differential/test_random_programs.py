@@ -25,8 +25,8 @@ from dpor.results import CheckRequest, ReplayRequest
 
 PROGRAMS = int(os.environ.get("DPOR_PROGRAMS", "150"))
 SEED = int(os.environ.get("DPOR_PROGRAM_SEED", "0"))
-# Enough for nine events in three threads; what needs more is left out and another program drawn.
-MAX_INTERLEAVINGS = 20_000
+# Enough for most programs of this weight; what needs more is left out and another program drawn.
+MAX_INTERLEAVINGS = 5_000
 MAX_PREFIXES = 20_000
 
 COMMON = {
@@ -39,7 +39,7 @@ FIXED = settings(max_examples=PROGRAMS, derandomize=True, **COMMON)
 RANDOM = settings(max_examples=PROGRAMS, **COMMON)
 FEW = settings(max_examples=max(1, PROGRAMS // 10), derandomize=True, **COMMON)
 
-RICH = generator.programs(rich=True, weight=9)
+RICH = generator.programs(rich=True, weight=8)
 SIMPLE = generator.programs(rich=False, weight=10)
 
 
