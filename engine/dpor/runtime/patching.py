@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Self
 from dpor.codes import Code
 from dpor.errors import DporError
 from dpor.runtime import escapes, thread
+from dpor.runtime.caches import patch_caches
 from dpor.runtime.clock import Clock
 from dpor.runtime.escapes import ThreadWatch, report
 from dpor.runtime.factories import Factory
@@ -84,6 +85,7 @@ class Patches:
         self._patch_time()
         self._patch_randomness()
         self._patch_logging()
+        patch_caches(self._patches, self._mode)
         escapes.patch_blocking_calls(self._patches)
         patch_futures(self._patches, self._mode, sys.modules[concurrent.futures.Future.__module__])
         self._watcher.install()

@@ -1,0 +1,215 @@
+"""functools.lru_cache, cache and cached_property inside a model.
+
+The standard library looks a value up, computes it if it is missing and stores it: two first calls may both compute.
+Its tables live in C or in code that is not instrumented, so here they are ordinary dicts whose lookups and stores are
+visible operations. Every execution begins with what a table held when the model's modules had been imported.
+"""
+
+# pyright: reportPrivateUsage=false
+# What is replaced is private to functools.
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from dpor.runtime import current
+from dpor.runtime.factories import Factory
+from dpor.runtime.mode import Mode
+from dpor.runtime.patchset import PatchSet
+
+if TYPE_CHECKING:
+    from dpor._kernel import Host
+
+_MISSING: Any = object()
+# Tables of at least this size do not keep the order in which entries were used: a model would hardly fill them, and
+# every hit would be ordered with every other.
+_NEVER_FULL = 100
+
+
+class lru_cache(dict[Any, Any]):  # noqa: N801 -- reports show the name
+    """A cache's table, from arguments to results, the least recently used entry first."""
+
+
+class _Tables:
+    """What one cached function remembers: its table, and how often each thread found or missed an entry."""
+
+    def __init__(self, mode: Mode) -> None:
+        self._table = lru_cache()
+        self._counts: dict[int, tuple[int, int]] = {}
+        self._execution = 0
+        # The dicts get their identity from their place in this one, whichever thread comes first.
+        self._places: dict[str, Any] = {}
+        mode.host.created(self._places)
+
+    def table(self, host: Host | None) -> lru_cache:
+        if host is None:
+            return self._table
+        self._renew(host)
+        return host.load_item(self._places, "table")
+
+    def counts(self, host: Host | None) -> dict[int, tuple[int, int]]:
+        if host is None:
+            return self._counts
+        self._renew(host)
+        return host.load_item(self._places, "counts")
+
+    def _renew(self, host: Host) -> None:
+        if self._execution != host.execution:
+            self._execution = host.execution
+            self._places["table"] = lru_cache(self._table)
+            self._places["counts"] = dict(self._counts)
+
+
+class _Cache:
+    """A cached function's lookups; the same operations as those of the standard library's C code."""
+
+    def __init__(self, mode: Mode, function: Callable[..., Any], size: int | None, typed: bool) -> None:
+        self._function = function
+        self._size = size
+        self._typed = typed
+        self._keeps_order = size is not None and 0 < size < _NEVER_FULL
+        self._tables = _Tables(mode)
+
+    def call(self, *args: Any, **kwargs: Any) -> Any:
+        host = current.active_host()
+        if self._size == 0:
+            self._count(host, False)
+            return self._function(*args, **kwargs)
+        key = _make_key(args, kwargs, self._typed)
+        found = self._look_up(host, key)
+        self._count(host, found is not _MISSING)
+        if found is not _MISSING:
+            return found
+        result = self._function(*args, **kwargs)
+        self._keep(current.active_host(), key, result)
+        return result
+
+    def _look_up(self, host: Host | None, key: Any) -> Any:
+        table = self._tables.table(host)
+        if not self._keeps_order:
+            return table.get(key, _MISSING) if host is None else host.method(table, "get")(key, _MISSING)
+        if host is not None:
+            host.before_inplace(table, None)
+        found = table.pop(key, _MISSING)
+        if found is not _MISSING:
+            table[key] = found
+        return found
+
+    def _keep(self, host: Host | None, key: Any, result: Any) -> None:
+        table = self._tables.table(host)
+        if self._size is None:
+            if host is None:
+                table[key] = result
+            else:
+                host.store_item(result, table, key)
+            return
+        if host is None:
+            table.setdefault(key, result)
+        elif self._keeps_order:
+            host.before_inplace(table, None)
+            table.setdefault(key, result)
+        else:
+            host.method(table, "setdefault")(key, result)
+        if len(table) > self._size:
+            if host is not None and not self._keeps_order:
+                host.escape(f"fills an lru_cache of {self._size} entries, whose order of use is not followed")
+            # The entry that was just stored is the last one.
+            del table[next(iter(table))]
+
+    def _count(self, host: Host | None, hit: bool) -> None:
+        counts = self._tables.counts(host)
+        thread = -1 if host is None else host.current_index()
+        hits, misses = counts.get(thread, (0, 0))
+        number = (hits + 1, misses) if hit else (hits, misses + 1)
+        if host is None:
+            counts[thread] = number
+        else:
+            # Each thread counts for itself: counting orders no calls, only reading the sums does.
+            host.store_item(number, counts, thread)
+
+    def info(self) -> Any:
+        """What `cache_info()` gives."""
+        host = current.active_host()
+        table, counts = self._tables.table(host), self._tables.counts(host)
+        if host is not None:
+            host.observe(counts)
+            host.callee(len)(table)
+        hits, misses = (sum(number[which] for number in counts.values()) for which in (0, 1))
+        return functools._CacheInfo(hits, misses, self._size, len(table))
+
+    def clear(self) -> None:
+        """What `cache_clear()` does."""
+        host = current.active_host()
+        for table in (self._tables.table(host), self._tables.counts(host)):
+            if host is None:
+                table.clear()
+            else:
+                host.method(table, "clear")()
+
+
+def _make_key(args: tuple[Any, ...], kwargs: dict[str, Any], typed: bool) -> Any:
+    """A key that is equal exactly where the standard library's is; TypeError for an argument that has no hash."""
+    if not kwargs and not typed and len(args) == 1 and type(args[0]) in (int, str):
+        return args[0]
+    key: tuple[Any, ...] = (args, tuple(kwargs.items())) if kwargs else (args,)
+    if typed:
+        key += (tuple(map(type, args)), tuple(map(type, kwargs.values())))
+    hash(key)
+    return key
+
+
+class cached_property(functools.cached_property[Any]):  # noqa: N801 -- the standard library's name
+    """functools.cached_property whose store is a visible operation of the model."""
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """The value, computed at the first use; in Python 3.11 under the property's lock, as there."""
+        host = current.active_host()
+        name = self.attrname
+        if host is None or instance is None or name is None or not hasattr(instance, "__dict__"):
+            return super().__get__(instance, owner)
+        # The load of the attribute was the visible operation that led here.
+        if name in instance.__dict__:
+            return instance.__dict__[name]
+        lock: Any = getattr(self, "lock", None)
+        if lock is None:
+            return self._compute(host, instance, name)
+        with lock:
+            values = host.load_attribute(instance, "__dict__")
+            if host.contains(name, values):
+                return values[name]
+            return self._compute(host, instance, name)
+
+    def _compute(self, host: Host, instance: Any, name: str) -> Any:
+        value = self.func(instance)
+        if type(instance).__setattr__ is object.__setattr__:
+            host.store_attribute(value, instance, name)
+        else:
+            # As the standard library does: past a class that refuses assignments.
+            host.store_item(value, host.load_attribute(instance, "__dict__"), name)
+        return value
+
+
+def patch_caches(patches: PatchSet, mode: Mode) -> None:
+    """Make functools cache with visible operations what the model's modules define."""
+    real: Any = functools._lru_cache_wrapper
+
+    def make_wrapper(function: Any, size: int | None, typed: bool, info: Any) -> Any:
+        if not mode.controls():
+            return real(function, size, typed, info)
+        cache = _Cache(mode, function, size, typed)
+
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            return cache.call(*args, **kwargs)
+
+        wrapper.cache_info = cache.info  # type: ignore[attr-defined]
+        wrapper.cache_clear = cache.clear  # type: ignore[attr-defined]
+        return wrapper
+
+    patches.replace(functools, "_lru_cache_wrapper", make_wrapper)
+    patches.replace(
+        functools,
+        "cached_property",
+        Factory(mode, "cached_property", cached_property, functools.cached_property),
+    )
