@@ -111,6 +111,7 @@ class Patches:
         """Make the runtime's state fresh; called in the main model thread when an execution begins."""
         self.main_thread.begin()
         self._threads.begin()
+        self._randomness.begin()
         for action in self._begin:
             action()
 

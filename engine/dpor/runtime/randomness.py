@@ -1,6 +1,8 @@
 """Deterministic randomness inside a model: every thread draws from generators seeded by its spawn path.
 
-A generator shared by the threads would be hidden shared state: what a thread draws would depend on the schedule.
+A generator that all threads shared would order all draws, and for nothing: what is drawn is arbitrary. Once the model
+has seeded the module's generator itself, what is drawn is not: then the threads share it, and the order of draws is
+explored.
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ from dpor.runtime.thread import Thread, ident_of
 
 # What os.urandom is seeded with, beside the thread, so that it does not repeat what random gives.
 _ENTROPY = 0x5EED
+_SEEDED = "seeded generator"
+_REPLACING = ("seed", "setstate")
 
 
 class Randomness:
@@ -25,14 +29,26 @@ class Randomness:
         self._seed = seed
         self._drawn_at_import = random.Random(seed)
         self._entropy_at_import = random.Random(seed ^ _ENTROPY)
+        # Where the seeded generator of the running execution is; a dict, because looking there is an operation.
+        self._places: dict[str, random.Random | None] = {_SEEDED: None}
+        self._seeded_at_import = False
 
     def patch(self, patches: PatchSet) -> None:
         """Put the replacements in place."""
+        self._mode.host.created(self._places)
         for name in random.__all__:
             real = getattr(random, name)
             if getattr(real, "__self__", None) is not None:
                 patches.replace(random, name, self._dispatching(name, real))
         patches.replace(random.Random, "seed", self._seeding(random.Random.seed))
+
+    def begin(self) -> None:
+        """Start an execution: with the generator that the model's modules seeded, if they did."""
+        shared: random.Random | None = None
+        if self._seeded_at_import:
+            shared = random.Random(0)
+            shared.setstate(self._drawn_at_import.getstate())
+        self._places[_SEEDED] = shared
 
     def urandom(self, real: Callable[[int], bytes]) -> Callable[[int], bytes]:
         """What stands in for os.urandom."""
@@ -46,7 +62,19 @@ class Randomness:
         def draw(*args: Any, **kwargs: Any) -> Any:
             if not self._mode.controls():
                 return real(*args, **kwargs)
-            return getattr(self._generator(), name)(*args, **kwargs)
+            host = self._mode.host
+            if not host.active:
+                self._seeded_at_import |= name in _REPLACING
+                return getattr(self._drawn_at_import, name)(*args, **kwargs)
+            if name in _REPLACING:
+                generator = random.Random(0)
+                getattr(generator, name)(*args, **kwargs)
+                host.store_item(generator, self._places, _SEEDED)
+                return None
+            shared = host.load_item(self._places, _SEEDED)
+            if shared is None:
+                return getattr(self._generator(), name)(*args, **kwargs)
+            return host.method(shared, name)(*args, **kwargs)
 
         draw.__name__ = draw.__qualname__ = name
         draw.__doc__ = real.__doc__
@@ -61,8 +89,6 @@ class Randomness:
         return seed
 
     def _generator(self) -> random.Random:
-        if not self._mode.host.active:
-            return self._drawn_at_import
         thread: Thread = self._mode.host.current_thread()
         generator = thread.dpor_random
         if generator is None:
