@@ -9,21 +9,24 @@ from typing import Any
 
 import pytest
 
+from dpor import checking
+from dpor.results import CheckRequest, ModelResult
+
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = Path(__file__).resolve().parent / "models"
 # Tests are imported by path, so that the shared loader of expectations has to be put within reach.
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
-Check = Callable[..., Any]
+Check = Callable[..., ModelResult]
 
 
 @pytest.fixture
 def check() -> Check:
     """Return `check(file, model, parameters, **options) -> ModelResult`: every violation, nothing cached."""
-    checking = pytest.importorskip("dpor.checking", reason="the engine is not built")
-    from dpor.results import CheckRequest
 
-    def run(file: Path | str, model: str, parameters: dict[str, Any] | None = None, **options: Any) -> Any:
+    def run(
+        file: Path | str, model: str, parameters: dict[str, Any] | None = None, **options: Any
+    ) -> ModelResult:
         path = Path(file) if Path(file).is_absolute() else MODELS / file
         all_violations = options.pop("all_violations", True)
         request = CheckRequest(
