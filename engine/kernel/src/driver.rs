@@ -289,6 +289,30 @@ impl Driver {
         Summary { end, waiting, assumption_failed, more }
     }
 
+    /// A thread waits for ever for a predicate that reads `accesses`; it held before each of `firsts`.
+    pub fn note_blocked_predicate(&mut self, thread: ThreadId, accesses: Accesses, firsts: &[EventId]) {
+        let state = self.threads.get(thread);
+        self.execution.note_blocked(Event {
+            id: EventId::NONE,
+            thread,
+            index: state.events,
+            operation: state.pending,
+            outcome: 0,
+            accesses,
+            program_order: state.last,
+            joined: EventId::NONE,
+            enabler: EventId::NONE,
+            before: 0,
+            alternatives: 1,
+        });
+        self.execution.add_races(firsts);
+    }
+
+    /// Whether the last commit appended an event (rather than repeating one).
+    pub fn is_fresh(&self) -> bool {
+        self.position > self.kept
+    }
+
     fn note_blocked_threads(&mut self) {
         let memory = &*self.memory;
         for &thread in self.threads.alive() {
@@ -299,7 +323,8 @@ impl Driver {
             }
             let enabler = memory.primitives().enabler(thread, &operation);
             let asleep = match operation.kind {
-                OperationKind::Join | OperationKind::Blocked => true,
+                // The races of a wait for a predicate are added by who can evaluate it.
+                OperationKind::Join | OperationKind::Blocked | OperationKind::WaitUntil => true,
                 OperationKind::Wake => enabler == EventId::NONE,
                 OperationKind::FlagWait => {
                     enabler == EventId::NONE && memory.primitives().waiter(operation.target, thread).is_some()

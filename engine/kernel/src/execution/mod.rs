@@ -18,7 +18,7 @@ pub use event::Event;
 pub use step::{initials, Step};
 
 use crate::memory::MemoryModel;
-use crate::operation::{accesses_conflict, AccessMode, Choice, EventId, OperationKind, ThreadId};
+use crate::operation::{accesses_conflict, Access, AccessMode, Choice, EventId, OperationKind, ThreadId};
 
 /// Two conflicting events of different threads, with no third event between them in happens-before, whose order
 /// another execution can reverse.
@@ -139,7 +139,10 @@ impl Execution {
         for &candidate in &candidates {
             let first = &self.events[candidate.index()];
             if clock[first.thread.index()] <= first.index {
-                self.conflicts.push(Race { first: candidate, second: event.id });
+                // Who runs the program knows when a predicate held, and adds the races of waiting for it.
+                if event.operation.kind != OperationKind::WaitUntil {
+                    self.conflicts.push(Race { first: candidate, second: event.id });
+                }
                 join(&mut clock, self.clocks.row(candidate));
             }
         }
@@ -195,6 +198,9 @@ impl Execution {
     fn reversible(&self, conflict: Race, memory: &dyn MemoryModel) -> Option<Race> {
         let second = self.event(conflict.second);
         let first = self.event(conflict.first);
+        if second.operation.kind == OperationKind::WaitUntil {
+            return Some(conflict);
+        }
         if !second.operation.may_block() || memory.enabled_before(second, first) {
             return Some(conflict);
         }
@@ -211,6 +217,31 @@ impl Execution {
             }
         }
         None
+    }
+
+    /// Add the races of the last event (or last noted blocked operation), a wait for a predicate.
+    pub fn add_races(&mut self, firsts: &[EventId]) {
+        let second = EventId((self.events.len() + self.blocked.len()) as u32 - 1);
+        self.conflicts.extend(firsts.iter().map(|first| Race { first: *first, second }));
+    }
+
+    /// The events of other threads that wrote what `reads` touches and that do not happen before `last`, the last
+    /// event of `thread`; the latest first.
+    pub fn writers_of(&self, reads: &[Access], thread: ThreadId, last: EventId) -> Vec<EventId> {
+        let mut writers: Vec<EventId> = reads
+            .iter()
+            .filter_map(|read| Some((read, self.histories.get(read.location.index())?)))
+            .flat_map(|(read, history)| {
+                let modes = AccessMode::ALL.into_iter().filter(|mode| mode.conflicts(read.mode));
+                modes.flat_map(|mode| history.of(mode).iter().copied())
+            })
+            .filter(|writer| {
+                self.event(*writer).thread != thread && (last == EventId::NONE || !self.happens_before(*writer, last))
+            })
+            .collect();
+        writers.sort_unstable_by(|a, b| b.cmp(a));
+        writers.dedup();
+        writers
     }
 
     /// Whether `earlier` happens before `event` even without `event`'s own accesses.
@@ -274,7 +305,7 @@ impl Execution {
     }
 
     /// Whether the thread's next operation, touching `accesses`, would conflict with `event`.
-    pub fn conflicts(&self, event: EventId, accesses: &[crate::operation::Access]) -> bool {
+    pub fn conflicts(&self, event: EventId, accesses: &[Access]) -> bool {
         accesses_conflict(&self.event(event).accesses, accesses)
     }
 }

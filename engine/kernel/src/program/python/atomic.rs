@@ -7,6 +7,7 @@ use pyo3::types::PyBool;
 use super::host::{access, Host, Phase, State, Touch};
 use super::primitives::{Primitive, Standing};
 use super::recording::Word;
+use super::undo::Undo;
 use crate::operation::{AccessMode, MemoryOrder, Operation, OperationKind};
 
 #[pyclass(module = "dpor._kernel", subclass, weakref)]
@@ -72,6 +73,9 @@ impl Atomic {
         let operation = Operation { order, ..Operation::new(operation_kind, location, 0) };
         host.perform(py, operation, 1, |state| Atomic::touched(slf, state, mode))?;
         host.state().synchronise_atomic(location, kind == Kind::Load);
+        if kind != Kind::Load {
+            Atomic::keep_undo(slf, host);
+        }
         Ok(true)
     }
 
@@ -98,6 +102,19 @@ impl Atomic {
     fn replace(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) {
         let old = std::mem::replace(&mut slf.borrow_mut().held, value.clone().unbind());
         drop(old);
+    }
+
+    /// Exchange the value with another, without an operation.
+    pub fn swap(&mut self, value: &mut Py<PyAny>) {
+        std::mem::swap(&mut self.held, value);
+    }
+
+    /// Keep the value that is about to be replaced, if predicates may ask for it.
+    fn keep_undo(slf: &Bound<'_, Self>, host: &Host) {
+        if host.keeps_undo() {
+            let value = Atomic::held(slf).unbind();
+            host.keep_undo(Undo::Atomic { atomic: slf.clone().unbind(), value });
+        }
     }
 
     fn update<'py>(
@@ -219,6 +236,9 @@ impl Atomic {
             host.state().synchronise_atomic(location, !took_place);
         }
         if took_place {
+            if event {
+                Atomic::keep_undo(slf, host);
+            }
             Atomic::replace(slf, desired);
         }
         if host.is_recording() {

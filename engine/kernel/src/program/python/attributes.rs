@@ -9,6 +9,7 @@ use super::host::{access, instrumented_namespace, Host, Phase, Restart, State, T
 use super::identity::{KeyId, ObjectId};
 use super::recording::Word;
 use super::types::{AttributeKind, TypeKind};
+use super::undo::Undo;
 use crate::operation::{AccessMode, LocationId, Operation, OperationKind};
 
 /// A place that holds one value: an attribute, a module variable, a closure variable.
@@ -25,6 +26,13 @@ pub struct Cell {
     #[pyo3(get)]
     name: Py<PyString>,
     value: Option<Py<PyAny>>,
+}
+
+impl Cell {
+    /// Exchange the value with another, without an operation.
+    pub fn swap(&mut self, value: &mut Option<Py<PyAny>>) {
+        std::mem::swap(&mut self.value, value);
+    }
 }
 
 #[pymethods]
@@ -128,6 +136,31 @@ impl Host {
         Ok(())
     }
 
+    fn keep_attribute(&self, event: bool, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<()> {
+        if event && self.keeps_undo() {
+            let value = object.getattr_opt(name)?.map(Bound::unbind);
+            let (object, name) = (object.clone().unbind(), name.clone().unbind());
+            self.keep_undo(Undo::Attribute { object, name, value });
+        }
+        Ok(())
+    }
+
+    fn keep_variable(&self, event: bool, namespace: &Bound<'_, PyDict>, name: &Bound<'_, PyString>) -> PyResult<()> {
+        if event && self.keeps_undo() {
+            let value = namespace.get_item(name)?.map(Bound::unbind);
+            let (namespace, name) = (namespace.clone().unbind(), name.clone().unbind());
+            self.keep_undo(Undo::Item { namespace, name, value });
+        }
+        Ok(())
+    }
+
+    fn keep_cell(&self, py: Python<'_>, event: bool, cell: &Bound<'_, Cell>) {
+        if event && self.keeps_undo() {
+            let value = cell.borrow().value.as_ref().map(|value| value.clone_ref(py));
+            self.keep_undo(Undo::Variable { cell: cell.clone().unbind(), value });
+        }
+    }
+
     /// Load an attribute that is no visible operation by itself, but may lead to some.
     fn load_constant<'py>(
         &self,
@@ -226,6 +259,7 @@ impl Host {
         };
         self.check_fresh(py, object)?;
         let event = self.touch_slot(py, slot, AccessMode::Write)?;
+        self.keep_attribute(event, object, name)?;
         object.setattr(name, value)?;
         self.note(py, Word::Store, Some(object), Some(name.as_any()), Some(value), event);
         Ok(())
@@ -242,6 +276,7 @@ impl Host {
         let Some(slot) = self.find_attribute(object, name) else { return object.delattr(name) };
         self.check_fresh(py, object)?;
         let event = self.touch_slot(py, slot, AccessMode::Write)?;
+        self.keep_attribute(event, object, name)?;
         object.delattr(name)?;
         self.note(py, Word::Delete, Some(object), Some(name.as_any()), None, event);
         Ok(())
@@ -290,6 +325,7 @@ impl Host {
             return Err(self.restart_with(py, Restart::ModuleState));
         }
         let event = self.touch_slot(py, slot, AccessMode::Write)?;
+        self.keep_variable(event, namespace, name)?;
         namespace.set_item(name, value)?;
         self.note(py, Word::Store, Some(namespace), Some(name.as_any()), Some(value), event);
         Ok(())
@@ -308,6 +344,7 @@ impl Host {
             return Err(self.restart_with(py, Restart::ModuleState));
         }
         let event = self.touch_slot(py, slot, AccessMode::Write)?;
+        self.keep_variable(event, namespace, name)?;
         if namespace.del_item(name).is_err() {
             return Err(PyNameError::new_err(format!("name '{name}' is not defined")));
         }
@@ -358,6 +395,7 @@ impl Host {
             }
             None => false,
         };
+        self.keep_cell(py, event, cell);
         let name = cell.borrow().name.bind(py).clone();
         let old = cell.borrow_mut().value.replace(value.clone().unbind());
         drop(old);
@@ -371,6 +409,7 @@ impl Host {
             Some(slot) => self.touch_slot(py, slot, AccessMode::Write)?,
             None => false,
         };
+        self.keep_cell(py, event, cell);
         let name = cell.borrow().name.bind(py).clone();
         let old = cell.borrow_mut().value.take();
         if old.is_none() {

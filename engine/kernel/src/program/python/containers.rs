@@ -12,6 +12,7 @@ use smallvec::smallvec;
 use super::host::{access, Host, Phase, State, Touch};
 use super::identity::{KeyId, ObjectId};
 use super::types::TypeKind;
+use super::undo::Undo;
 use crate::operation::{AccessMode, Accesses, LocationId, MemoryOrder, Operation, OperationKind};
 
 /// What a container operation does, as far as conflicts go.
@@ -306,6 +307,11 @@ impl Host {
             state.plain_access(&accesses);
             Touch { accesses: Some(state.visible_part(accesses)), before: Some(before) }
         })?;
+        if !matches!(effect, ReadWhole | Length | CellLoad | View) && self.keeps_undo() {
+            if let Some(undo) = Undo::of_container(object)? {
+                self.keep_undo(undo);
+            }
+        }
         Ok(true)
     }
 }

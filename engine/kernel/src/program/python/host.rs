@@ -18,12 +18,13 @@ use super::greenlets::{Greenlet, GreenletApi};
 use super::identity::{Identities, KeyId, ObjectId};
 use super::recording::Word;
 use super::types::{TypeFacts, TypeKind, TypeTable};
+use super::undo::Undo;
 use crate::driver::{Driver, Turn};
 use crate::execution::{DataRace, DataRaces};
 use crate::explorer::{End, Replay};
 use crate::limits::{Limits, Meter};
 use crate::memory::{Effect, SequentialConsistency};
-use crate::operation::{Access, AccessMode, Accesses, LocationId, Operation, OperationKind, ThreadId};
+use crate::operation::{Access, AccessMode, Accesses, EventId, LocationId, Operation, OperationKind, ThreadId};
 use crate::threads::Status;
 
 pyo3::create_exception!(
@@ -126,6 +127,10 @@ pub struct State {
     pub noted: Rc<Cell<usize>>,
     /// Whether the recorder has seen enough.
     pub halted: bool,
+    /// Whether the model waits for predicates, so that writes keep what they replace.
+    pub predicates_used: bool,
+    /// What the visible writes of this execution replaced, by event.
+    pub undo: Vec<(EventId, Undo)>,
     /// What the predicate that is being evaluated has read.
     pub probed: Vec<Access>,
     pub execution_number: u64,
@@ -212,6 +217,8 @@ impl State {
             foreign: Vec::new(),
             noted: Rc::default(),
             halted: false,
+            predicates_used: false,
+            undo: Vec::new(),
             probed: Vec::new(),
             execution_number: 0,
             objects: FxHashMap::default(),
@@ -699,6 +706,9 @@ impl Host {
         }
         let switched = self.switch_to(py, ThreadId::MAIN);
         let end = self.state().ended.unwrap_or(End::Cut);
+        if self.state().driver.threads.waits_for_predicates() {
+            self.note_blocked_predicates(py)?;
+        }
         self.report_blocked(py)?;
         self.unwind(py)?;
         switched?;
@@ -708,6 +718,8 @@ impl Host {
     /// Drop what the last execution left behind, without a borrow: destructors are model code.
     fn release_objects(&self) {
         let mut threads = Vec::new();
+        let undo = std::mem::take(&mut self.state().undo);
+        drop(undo);
         let (kept, failures, misuses) = {
             let mut state = self.state();
             state.objects.clear();

@@ -95,7 +95,7 @@ impl Host {
 
     /// The truth of a value in a condition.
     #[pyo3(signature = (object, /))]
-    fn truth(&self, py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    pub fn truth(&self, py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<bool> {
         if self.kind(object).is_container() {
             let event = self.touch_container(py, object, ContainerEffect::Length, None)?;
             let value = object.is_truthy()?;

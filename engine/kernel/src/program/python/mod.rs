@@ -12,6 +12,7 @@ mod items;
 mod primitives;
 mod recording;
 mod types;
+mod undo;
 mod waiting;
 
 use pyo3::prelude::*;

@@ -5,51 +5,87 @@
 
 use pyo3::prelude::*;
 
-use super::host::{Host, Phase, Touch};
+use super::host::{Host, Phase, Restart, State, Touch};
 use super::recording::Word;
-use crate::operation::{LocationId, Operation, OperationKind, ThreadId};
+use crate::operation::{Access, Accesses, LocationId, Operation, OperationKind, ThreadId};
 use crate::threads::Status;
 
 impl Host {
+    /// The threads that wait for a predicate.
+    fn predicate_waiters(&self) -> Vec<ThreadId> {
+        let state = self.state();
+        let threads = &state.driver.threads;
+        let waits = |thread: &ThreadId| {
+            let thread = threads.get(*thread);
+            thread.status == Status::Pending && thread.pending.kind == OperationKind::WaitUntil
+        };
+        threads.alive().iter().copied().filter(waits).collect()
+    }
+
+    /// Evaluate a thread's predicate now. Returns whether it holds, and what it read.
+    pub fn evaluate_predicate(&self, py: Python<'_>, thread: ThreadId) -> PyResult<(bool, Vec<Access>)> {
+        let (me, phase, predicate) = {
+            let mut state = self.state();
+            let me = std::mem::replace(&mut state.current, thread);
+            let phase = std::mem::replace(&mut state.phase, Phase::Probing);
+            state.probed.clear();
+            (me, phase, state.thread(thread).predicate.as_ref().map(|predicate| predicate.clone_ref(py)))
+        };
+        let held = match predicate {
+            Some(predicate) => predicate.call0(py).and_then(|value| self.truth(py, value.bind(py))),
+            None => Ok(false),
+        };
+        let mut state = self.state();
+        state.phase = phase;
+        state.current = me;
+        let reads = std::mem::take(&mut state.probed);
+        for read in &reads {
+            if !state.is_visible(read.location) {
+                state.make_visible(read.location);
+            }
+        }
+        // A predicate that raises lets its thread go on: it raises again where the thread stands.
+        Ok((held.unwrap_or(true), reads))
+    }
+
     /// Evaluate the predicates of all threads that wait for one.
     pub fn evaluate_predicates(&self, py: Python<'_>) -> PyResult<()> {
-        let waiters: Vec<ThreadId> = {
-            let state = self.state();
-            let threads = &state.driver.threads;
-            let waits = |thread: &ThreadId| {
-                let thread = threads.get(*thread);
-                thread.status == Status::Pending && thread.pending.kind == OperationKind::WaitUntil
-            };
-            threads.alive().iter().copied().filter(waits).collect()
-        };
-        for thread in waiters {
-            let (me, predicate) = {
-                let mut state = self.state();
-                let me = std::mem::replace(&mut state.current, thread);
-                state.phase = Phase::Probing;
-                state.probed.clear();
-                (me, state.thread(thread).predicate.as_ref().map(|predicate| predicate.clone_ref(py)))
-            };
-            let held = predicate.map(|predicate| predicate.call0(py).and_then(|value| value.is_truthy(py)));
+        for thread in self.predicate_waiters() {
+            let (held, reads) = self.evaluate_predicate(py, thread)?;
             let mut state = self.state();
-            state.phase = Phase::Running;
-            state.current = me;
-            let reads = std::mem::take(&mut state.probed);
-            for read in &reads {
-                if !state.is_visible(read.location) {
-                    state.make_visible(read.location);
-                }
-            }
             state.thread(thread).predicate_reads = reads;
-            state.driver.threads.get_mut(thread).predicate_holds = match held {
-                Some(Ok(value)) => value,
-                // Let the thread go on: it evaluates the predicate itself and raises where it stands.
-                Some(Err(_)) => true,
-                None => false,
-            };
+            state.driver.threads.get_mut(thread).predicate_holds = held;
         }
         Ok(())
     }
+
+    /// At the end of an execution: tell the explorer of predicates that held once and are waited for in vain.
+    pub fn note_blocked_predicates(&self, py: Python<'_>) -> PyResult<()> {
+        for thread in self.predicate_waiters() {
+            let reads = {
+                let mut state = self.state();
+                if state.driver.threads.get(thread).predicate_holds {
+                    continue;
+                }
+                state.thread(thread).predicate_reads.clone()
+            };
+            let firsts = self.predicate_races(py, thread, &reads)?;
+            let mut state = self.state();
+            let accesses = visible_reads(&state, &reads);
+            state.driver.note_blocked_predicate(thread, accesses, &firsts);
+        }
+        Ok(())
+    }
+}
+
+fn visible_reads(state: &State, reads: &[Access]) -> Accesses {
+    let mut accesses = Accesses::new();
+    for read in reads {
+        if state.is_visible(read.location) && !accesses.contains(read) {
+            accesses.push(*read);
+        }
+    }
+    accesses
 }
 
 #[pymethods]
@@ -58,6 +94,9 @@ impl Host {
     fn wait_until(&self, py: Python<'_>, predicate: Bound<'_, PyAny>) -> PyResult<()> {
         let me = {
             let mut state = self.state();
+            if !std::mem::replace(&mut state.predicates_used, true) && state.learning {
+                state.restart.get_or_insert(Restart::Visible);
+            }
             let me = state.current;
             state.thread(me).predicate = Some(predicate.clone().unbind());
             state.driver.threads.count_predicate_waiter(1);
@@ -66,20 +105,21 @@ impl Host {
         self.note_waiting(py, Word::WaitUntil, None);
         let operation = Operation::new(OperationKind::WaitUntil, LocationId::NONE, 0);
         let performed = self.perform(py, operation, 1, |state| {
-            let mut accesses: crate::operation::Accesses = Default::default();
-            for read in std::mem::take(&mut state.thread(me).predicate_reads) {
-                if state.is_visible(read.location) && !accesses.contains(&read) {
-                    accesses.push(read);
-                }
-            }
-            Touch::of(accesses)
+            let reads = state.thread(me).predicate_reads.clone();
+            Touch::of(visible_reads(state, &reads))
         });
-        {
-            let mut state = self.state();
-            state.driver.threads.count_predicate_waiter(-1);
-            state.thread(me).predicate = None;
-        }
+        self.state().driver.threads.count_predicate_waiter(-1);
         performed?;
+        let (fresh, reads) = {
+            let mut state = self.state();
+            (state.driver.is_fresh(), state.thread(me).predicate_reads.clone())
+        };
+        if fresh {
+            // The wait itself is the thread's last event, so what it races with is asked as of the event before it.
+            let firsts = self.predicate_races(py, me, &reads)?;
+            self.state().driver.execution.add_races(&firsts);
+        }
+        self.state().thread(me).predicate = None;
         self.state().phase = Phase::Probing;
         let held = predicate.call0();
         self.state().phase = Phase::Running;

@@ -1,0 +1,147 @@
+//! Taking writes back for a moment, to ask what a `wait_until` predicate would have said earlier.
+//!
+//! Whether a waiting thread could have gone on before some write decides whether the two race in a way that another
+//! execution can reverse. No recorded number tells that for an arbitrary predicate, so once a model waits for one,
+//! every visible write keeps what it replaced, and the predicate is evaluated again with the writes taken back.
+
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PySet, PyString};
+
+use super::atomic::Atomic;
+use super::attributes::Cell;
+use super::host::{Host, Phase};
+use crate::operation::{Access, EventId, OperationKind, ThreadId};
+use crate::threads::Status;
+
+/// What a write replaced. Applying it swaps it with what is there now, so that applying it again restores that.
+pub enum Undo {
+    Atomic { atomic: Py<Atomic>, value: Py<PyAny> },
+    Attribute { object: Py<PyAny>, name: Py<PyString>, value: Option<Py<PyAny>> },
+    Item { namespace: Py<PyDict>, name: Py<PyString>, value: Option<Py<PyAny>> },
+    Variable { cell: Py<Cell>, value: Option<Py<PyAny>> },
+    Container { object: Py<PyAny>, content: Py<PyAny> },
+}
+
+impl Undo {
+    /// What is in a container now; None if there is no way to put it back.
+    pub fn of_container(object: &Bound<'_, PyAny>) -> PyResult<Option<Undo>> {
+        let known = object.is_instance_of::<PyList>()
+            || object.is_instance_of::<PyDict>()
+            || object.is_instance_of::<PySet>()
+            || (object.hasattr("clear")? && object.hasattr("extend")?);
+        if !known {
+            return Ok(None);
+        }
+        let content = copy_of(object)?.unbind();
+        Ok(Some(Undo::Container { object: object.clone().unbind(), content }))
+    }
+
+    fn swap(&mut self, py: Python<'_>) -> PyResult<()> {
+        match self {
+            Undo::Atomic { atomic, value } => atomic.bind(py).borrow_mut().swap(value),
+            Undo::Variable { cell, value } => cell.bind(py).borrow_mut().swap(value),
+            Undo::Attribute { object, name, value } => {
+                let (object, name) = (object.bind(py), name.bind(py));
+                let now = object.getattr_opt(name)?.map(Bound::unbind);
+                match value {
+                    Some(value) => object.setattr(name, value.bind(py))?,
+                    None => object.delattr(name)?,
+                }
+                *value = now;
+            }
+            Undo::Item { namespace, name, value } => {
+                let (namespace, name) = (namespace.bind(py), name.bind(py));
+                let now = namespace.get_item(name)?.map(Bound::unbind);
+                match value {
+                    Some(value) => namespace.set_item(name, value.bind(py))?,
+                    None => namespace.del_item(name)?,
+                }
+                *value = now;
+            }
+            Undo::Container { object, content } => {
+                let object = object.bind(py);
+                let now = copy_of(object)?.unbind();
+                object.call_method0(intern!(py, "clear"))?;
+                let fill = if object.is_instance_of::<PyDict>() || object.is_instance_of::<PySet>() {
+                    intern!(py, "update")
+                } else {
+                    intern!(py, "extend")
+                };
+                object.call_method1(fill, (content.bind(py),))?;
+                *content = now;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn copy_of<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    object.call_method0(intern!(object.py(), "copy"))
+}
+
+impl Host {
+    /// Whether writes have to keep what they replace.
+    #[inline]
+    pub fn keeps_undo(&self) -> bool {
+        let state = self.state();
+        state.predicates_used && state.phase == Phase::Running
+    }
+
+    /// Keep what the last event, a write of the running thread, is about to replace.
+    pub fn keep_undo(&self, undo: Undo) {
+        let mut state = self.state();
+        let event = EventId((state.driver.position() as u32).saturating_sub(1));
+        state.undo.push((event, undo));
+    }
+
+    /// The events before which the thread's predicate held already, and after which it need not have: those with which
+    /// its wait races. `reads` are what it read last.
+    pub fn predicate_races(&self, py: Python<'_>, thread: ThreadId, reads: &[Access]) -> PyResult<Vec<EventId>> {
+        let candidates = {
+            let state = self.state();
+            let last = state.driver.threads.get(thread).last;
+            let waited = last != EventId::NONE
+                && state.driver.execution.event(last).operation.kind == OperationKind::WaitUntil
+                && state.driver.threads.get(thread).status == Status::Running;
+            let last = if waited { state.driver.execution.event(last).program_order } else { last };
+            state.driver.execution.writers_of(reads, thread, last)
+        };
+        let mut found: Vec<EventId> = Vec::new();
+        for candidate in candidates {
+            let covered = {
+                let state = self.state();
+                found.iter().any(|later| state.driver.execution.happens_before(candidate, *later))
+            };
+            if !covered && self.held_before(py, thread, candidate)? {
+                found.push(candidate);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether the thread's predicate holds with everything taken back that happens after `event`, and it itself.
+    fn held_before(&self, py: Python<'_>, thread: ThreadId, event: EventId) -> PyResult<bool> {
+        let (mut kept, taken) = {
+            let mut state = self.state();
+            let kept = std::mem::take(&mut state.undo);
+            let execution = &state.driver.execution;
+            let taken: Vec<usize> = (0..kept.len())
+                .filter(|index| {
+                    let id = kept[*index].0;
+                    id >= event && execution.happens_before(event, id)
+                })
+                .collect();
+            (kept, taken)
+        };
+        for index in taken.iter().rev() {
+            kept[*index].1.swap(py)?;
+        }
+        let held = self.evaluate_predicate(py, thread);
+        for index in &taken {
+            kept[*index].1.swap(py)?;
+        }
+        self.state().undo = kept;
+        Ok(held?.0)
+    }
+}
