@@ -247,7 +247,9 @@ class _Check:
         for bound in range(switches(found.choices) + 1):
             best_here: list[_Found] = []
             progress = None if self.on_progress is None else self._report
-            outcome = _search(self.hosted, found, bound, best_here, executions, seconds, progress)
+            # Several failures of one place are told apart by their messages.
+            exact = sum(other.place == found.place for other in self.found.values()) > 1
+            outcome = _search(self.hosted, found, bound, best_here, executions, seconds, progress, exact)
             executions -= outcome["interleavings"]
             seconds -= outcome["seconds"]
             if best_here:
@@ -270,10 +272,14 @@ def _search(
     executions: int,
     seconds: float,
     progress: Callable[..., object] | None,
+    exact: bool,
 ) -> dict[str, Any]:
+    def same(candidate: _Found) -> bool:
+        return candidate.key == found.key if exact else candidate.place == found.place
+
     def note(description: dict[str, Any], choices: Choices) -> bool:
         candidate = _Found(description, choices)
-        if candidate.place == found.place and (not best or len(choices) < len(best[0].choices)):
+        if same(candidate) and (not best or len(choices) < len(best[0].choices)):
             best[:] = [candidate]
         return True
 
@@ -298,11 +304,23 @@ def _search(
 
 def record(hosted: HostedModel, found: _Found) -> Violation:
     """Run a failing execution again and tell it as a violation."""
-    recorder = Recorder(hosted.is_first_party, hosted.root)
-    seen: list[_Found] = []
-    _run_once(hosted, recorder, algorithm="replay", steps=found.choices, complete=True, seen=seen)
-    same = next((again for again in seen if again.place == found.place), None)
-    if same is None:
+    # An execution can fail in several threads: run it to its end only if it has to be for this failure.
+    for to_the_end in (False, True):
+        recorder = Recorder(hosted.is_first_party, hosted.root)
+        seen: list[_Found] = []
+        _run_once(
+            hosted,
+            recorder,
+            algorithm="replay",
+            steps=found.choices,
+            complete=True,
+            seen=seen,
+            stop_at_failure=not to_the_end,
+        )
+        same = next((again for again in seen if again.place == found.place), None)
+        if same is not None:
+            break
+    else:
         raise DporError(
             Code.NONDETERMINISTIC,
             f"{hosted.info.name} broke once and did not break when the same choices were made again",
@@ -344,6 +362,7 @@ def _run_once(
     complete: bool = False,
     everything_visible: bool | None = None,
     max_steps: int | None = None,
+    stop_at_failure: bool = True,
     seen: list[_Found] | None = None,
 ) -> dict[str, Any]:
     def note(description: dict[str, Any], choices: Choices) -> bool:
@@ -358,7 +377,7 @@ def _run_once(
         steps=steps,
         complete=complete,
         max_steps=max_steps,
-        stop_at_failure=True,
+        stop_at_failure=stop_at_failure,
         everything_visible=not hosted.elide if everything_visible is None else everything_visible,
         fresh_modules=hosted.fresh_modules,
         spurious_wakeups=hosted.options.spurious_wakeups,

@@ -6,7 +6,6 @@ counterexample, recording it, following a schedule.
 
 from __future__ import annotations
 
-import ast
 import difflib
 import gc
 import hashlib
@@ -17,7 +16,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from dpor._kernel import Abort, Host
 from dpor.codes import Code
@@ -218,13 +217,19 @@ class HostedModel:
         if isinstance(owner, type):
             name = self.info.name.rsplit(".", 1)[-1]
             if not isinstance(inspect.getattr_static(owner, name), staticmethod | classmethod):
-                holder, attribute = owner, name
-                return lambda **parameters: getattr(holder(), attribute)(**parameters)
+                holder: Any = owner
+
+                def call(**parameters: Any) -> Any:
+                    return getattr(holder(), name)(**parameters)
+
+                return call
         return value
 
     def _configure(self, function: Callable[..., Any]) -> None:
         marked: Any = function if options_of(function) is not None else self._marked()
         declared = options_of(marked) or ModelOptions()
+        if isinstance(declared, DporError):
+            raise DporError(declared.code, declared.message, declared.mend, self._span_of_model())
         self.options = override(declared, self._overrides)
         signature = inspect.signature(marked)
         known = {
@@ -283,10 +288,10 @@ def module_name_of(file: Path) -> str:
 
 def json_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters as a report can hold them: literals as they are, anything else as its repr."""
-    shown: dict[str, Any] = {}
-    for name, value in parameters.items():
-        try:
-            shown[name] = value if ast.literal_eval(repr(value)) == value and not isinstance(value, set) else repr(value)
-        except (ValueError, SyntaxError):
-            shown[name] = repr(value)
-    return shown
+    return {name: value if _is_json(value) else repr(value) for name, value in parameters.items()}
+
+
+def _is_json(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return all(_is_json(item) for item in cast("list[Any]", value))
+    return value is None or isinstance(value, bool | int | float | str)

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, TypeVar, overload
 
+    from dpor.errors import DporError
     from dpor.options import ModelOptions
 
     Function = TypeVar("Function", bound=Callable[..., Any])
@@ -31,9 +32,18 @@ def model(function: Any = None, /, **options: Any) -> Any:
     Raises DporError: BAD_OPTION for an option or a value that does not exist, UNSUPPORTED_CONSTRUCT if what is marked
     is no function.
     """
+    from dpor.errors import DporError
     from dpor.options import check_options
+    from dpor.runtime.current import current_host
 
-    checked = check_options(options)
+    checked: ModelOptions | DporError
+    try:
+        checked = check_options(options)
+    except DporError as error:
+        if current_host() is None:
+            raise
+        # Said when this model is checked: the other models of the file are none the worse.
+        checked = error
     if function is not None:
         return _mark(function, checked)
 
@@ -43,12 +53,12 @@ def model(function: Any = None, /, **options: Any) -> Any:
     return decorate
 
 
-def options_of(function: Any) -> ModelOptions | None:
-    """The options that a function was marked with, or None if it is no model."""
+def options_of(function: Any) -> ModelOptions | DporError | None:
+    """The options that a function was marked with (an error if a check found them wrong), or None if it is no model."""
     return getattr(function, ATTRIBUTE, None)
 
 
-def _mark(function: Any, options: ModelOptions) -> Any:
+def _mark(function: Any, options: ModelOptions | DporError) -> Any:
     code = getattr(function, "__code__", None)
     if code is None:
         from dpor.codes import Code

@@ -11,6 +11,7 @@ import asyncio.events
 import asyncio.futures
 import asyncio.runners
 import asyncio.tasks
+import functools
 import itertools
 import signal
 from collections.abc import Callable
@@ -94,6 +95,7 @@ class AsyncioPatches:
                 self._everywhere(tasks, name, python)
         if hasattr(tasks, "_py_current_task"):
             self._everywhere(tasks, "current_task", tasks._py_current_task)
+        self._everywhere(tasks, "as_completed", self._as_completed(tasks.as_completed))
         self._everywhere(tasks, "Task", ModelTask)
         self._everywhere(futures, "Future", ModelFuture)
         self._patches.replace(
@@ -134,6 +136,18 @@ class AsyncioPatches:
                 real(loop)
 
         return set_running_loop
+
+    def _as_completed(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        host = self._mode.host
+
+        @functools.wraps(real)
+        def as_completed(fs: Any, *, timeout: float | None = None) -> Any:
+            # The library puts coroutines into a set, whose order depends on where they lie in memory.
+            if host.active and not (asyncio.isfuture(fs) or asyncio.iscoroutine(fs)):
+                fs = [asyncio.ensure_future(awaitable) for awaitable in dict.fromkeys(fs)]
+            return real(fs, timeout=timeout)
+
+        return as_completed
 
     def _get_policy(self, real: Callable[[], Any]) -> Callable[[], Any]:
         def get_event_loop_policy() -> Any:

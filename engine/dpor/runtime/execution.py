@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dpor.runtime.event_loop import EventLoop
@@ -13,16 +13,29 @@ class Execution:
     """Counters and registers that start afresh with every execution.
 
     `threads` are the threads started so far, in the order of their start, without the main thread; `loops` the
-    event loops made so far. The counters number threads without a name, thread pools, and objects whose hash must
+    event loops made so far, `open_pools` the executors that have started workers
+    (with the index of the thread that did, and a number that orders what it did), `failed_futures` those whose
+    exception nobody has asked for yet. The counters number threads without a name, thread pools, and objects whose hash must
     not depend on where they lie in memory.
     """
 
-    __slots__ = ("hashes", "loops", "main", "pools", "threads", "unnamed_threads")
+    __slots__ = (
+        "failed_futures",
+        "hashes",
+        "loops",
+        "main",
+        "open_pools",
+        "pools",
+        "threads",
+        "unnamed_threads",
+    )
 
     def __init__(self, main: MainThread) -> None:
         self.main = main
         self.threads: list[Thread] = []
         self.loops: list[EventLoop] = []
+        self.open_pools: list[tuple[int, int, Any]] = []
+        self.failed_futures: list[Any] = []
         self.unnamed_threads = 0
         self.pools = 0
         self.hashes = 0

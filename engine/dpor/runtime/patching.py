@@ -27,12 +27,14 @@ from dpor.runtime.caches import patch_caches
 from dpor.runtime.clock import Clock
 from dpor.runtime.escapes import ThreadWatch, report
 from dpor.runtime.factories import Factory
+from dpor.runtime.import_time_objects import ImportTimeObjects
 from dpor.runtime.imports import ImportWatcher
 from dpor.runtime.local import local
 from dpor.runtime.mode import Mode
 from dpor.runtime.patchset import PatchSet
-from dpor.runtime.pools import patch_futures, patch_pools
+from dpor.runtime.pools import finish_pools, patch_futures, patch_pools
 from dpor.runtime.randomness import Randomness
+from dpor.runtime.shared_fields import Barrier, patch_queues
 from dpor.runtime.thread import MainThread
 
 if TYPE_CHECKING:
@@ -60,11 +62,12 @@ class Patches:
         self._clock = Clock(self._mode)
         self._randomness = Randomness(self._mode, seed)
         self._threads = ThreadWatch(self._mode)
+        self._import_time_objects = ImportTimeObjects(self._mode)
         self._watcher = ImportWatcher(
             self._mode,
             {
                 "asyncio": self._patch_asyncio,
-                "concurrent.futures.thread": lambda module: patch_pools(self._patches, self._mode, module),
+                "concurrent.futures.thread": self._patch_pools,
                 "datetime": self._patch_datetime,
                 "multiprocessing.process": self._patch_processes,
                 "multiprocessing.synchronize": self._patch_semaphores,
@@ -86,6 +89,7 @@ class Patches:
         self._patch_randomness()
         self._patch_logging()
         patch_caches(self._patches, self._mode)
+        patch_queues(self._patches, self._mode)
         escapes.patch_blocking_calls(self._patches)
         patch_futures(self._patches, self._mode, sys.modules[concurrent.futures.Future.__module__])
         self._watcher.install()
@@ -112,6 +116,7 @@ class Patches:
         self.main_thread.begin()
         self._threads.begin()
         self._randomness.begin()
+        self._import_time_objects.begin()
         for action in self._begin:
             action()
 
@@ -120,6 +125,7 @@ class Patches:
         execution = self.main_thread.dpor_execution
         self._threads.end()
         if execution is not None:
+            finish_pools(execution)
             for loop in execution.loops:
                 loop.raise_unretrieved()
         self.main_thread.dpor_finished = True
@@ -140,6 +146,7 @@ class Patches:
         for name, value in (
             ("Thread", thread.Thread),
             ("Timer", thread.Timer),
+            ("Barrier", Barrier),
             ("local", local),
             ("current_thread", thread.current_thread),
             ("main_thread", thread.main_thread),
@@ -245,12 +252,27 @@ class Patches:
         self._patches.replace(logging, "threading", namespace)
 
     def _patch_asyncio(self, module: ModuleType) -> None:
+        import asyncio.locks
+        import asyncio.queues
+
         from dpor.runtime.asyncio_patches import AsyncioPatches
 
         del module
         asyncio_patches = AsyncioPatches(self._patches, self._mode)
         asyncio_patches.install()
+        for module, names in (
+            (asyncio.locks, ("Lock", "Event", "Condition", "Semaphore", "BoundedSemaphore", "Barrier")),
+            (asyncio.queues, ("Queue",)),
+        ):
+            for name in names:
+                owner: type = getattr(module, name)
+                if "__init__" in owner.__dict__:
+                    self._import_time_objects.watch(self._patches, owner)
         self._begin.append(asyncio_patches.begin)
+
+    def _patch_pools(self, module: ModuleType) -> None:
+        patch_pools(self._patches, self._mode, module)
+        self._import_time_objects.watch(self._patches, vars(module)["ThreadPoolExecutor"])
 
     def _patch_datetime(self, module: ModuleType) -> None:
         from dpor.runtime.calendar import calendar_classes

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dpor.runtime import current
+from dpor.runtime.execution import Execution
 from dpor.runtime.mode import Mode
 from dpor.runtime.patchset import PatchSet
 from dpor.runtime.thread import Thread
@@ -90,6 +91,31 @@ def patch_pools(patches: PatchSet, mode: Mode, module: Any) -> None:
         return real_submit(self, mode.host.callee(fn) if mode.host.active else fn, *args, **kwargs)
 
     patches.replace(module.ThreadPoolExecutor, "submit", submit)
+    real_adjust = module.ThreadPoolExecutor._adjust_thread_count
+
+    @functools.wraps(real_adjust)
+    def adjust_thread_count(self: Any) -> None:
+        if mode.host.active and not self._threads:
+            thread: Thread = mode.host.current_thread()
+            assert thread.dpor_execution is not None
+            # In the order of their creation by a thread; the interleaving must not decide who is shut down first.
+            thread.dpor_made += 1
+            thread.dpor_execution.open_pools.append((mode.host.current_index(), thread.dpor_made, self))
+        real_adjust(self)
+
+    patches.replace(module.ThreadPoolExecutor, "_adjust_thread_count", adjust_thread_count)
+
+
+def finish_pools(execution: Execution) -> None:
+    """What happens to pools when the main thread ends: their workers finish what was submitted, then they end.
+
+    Raises the exception of a task if nobody has asked for its result: a real pool would keep it to itself.
+    """
+    for *_, pool in sorted(execution.open_pools):
+        pool.shutdown(wait=True)
+    for future in execution.failed_futures:
+        if not future.dpor_retrieved:
+            raise future._exception
 
 
 def patch_futures(patches: PatchSet, mode: Mode, module: Any) -> None:
@@ -105,6 +131,26 @@ def patch_futures(patches: PatchSet, mode: Mode, module: Any) -> None:
         future.__dict__["dpor_hash"] = number
         return number
 
+    def asking(real: Any) -> Any:
+        @functools.wraps(real)
+        def ask(self: Any, timeout: float | None = None) -> Any:
+            self.dpor_retrieved = True
+            return real(self, timeout)
+
+        return ask
+
+    real_set_exception = module.Future.set_exception
+
+    @functools.wraps(real_set_exception)
+    def set_exception(self: Any, exception: Any) -> None:
+        if mode.host.active and isinstance(exception, Exception):
+            mode.host.current_thread().dpor_execution.failed_futures.append(self)
+        real_set_exception(self, exception)
+
+    patches.define(module.Future, "dpor_retrieved", False)
+    patches.replace(module.Future, "set_exception", set_exception)
+    for name in ("result", "exception"):
+        patches.replace(module.Future, name, asking(getattr(module.Future, name)))
     patches.define(module.Future, "__hash__", stable_hash)
     patches.define(module, "id", stable_hash)
     logger: logging.Logger = module.LOGGER

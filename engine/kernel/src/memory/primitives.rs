@@ -26,11 +26,27 @@ pub struct Waiter {
 /// The state of one primitive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PrimitiveState {
-    Mutex { owner: Option<ThreadId>, depth: u32, reentrant: bool },
-    Condition { waiters: VecDeque<Waiter> },
-    Semaphore { value: u32, bound: Option<u32> },
-    Flag { set: bool, waiters: Vec<Waiter> },
-    Channel { length: u32 },
+    /// `taken` counts how often it was acquired.
+    Mutex {
+        owner: Option<ThreadId>,
+        depth: u32,
+        reentrant: bool,
+        taken: u32,
+    },
+    Condition {
+        waiters: VecDeque<Waiter>,
+    },
+    Semaphore {
+        value: u32,
+        bound: Option<u32>,
+    },
+    Flag {
+        set: bool,
+        waiters: Vec<Waiter>,
+    },
+    Channel {
+        length: u32,
+    },
 }
 
 /// All primitives of the current execution, by location.
@@ -235,16 +251,17 @@ impl Primitives {
         if !self.mutex_free_for(location, thread) {
             return Effect::Done(0);
         }
-        if let Some(PrimitiveState::Mutex { owner, depth, .. }) = self.get_mut(location) {
+        if let Some(PrimitiveState::Mutex { owner, depth, taken, .. }) = self.get_mut(location) {
             *owner = Some(thread);
             *depth += 1;
+            *taken += 1;
         }
         Effect::Done(1)
     }
 
     fn release(&mut self, thread: ThreadId, location: LocationId) -> Effect {
         match self.get_mut(location) {
-            Some(PrimitiveState::Mutex { owner, depth, reentrant }) => {
+            Some(PrimitiveState::Mutex { owner, depth, reentrant, .. }) => {
                 if owner.is_none() {
                     return Effect::Misused(Misuse::ReleaseUnheld);
                 }
@@ -294,9 +311,10 @@ impl Primitives {
 
     fn wake(&mut self, thread: ThreadId, lock: LocationId, condition: LocationId) -> Effect {
         let depth = self.leave(condition, thread);
-        if let Some(PrimitiveState::Mutex { owner, depth: held, .. }) = self.get_mut(lock) {
+        if let Some(PrimitiveState::Mutex { owner, depth: held, taken, .. }) = self.get_mut(lock) {
             *owner = Some(thread);
             *held = depth.max(1);
+            *taken += 1;
         }
         Effect::Done(1)
     }
@@ -315,6 +333,14 @@ impl Primitives {
     pub fn restore_depth(&mut self, lock: LocationId, depth: u32) {
         if let Some(PrimitiveState::Mutex { depth: held, .. }) = self.get_mut(lock) {
             *held = depth;
+        }
+    }
+
+    /// How often a lock has been acquired so far.
+    pub fn times_taken(&self, lock: LocationId) -> u32 {
+        match self.get(lock) {
+            Some(PrimitiveState::Mutex { taken, .. }) => *taken,
+            _ => 0,
         }
     }
 

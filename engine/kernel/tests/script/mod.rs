@@ -61,7 +61,7 @@ pub struct Script {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Found {
     pub counts: Counts,
-    pub outcomes: BTreeSet<(Vec<i64>, Vec<(u32, i64)>, bool)>,
+    pub outcomes: BTreeSet<Outcome>,
 }
 
 impl Script {
@@ -105,6 +105,8 @@ impl Script {
 }
 
 type Final = (Vec<i64>, Vec<(u32, i64)>);
+/// The final state, and whether a thread was left waiting.
+pub type Outcome = (Vec<i64>, Vec<(u32, i64)>, bool);
 
 /// Keeps the state after the last event, which is the final one when the execution ends.
 struct Recording<'a> {
@@ -132,7 +134,7 @@ impl Program for Recording<'_> {
         self.script.states = vec![ThreadState::default(); self.script.threads.len()];
         let mut primitives: Vec<(LocationId, PrimitiveState)> = (0..4)
             .map(|lock| {
-                let state = PrimitiveState::Mutex { owner: None, depth: 0, reentrant: false };
+                let state = PrimitiveState::Mutex { owner: None, depth: 0, reentrant: false, taken: 0 };
                 (LocationId(LOCKS + lock), state)
             })
             .collect();

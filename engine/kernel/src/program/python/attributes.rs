@@ -8,9 +8,9 @@ use pyo3::types::{PyDict, PyString};
 use super::host::{access, instrumented_namespace, Host, Phase, Restart, State, Touch};
 use super::identity::{KeyId, ObjectId};
 use super::recording::Word;
-use super::types::{AttributeKind, TypeKind};
+use super::types::{holder_of, AttributeKind, TypeKind};
 use super::undo::Undo;
-use crate::operation::{AccessMode, LocationId, Operation, OperationKind};
+use crate::operation::{AccessMode, Accesses, LocationId, Operation, OperationKind};
 
 /// A place that holds one value: an attribute, a module variable, a closure variable.
 #[derive(Clone, Copy)]
@@ -18,6 +18,8 @@ struct Slot {
     location: LocationId,
     object: ObjectId,
     key: KeyId,
+    /// Where the class's value for the attribute lives, which a load may find instead.
+    default: Option<LocationId>,
 }
 
 /// A closure variable that is rebound, made explicit by the instrumentation.
@@ -53,13 +55,22 @@ impl State {
             TypeKind::Immutable | TypeKind::Module => return None,
             _ => {}
         }
-        if self.types.attribute(object, name, facts.kind) == AttributeKind::Constant {
+        let kind = self.types.attribute(object, name, facts.kind);
+        if kind == AttributeKind::Constant {
             return None;
         }
         let id = self.object(object, facts);
         let key = self.identities.name(name);
         let location = self.identities.location(id, key, facts.kind != TypeKind::Class);
-        Some(Slot { location, object: id, key })
+        let default = match kind {
+            AttributeKind::DataWithDefault => holder_of(&object.get_type(), name).map(|class| {
+                let facts = self.types.facts(&class);
+                let class = self.object(&class, facts);
+                self.identities.location(class, key, false)
+            }),
+            _ => None,
+        };
+        Some(Slot { location, object: id, key, default })
     }
 }
 
@@ -67,6 +78,9 @@ impl Host {
     /// Perform an access to a slot: as an event if its location is visible. Returns whether it was one.
     #[inline]
     fn touch_slot(&self, py: Python<'_>, slot: Slot, mode: AccessMode) -> PyResult<bool> {
+        if mode == AccessMode::Read && slot.default.is_some() {
+            return self.touch_slot_with_default(py, slot);
+        }
         {
             let mut state = self.state();
             if state.phase == Phase::Probing {
@@ -83,6 +97,32 @@ impl Host {
         let operation = Operation::new(kind, slot.location, 0);
         self.perform(py, operation, 1, |_| Touch::of([access(slot.location, mode)].into_iter().collect()))?;
         self.state().plain_access(&[access(slot.location, mode)]);
+        Ok(true)
+    }
+
+    /// A load that finds the instance's value or the class's: it reads both.
+    fn touch_slot_with_default(&self, py: Python<'_>, slot: Slot) -> PyResult<bool> {
+        let reads: Accesses = [Some(slot.location), slot.default]
+            .into_iter()
+            .flatten()
+            .map(|at| access(at, AccessMode::Read))
+            .collect();
+        {
+            let mut state = self.state();
+            if state.phase == Phase::Probing {
+                state.probed.extend(reads);
+                return Ok(false);
+            }
+            if !state.halted && !reads.iter().any(|read| state.is_visible(read.location)) {
+                state.quiet(&reads);
+                state.plain_access(&reads);
+                return Ok(false);
+            }
+        }
+        self.perform(py, Operation::new(OperationKind::Load, slot.location, 0), 1, |state| {
+            state.plain_access(&reads);
+            Touch::of(state.visible_part(reads))
+        })?;
         Ok(true)
     }
 
@@ -205,7 +245,7 @@ impl Host {
         let object = state.namespace(namespace);
         let key = state.identities.name(name);
         let location = state.identities.location(object, key, true);
-        Some(Slot { location, object, key })
+        Some(Slot { location, object, key, default: None })
     }
 
     fn cell_slot(&self, cell: &Bound<'_, Cell>) -> Option<Slot> {
@@ -216,7 +256,7 @@ impl Host {
         let facts = state.types.facts(cell.as_any());
         let object = state.object(cell.as_any(), facts);
         let location = state.identities.location(object, KeyId::WHOLE, false);
-        Some(Slot { location, object, key: KeyId::WHOLE })
+        Some(Slot { location, object, key: KeyId::WHOLE, default: None })
     }
 }
 

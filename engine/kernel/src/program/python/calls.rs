@@ -4,10 +4,10 @@
 //! it reads or writes the containers that it is given. A call of a method that is Python code but not instrumented is
 //! taken as one atomic operation on its object, and the result names that assumption.
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyAttributeError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyCFunction, PyDict, PyString, PyTuple, PyType};
+use pyo3::types::{PyBool, PyCFunction, PyDict, PyString, PyTuple, PyType};
 use rustc_hash::FxHashMap;
 
 use super::containers::{method_effect, ContainerEffect};
@@ -29,6 +29,7 @@ pub enum BuiltinEffect {
     /// May change its arguments.
     Write,
     GetAttribute,
+    HasAttribute,
     SetAttribute,
     DeleteAttribute,
     /// Gives the dict of its argument's attributes.
@@ -125,6 +126,7 @@ impl Builtins {
         add(&["len"], BuiltinEffect::Length)?;
         add(&["next"], BuiltinEffect::Next)?;
         add(&["getattr"], BuiltinEffect::GetAttribute)?;
+        add(&["hasattr"], BuiltinEffect::HasAttribute)?;
         add(&["setattr"], BuiltinEffect::SetAttribute)?;
         add(&["delattr"], BuiltinEffect::DeleteAttribute)?;
         add(&["vars"], BuiltinEffect::InstanceDict)?;
@@ -230,6 +232,8 @@ enum How {
     Construct { reads_arguments: bool },
     /// A method of uninstrumented Python code, or of C code with a state of its own.
     Foreign { object: Py<PyAny> },
+    /// A method taken from a container's class, as in `dict.get(mapping, key)`.
+    Unbound { name: Py<PyString> },
     /// `object.__setattr__` and its kin, bound to an instance.
     BoundAttribute { object: Py<PyAny>, effect: BuiltinEffect },
 }
@@ -258,6 +262,7 @@ impl ControlledCall {
                 }
                 Ok(host.created(function.call(arguments, keywords)?))
             }
+            How::Unbound { name } => host.call_unbound(py, name.bind(py), function, arguments, keywords),
             How::BoundAttribute { object, effect } => {
                 let mut all = vec![object.bind(py).clone()];
                 all.extend(arguments.iter());
@@ -330,7 +335,8 @@ impl Host {
             effect = ContainerEffect::WriteWhole;
         }
         let event = self.touch_container(py, object, effect, key.as_ref())?;
-        let result = function.call(arguments, keywords)?;
+        let called = function.call(arguments, keywords);
+        let result = self.noted(py, called, Word::Call, object, Some(name.as_any()), event)?;
         if effect == ContainerEffect::View && self.kind(&result) != TypeKind::Immutable {
             self.alias_of(&result, object);
         } else {
@@ -338,6 +344,23 @@ impl Host {
         }
         self.note(py, Word::Call, Some(object), Some(name.as_any()), Some(&result), event);
         Ok(result)
+    }
+
+    fn call_unbound<'py>(
+        &self,
+        py: Python<'py>,
+        name: &Bound<'py, PyString>,
+        function: &Bound<'py, PyAny>,
+        arguments: &Bound<'py, PyTuple>,
+        keywords: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let Ok(object) = arguments.get_item(0) else { return function.call(arguments, keywords) };
+        if !self.kind(&object).is_container() {
+            return function.call(arguments, keywords);
+        }
+        let bound = function.call_method1(intern!(py, "__get__"), (&object, object.get_type()))?;
+        let rest = arguments.get_slice(1, arguments.len());
+        self.call_container(py, &object, name, &bound, &rest, keywords)
     }
 
     /// Let a view or iterator stand for the container that it looks at.
@@ -395,19 +418,28 @@ impl Host {
                     return function.call(arguments, keywords);
                 }
                 let event = self.touch_container(py, &object, ContainerEffect::WriteWhole, None)?;
-                let result = function.call(arguments, keywords)?;
-                self.note(py, Word::Call, Some(&object), Some(intern!(py, "next").as_any()), Some(&result), event);
+                let key = intern!(py, "next").as_any();
+                let called = function.call(arguments, keywords);
+                let result = self.noted(py, called, Word::Call, &object, Some(key), event)?;
+                self.note(py, Word::Call, Some(&object), Some(key), Some(&result), event);
                 Ok(result)
             }
             BuiltinEffect::GetAttribute if arguments.len() >= 2 => {
                 let object = arguments.get_item(0)?;
                 match self.load_attribute(py, &object, &interned(&name(1)?)?) {
-                    Err(error)
-                        if arguments.len() == 3 && error.is_instance_of::<pyo3::exceptions::PyAttributeError>(py) =>
-                    {
+                    Err(error) if arguments.len() == 3 && error.is_instance_of::<PyAttributeError>(py) => {
                         arguments.get_item(2)
                     }
                     result => result,
+                }
+            }
+            BuiltinEffect::HasAttribute if arguments.len() == 2 => {
+                match self.load_attribute(py, &arguments.get_item(0)?, &interned(&name(1)?)?) {
+                    Ok(_) => Ok(PyBool::new(py, true).to_owned().into_any()),
+                    Err(error) if error.is_instance_of::<PyAttributeError>(py) => {
+                        Ok(PyBool::new(py, false).to_owned().into_any())
+                    }
+                    Err(error) => Err(error),
                 }
             }
             BuiltinEffect::SetAttribute if arguments.len() == 3 => {
@@ -576,6 +608,13 @@ fn is_bound_to_value(object: &Bound<'_, PyAny>) -> bool {
     !object.is_none()
 }
 
+fn is_unbound_method(function: &Bound<'_, PyAny>) -> bool {
+    function
+        .get_type()
+        .name()
+        .is_ok_and(|name| name.to_str().is_ok_and(|name| matches!(name, "method_descriptor" | "wrapper_descriptor")))
+}
+
 fn is_method_wrapper(function: &Bound<'_, PyAny>) -> bool {
     function.get_type().name().is_ok_and(|name| name.to_str().is_ok_and(|name| name == "method-wrapper"))
 }
@@ -660,6 +699,9 @@ impl Host {
                     if !is_python_function(&function) && !is_bound_method(&function) {
                         return self.controlled(py, &function, How::Builtin(effect));
                     }
+                }
+                if is_unbound_method(&function) {
+                    return self.controlled(py, &function, How::Unbound { name: name.clone().unbind() });
                 }
                 self.control(py, function)
             }

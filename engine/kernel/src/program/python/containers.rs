@@ -197,7 +197,7 @@ impl State {
     }
 
     /// Split accesses into those that are part of an event and those that are only checked for races, and check them.
-    fn visible_part(&mut self, accesses: Accesses) -> Accesses {
+    pub fn visible_part(&mut self, accesses: Accesses) -> Accesses {
         let (visible, quiet): (Accesses, Accesses) =
             accesses.into_iter().partition(|access| self.is_visible(access.location));
         self.quiet(&quiet);

@@ -102,6 +102,8 @@ pub struct State {
     /// Whether races make locations visible; not while what was explored is searched or run again.
     pub learning: bool,
     pub spurious_wakeups: bool,
+    /// How often a condition's lock had been taken when a wait of a thread last ended without a reason.
+    pub spurious_at: FxHashMap<(ThreadId, LocationId), u32>,
     /// Whether the order of a dict's items was looked at, by location of its length.
     pub ordered: FxHashMap<LocationId, ()>,
     /// Instances whose `__dict__` was reached as a dict.
@@ -203,6 +205,7 @@ impl State {
             stop_at_failure: true,
             learning: true,
             spurious_wakeups: false,
+            spurious_at: FxHashMap::default(),
             ordered: FxHashMap::default(),
             instance_dicts: FxHashMap::default(),
             flags_are_cleared: false,
@@ -684,6 +687,7 @@ impl Host {
             state.noted.set(0);
             state.halted = false;
             state.found_races.clear();
+            state.spurious_at.clear();
             state.race_told = false;
             if let Some(races) = &mut state.data_races {
                 races.reset();

@@ -53,7 +53,8 @@ impl Host {
         }
         let effect = item_effect(kind, key, ContainerEffect::CellLoad);
         let event = self.touch_container(py, object, effect, Some(key))?;
-        let value = object.get_item(key)?;
+        let loaded = object.get_item(key);
+        let value = self.noted(py, loaded, Word::Load, object, Some(key), event)?;
         self.adopt_item(&value, object, key);
         self.note(py, Word::Load, Some(object), Some(key), Some(&value), event);
         Ok(value)
@@ -88,7 +89,8 @@ impl Host {
         }
         let effect = item_effect(kind, key, ContainerEffect::CellDelete);
         let event = self.touch_container(py, object, effect, Some(key))?;
-        object.del_item(key)?;
+        let deleted = object.del_item(key);
+        self.noted(py, deleted, Word::Delete, object, Some(key), event)?;
         self.note(py, Word::Delete, Some(object), Some(key), None, event);
         Ok(())
     }

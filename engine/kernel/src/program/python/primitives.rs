@@ -162,7 +162,7 @@ struct LockCore {
 
 impl LockCore {
     fn new(py: Python<'_>, reentrant: bool) -> PyResult<LockCore> {
-        let state = PrimitiveState::Mutex { owner: None, depth: 0, reentrant };
+        let state = PrimitiveState::Mutex { owner: None, depth: 0, reentrant, taken: 0 };
         let name = if reentrant { "RLock" } else { "Lock" };
         Ok(LockCore { primitive: Primitive::new(py, name, Some(state), 0)?, reentrant })
     }
@@ -348,6 +348,17 @@ impl Condition {
         Err(self.primitive.misused(py, PyRuntimeError::new_err(message)))
     }
 
+    /// Whether a wait may end without a reason. Not twice in a row with nobody having held the lock in between: the
+    /// second would find what the first has found, and a loop around the wait would never end.
+    fn may_wake_spuriously(&self, lock: LocationId) -> bool {
+        let state = self.primitive.host().state();
+        if !state.spurious_wakeups {
+            return false;
+        }
+        let last = state.spurious_at.get(&(state.current, self.primitive.location));
+        last.is_none_or(|taken| *taken != state.driver.memory.primitives().times_taken(lock))
+    }
+
     fn wait_here(slf: &Bound<'_, Self>, timeout: Option<f64>) -> PyResult<bool> {
         let py = slf.py();
         let this = slf.get();
@@ -364,6 +375,7 @@ impl Condition {
         this.check_owned(py, core, "cannot wait on un-acquired lock")?;
         let host = primitive.host();
         let (lock_location, own) = (core.primitive.location, primitive.location);
+        let spurious = this.may_wake_spuriously(lock_location);
         if !host.state().is_visible(lock_location) {
             host.state().make_visible(lock_location);
         }
@@ -373,7 +385,6 @@ impl Condition {
             return Err(primitive.misused(py, error));
         }
         host.note(py, Word::Wait, Some(slf.as_any()), None, None, true);
-        let spurious = host.state().spurious_wakeups;
         if timeout.is_none() && !spurious {
             host.note_waiting(py, Word::Wake, Some(slf.as_any()));
             host.perform(py, Operation::new(OperationKind::Wake, lock_location, own.0), 1, |_| Touch::default())?;
@@ -392,6 +403,7 @@ impl Condition {
         let ended =
             host.perform(py, Operation::new(OperationKind::TimedWake, slot, own.0), 1, |_| Touch::default())?;
         let notified = ended == Effect::Done(1);
+        let woke_spuriously = !notified && timeout.is_none();
         if let (false, Some(seconds)) = (notified, timeout) {
             primitive.pass_time(seconds);
         }
@@ -404,6 +416,10 @@ impl Condition {
             let primitives = state.driver.memory.primitives_mut();
             let depth = primitives.leave(own, current);
             primitives.restore_depth(lock_location, depth.max(1));
+            let taken = primitives.times_taken(lock_location);
+            if woke_spuriously {
+                state.spurious_at.insert((current, own), taken);
+            }
         }
         host.note_bool(py, Word::Acquire, lock, true, true);
         Ok(notified || timeout.is_none())

@@ -106,7 +106,23 @@ impl Host {
         }
     }
 
-    /// The same for an operation that gave a truth value.
+    /// Pass the result of an operation on; if it raised, tell the recorder now, since nobody will later.
+    pub fn noted<T>(
+        &self,
+        py: Python<'_>,
+        result: PyResult<T>,
+        word: Word,
+        target: &Bound<'_, PyAny>,
+        key: Value,
+        event: bool,
+    ) -> PyResult<T> {
+        if result.is_err() {
+            self.note(py, word, Some(target), key, None, event);
+        }
+        result
+    }
+
+    /// Tell the recorder of an operation that gave a truth value.
     #[inline]
     pub fn note_bool(&self, py: Python<'_>, word: Word, target: &Bound<'_, PyAny>, value: bool, event: bool) {
         if self.is_recording() {

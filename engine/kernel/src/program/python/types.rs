@@ -46,6 +46,8 @@ impl TypeKind {
 pub enum AttributeKind {
     /// Lives in the instance (or its class) and can be rebound: loads and stores are visible operations.
     Data,
+    /// The same, and the class holds a value that an instance without its own shows.
+    DataWithDefault,
     /// A method or descriptor that nothing rebinds: no visible operation by itself.
     Constant,
 }
@@ -303,6 +305,7 @@ fn attribute_kind(class: &Bound<'_, PyType>, name: &Bound<'_, PyString>, on_clas
             "type" if on_class => AttributeKind::Constant,
             _ if value.get_type().hasattr(intern!(py, "__set__"))? => AttributeKind::Constant,
             _ if !on_class && value.get_type().hasattr(intern!(py, "__get__"))? => AttributeKind::Constant,
+            _ if !on_class => AttributeKind::DataWithDefault,
             _ => AttributeKind::Data,
         });
     }
@@ -311,6 +314,14 @@ fn attribute_kind(class: &Bound<'_, PyType>, name: &Bound<'_, PyString>, on_clas
         return Ok(AttributeKind::Constant);
     }
     Ok(if on_class || has_instance_dict(class) { AttributeKind::Data } else { AttributeKind::Constant })
+}
+
+/// The class among the bases of `class` whose own namespace holds `name`.
+pub fn holder_of<'py>(class: &Bound<'py, PyType>, name: &Bound<'py, PyString>) -> Option<Bound<'py, PyAny>> {
+    class
+        .mro()
+        .iter()
+        .find(|base| base.getattr("__dict__").and_then(|namespace| namespace.contains(name)).unwrap_or(false))
 }
 
 /// Whether a dict is the namespace of an instrumented module.

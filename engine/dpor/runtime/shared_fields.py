@@ -1,0 +1,96 @@
+"""The fields of queue.Queue and threading.Barrier that people look at without their lock.
+
+Their code is the standard library's own and runs under a lock, so that what it does to these fields needs no watching,
+until somebody reads `barrier.n_waiting` or `items.queue` beside it.
+"""
+
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# What is replaced is private to the classes.
+
+from __future__ import annotations
+
+import heapq
+import queue
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from dpor.runtime import current
+from dpor.runtime.mode import Mode
+from dpor.runtime.patchset import PatchSet
+
+RealBarrier = threading.Barrier
+
+
+def _field(name: str) -> Any:
+    def read(self: Any) -> Any:
+        host = current.active_host()
+        return self.dpor_fields[name] if host is None else host.load_item(self.dpor_fields, name)
+
+    def write(self: Any, value: Any) -> None:
+        host = current.active_host()
+        if host is None:
+            self.dpor_fields[name] = value
+        else:
+            host.store_item(value, self.dpor_fields, name)
+
+    return property(read, write)
+
+
+class Barrier(RealBarrier):
+    """threading.Barrier whose state can be looked at from outside."""
+
+    _state = _field("state")
+    _count = _field("count")
+
+    def __init__(
+        self, parties: int, action: Callable[[], object] | None = None, timeout: float | None = None
+    ) -> None:
+        self.dpor_fields: dict[str, Any] = {}
+        host = current.current_host()
+        if host is not None:
+            host.created(self.dpor_fields)
+        super().__init__(parties, action, timeout)
+
+
+def patch_queues(patches: PatchSet, mode: Mode) -> None:
+    """Make what the queue classes do to their `queue` visible operations."""
+    del mode
+
+    def created(real: Callable[[Any, int], None]) -> Callable[[Any, int], None]:
+        def init(self: Any, maxsize: int) -> None:
+            real(self, maxsize)
+            host = current.current_host()
+            if host is not None:
+                host.created(self.queue)
+
+        return init
+
+    def size(self: Any) -> int:
+        host = current.active_host()
+        return len(self.queue) if host is None else host.callee(len)(self.queue)
+
+    def calling(name: str) -> Callable[..., Any]:
+        def call(self: Any, *item: Any) -> Any:
+            host = current.active_host()
+            method: Any = getattr(self.queue, name) if host is None else host.method(self.queue, name)
+            return method(*item)
+
+        return call
+
+    def on_heap(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(self: Any, *item: Any) -> Any:
+            host = current.active_host()
+            return (function if host is None else host.callee(function))(self.queue, *item)
+
+        return call
+
+    for owner, put, get in (
+        (queue.Queue, calling("append"), calling("popleft")),
+        (queue.LifoQueue, calling("append"), calling("pop")),
+        (queue.PriorityQueue, on_heap(heapq.heappush), on_heap(heapq.heappop)),
+    ):
+        patches.replace(owner, "_init", created(owner.__dict__["_init"]))
+        patches.replace(owner, "_qsize", size)
+        patches.replace(owner, "_put", put)
+        patches.replace(owner, "_get", get)
