@@ -204,9 +204,15 @@ class _Check:
     def _verdict(self, outcome: dict[str, Any], violated: bool) -> tuple[Verdict, Reason | None]:
         if violated:
             return Verdict.VIOLATED, None
-        if outcome["complete"]:
-            return Verdict.VERIFIED, None
         options = self.hosted.options
+        if outcome["complete"]:
+            if options.expect is not Expectation.VIOLATED:
+                return Verdict.VERIFIED, None
+            return Verdict.VERIFIED, Reason(
+                Code.UNEXPECTED,
+                'every schedule was checked and none breaks the model, which expect="violated" says it should',
+                "if the bug is mended, take the option away",
+            )
         bound = outcome["bound"]
         if bound is None:
             drawn = outcome["executions"] + outcome["blocked"]
@@ -305,6 +311,7 @@ def _search(
 def record(hosted: HostedModel, found: _Found) -> Violation:
     """Run a failing execution again and tell it as a violation."""
     # An execution can fail in several threads: run it to its end only if it has to be for this failure.
+    hosted.speak()
     for to_the_end in (False, True):
         recorder = Recorder(hosted.is_first_party, hosted.root)
         seen: list[_Found] = []
@@ -402,6 +409,7 @@ def follow(
     with HostedModel(
         request.file, request.model, request.root, request.parameters, request.options, request.source
     ) as hosted:
+        hosted.speak()
         while True:
             follower = _Follower(hosted, schedule.steps)
             seen: list[_Found] = []

@@ -11,12 +11,13 @@ import gc
 import hashlib
 import importlib.util
 import inspect
+import io
 import sys
 import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Self, cast
+from typing import Any, Self, TextIO, cast
 
 from dpor._kernel import Abort, Host
 from dpor.codes import Code
@@ -47,6 +48,13 @@ def describe_model(file: Path, name: str, root: Path, source: str | None) -> Mod
     known = ", ".join(info.name for info in models) or "none"
     mend = f"did you mean {near[0]!r}?" if near else f"its models are: {known}"
     raise DporError(Code.NOT_FOUND, f"{file.name} has no model {name!r}", mend)
+
+
+class _Nowhere(io.TextIOBase):
+    """A text stream that keeps nothing."""
+
+    def write(self, text: str, /) -> int:
+        return len(text)
 
 
 class HostedModel:
@@ -86,6 +94,8 @@ class HostedModel:
         self._module_name = module_name_of(self.file)
         self._function: Callable[..., Any] | None = None
         self._path_entry = str(self.file.parent)
+        self._printed = False
+        self._streams: tuple[TextIO, TextIO] | None = None
 
     def __enter__(self) -> Self:
         self._check_packages()
@@ -106,6 +116,7 @@ class HostedModel:
         return self
 
     def __exit__(self, *exception: object) -> None:
+        self.speak()
         gc.enable()
         gc.unfreeze()
         self.instrumentation.uninstall()
@@ -115,8 +126,22 @@ class HostedModel:
             sys.path.remove(self._path_entry)
 
     def main(self) -> None:
-        """What the kernel runs as the model's main thread."""
+        """What the kernel runs as the model's main thread.
+
+        Only the first execution prints what the model prints; thousands that say the same would hide it.
+        """
+        if self._printed and self._streams is None:
+            self._streams = (sys.stdout, sys.stderr)
+            sys.stdout = sys.stderr = cast(TextIO, _Nowhere())
+        self._printed = True
         self.patches.run(self._call)
+
+    def speak(self) -> None:
+        """Let the next execution print, as for the one that shows a failure."""
+        if self._streams is not None:
+            sys.stdout, sys.stderr = self._streams
+            self._streams = None
+        self._printed = False
 
     def rebind(self, module: str, variable: str) -> None:
         """Take a module variable for one that is rebound, from now on."""
