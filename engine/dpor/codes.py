@@ -1,7 +1,7 @@
 """Every code that a report can carry, with its one-line meaning.
 
 The first digit says what kind of thing it is: 1 the model cannot be checked, 2 a violation, 3 an incomplete
-check, 4 a schedule that does not fit, 5 something around the check (cache, worker).
+check, 4 a schedule that does not fit, 5 something around the check (the cache, an expectation that is not met).
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ class Code(enum.Enum):
     DEADLOCK = "DPOR203"
     MISUSE = "DPOR204"
     DATA_RACE = "DPOR205"
-    UNEXPECTED = "DPOR206"
 
     MAX_STEPS = "DPOR301"
     MAX_EXECUTIONS = "DPOR302"
@@ -47,6 +46,7 @@ class Code(enum.Enum):
     DIVERGED = "DPOR403"
 
     CACHE_CORRUPT = "DPOR501"
+    UNEXPECTED = "DPOR502"
 
     @property
     def meaning(self) -> str:

@@ -36,10 +36,14 @@ def command(level: str, message: str, location: SourceSpan | None, root: Path, t
 
 def _entry(entry: Entry) -> list[str]:
     result = entry.result
-    if result.as_expected:
-        return []
     start = SourceSpan(result.file, result.line)
-    lines = [
+    warnings = [
+        command("warning", item.message, item.location or start, entry.root, f"{item.code.value} {result.id}")
+        for item in result.warnings
+    ]
+    if result.as_expected:
+        return warnings
+    lines = warnings + [
         command(
             "error",
             _message(result, item),

@@ -55,6 +55,7 @@ def model(result: ModelResult) -> dict[str, Any]:
         "events": result.events,
         "seconds": round(result.seconds, 6),
         "violations": [violation(item) for item in result.violations],
+        "warnings": [violation(item) for item in result.warnings],
         "expect": result.expect.value if result.expect else None,
         "as_expected": result.as_expected,
         "assumptions": list(result.assumptions),

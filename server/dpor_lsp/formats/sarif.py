@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from dpor.codes import Code
-from dpor.results import SourceSpan, TraceStep, Verdict, Violation
+from dpor.results import ModelResult, SourceSpan, TraceStep, Verdict, Violation
 from dpor_lsp import DISTRIBUTION, version
 from dpor_lsp.formats.json import dumps
 from dpor_lsp.report import Entry, ExitCode, Report
@@ -64,7 +64,7 @@ class _Run:
             "results": [
                 self._result(entry, violation, rules)
                 for entry in report.entries
-                for violation in entry.result.violations
+                for violation in _findings(entry.result)
             ],
         }
 
@@ -89,7 +89,7 @@ class _Run:
         document: dict[str, Any] = {
             "ruleId": violation.code.value,
             "ruleIndex": rules.index(violation.code),
-            "level": "error",
+            "level": "warning" if violation in result.warnings else "error",
             "message": {"text": f"{result.id}: {violation.message}{pattern}"},
             "locations": [
                 {
@@ -165,8 +165,12 @@ class _Run:
         return {"uri": quote(file), "uriBaseId": ROOT_ID}
 
 
+def _findings(result: ModelResult) -> tuple[Violation, ...]:
+    return (*result.violations, *result.warnings)
+
+
 def _codes(report: Report) -> set[Code]:
-    codes = {violation.code for entry in report.entries for violation in entry.result.violations}
+    codes = {violation.code for entry in report.entries for violation in _findings(entry.result)}
     return codes | {entry.result.reason.code for entry in report.entries if entry.result.reason}
 
 

@@ -67,6 +67,9 @@ def entry(item: Entry, style: Style) -> str:
     lines = [_headline(result, style)]
     if result.reason is not None:
         lines.extend(_reason(result, style))
+    for warning in result.warnings:
+        where = f" at {wording.place(warning.location)}" if warning.location else ""
+        lines.append(f"{INDENT}warning: {warning.code.value} {warning.message}{where}")
     sentence = wording.unexpected(result)
     if sentence:
         lines.append(INDENT + style.paint(sentence, _RED))

@@ -43,7 +43,9 @@ def place(location: SourceSpan | None) -> str:
 
 
 def unexpected(result: ModelResult) -> str | None:
-    """Return a sentence if a conclusive verdict without a violation is not the expected one."""
+    """Return a sentence if a conclusive verdict without a violation is not the expected one, and no reason says so."""
+    if result.reason is not None:
+        return None
     if result.verdict is Verdict.VERIFIED and result.expect not in (None, Verdict.VERIFIED):
         return f"the model expects to be {result.expect.value}, but every schedule was checked and none fails"
     return None
