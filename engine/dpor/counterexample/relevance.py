@@ -21,6 +21,7 @@ from collections.abc import Iterable, Sequence
 
 from dpor.counterexample.operations import Operation
 from dpor.counterexample.records import Execution, Record
+from dpor.results import ViolationKind
 
 _ACQUISITIONS = frozenset({Operation.ACQUIRE, Operation.TRY_ACQUIRE})
 _WAKING = frozenset(
@@ -44,7 +45,18 @@ def relevant_steps(execution: Execution) -> frozenset[int]:
     relevant = _slice(execution, shared)
     data = {record.index for record in relevant}
     data |= {record.index for record in records if record.operation in _DRAWN}
+    data |= _raced(execution, shared)
     return frozenset((data | _synchronisation(execution, data)) - _unwinding(execution))
+
+
+def _raced(execution: Execution, shared: Sequence[Record]) -> set[int]:
+    """Of a data race, the access of the other thread: the failing step reads nothing from it, but it is half of it."""
+    failure = execution.failure
+    if failure is None or failure.kind is not ViolationKind.DATA_RACE or not execution.records:
+        return set()
+    last = execution.records[-1]
+    others = [record for record in shared if record.thread != last.thread and record.conflicts(last)]
+    return {others[-1].index, last.index} if others else set()
 
 
 def _unwinding(execution: Execution) -> set[int]:
