@@ -110,7 +110,6 @@ class HostedModel:
         except BaseException:
             self.__exit__()
             raise
-        gc.collect()
         gc.freeze()
         gc.disable()
         return self
