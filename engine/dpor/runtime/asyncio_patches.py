@@ -29,6 +29,8 @@ def _either(module: Any, *names: str) -> Any:
     return next(getattr(module, name) for name in names if hasattr(module, name))
 
 
+_TASK_SETS = ("_all_tasks", "_scheduled_tasks", "_eager_tasks")
+
 # Under its own name: type stubs hide it, because it is going away.
 _Policy: Any = _either(asyncio.events, "_AbstractEventLoopPolicy", "AbstractEventLoopPolicy")
 
@@ -95,6 +97,8 @@ class AsyncioPatches:
                 self._everywhere(tasks, name, python)
         if hasattr(tasks, "_py_current_task"):
             self._everywhere(tasks, "current_task", tasks._py_current_task)
+        for name in _TASK_SETS:
+            self._patches.replace_if_present(tasks, name, getattr(tasks, name, None))
         self._everywhere(tasks, "as_completed", self._as_completed(tasks.as_completed))
         self._everywhere(tasks, "Task", ModelTask)
         self._everywhere(futures, "Future", ModelFuture)
@@ -110,8 +114,14 @@ class AsyncioPatches:
         )
 
     def begin(self) -> None:
-        """Start the numbering of tasks afresh for an execution."""
+        """Start the numbering of tasks afresh for an execution, and forget the tasks of the last one.
+
+        Those have the same hashes: left in a set until the garbage collector comes, they would slow it down.
+        """
         setattr(asyncio.tasks, "_task_name_counter", itertools.count(1).__next__)  # noqa: B010 -- private there
+        for name in _TASK_SETS:
+            if hasattr(asyncio.tasks, name):
+                setattr(asyncio.tasks, name, type(getattr(asyncio.tasks, name))())
 
     def _everywhere(self, module: Any, name: str, value: Any) -> None:
         """Replace a name in the module that defines it and where the package exports it."""
