@@ -1,0 +1,51 @@
+"""What no schedule controls, and what is not the same again, is reported and never passed."""
+
+from __future__ import annotations
+
+import ast
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpor.codes import Code
+from dpor.errors import DporError
+
+FOLDER = Path(__file__).resolve().parent / "refused"
+UNCONTROLLED = FOLDER / "uncontrolled.py"
+NONDETERMINISTIC = FOLDER / "nondeterministic.py"
+
+
+def _refused() -> dict[str, str]:
+    for node in ast.parse(UNCONTROLLED.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "REFUSED":
+            return ast.literal_eval(node.value)
+    raise LookupError("REFUSED")
+
+
+@pytest.mark.parametrize(("model", "message"), _refused().items())
+def test_a_model_that_escapes_control_is_refused(model: str, message: str, check: Any) -> None:
+    with pytest.raises(DporError) as caught:
+        check(UNCONTROLLED, model)
+    assert caught.value.code is Code.UNCONTROLLED
+    assert message in str(caught.value)
+
+
+@pytest.fixture
+def forgotten() -> Iterator[None]:
+    """Remove what the models leave behind."""
+    yield
+    os.environ.pop("DPOR_TEST_NUMBER", None)
+    Path(tempfile.gettempdir(), f"dpor-counter-{os.getpid()}").unlink(missing_ok=True)
+
+
+@pytest.mark.usefixtures("forgotten")
+@pytest.mark.parametrize("model", ["counter_in_a_file", "environment_variable"])
+@pytest.mark.parametrize("algorithm", ["optimal", "source"])
+def test_a_model_that_is_not_the_same_again_is_refused(model: str, algorithm: str, check: Any) -> None:
+    with pytest.raises(DporError) as caught:
+        check(NONDETERMINISTIC, model, algorithm=algorithm)
+    assert caught.value.code is Code.NONDETERMINISTIC
