@@ -154,9 +154,7 @@ def wait_until(predicate: Callable[[], object]) -> None:
         pause = min(pause * 2, _LONGEST_PAUSE)
 
 
-def replay(
-    model: Callable[..., object], schedule: str, *, allow_divergence: bool = False
-) -> ReplayResult:
+def replay(model: Callable[..., object], schedule: str, *, allow_divergence: bool = False) -> ReplayResult:
     """Follow a schedule, as a counterexample shows it, on a model: raises what the schedule makes the model raise.
 
     If the schedule still breaks the model, the model's own exception is raised, with the counterexample as a note; a

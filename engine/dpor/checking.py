@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -145,7 +146,9 @@ class _Check:
             warnings=warnings,
             expect=expect,
             assumptions=_assumptions(outcome),
-            dependencies=tuple(sorted(str(path) for path in {self.hosted.file, *self.hosted.instrumentation.files})),
+            dependencies=tuple(
+                sorted(str(path) for path in {self.hosted.file, *self.hosted.instrumentation.files})
+            ),
         )
 
     def _explore(self) -> dict[str, Any]:
@@ -239,7 +242,9 @@ class _Check:
         """Where an execution that reached `max_steps` was going round: the place of its last operations."""
         hosted = self.hosted
         tail = _Tail(hosted)
-        _run_once(hosted, tail, algorithm="replay", steps=[], complete=True, max_steps=hosted.options.max_steps)
+        _run_once(
+            hosted, tail, algorithm="replay", steps=[], complete=True, max_steps=hosted.options.max_steps
+        )
         return tail.place()
 
     def _explain(self, found: _Found) -> Violation:
@@ -267,7 +272,7 @@ class _Check:
 
 def switches(choices: Choices) -> int:
     """How often the next choice is of another thread than the last."""
-    return sum(1 for one, other in zip(choices, choices[1:], strict=False) if one[0] != other[0])
+    return sum(one[0] != other[0] for one, other in itertools.pairwise(choices))
 
 
 def _search(
@@ -451,8 +456,9 @@ class _Follower(Recorder):
         if self._position < len(self._wanted):
             wanted = self._wanted[self._position]
             if (wanted.thread, wanted.operation) != (thread, operation):
+                done = f"{thread}: {operation}"
                 self._divergence = (
-                    f"step {self._position + 1}: the schedule has [{wanted}], the model did [{thread}: {operation}]"
+                    f"step {self._position + 1}: the schedule has [{wanted}], the model did [{done}]"
                 )
                 return False
         self._position += 1
@@ -474,7 +480,9 @@ class _Follower(Recorder):
         found = seen[0]
         if on_exception is not None and found.exception is not None:
             on_exception(found.exception)
-        execution = self.execution(self.failure(found.kind, _message(found, self), found.thread, found.exception))
+        execution = self.execution(
+            self.failure(found.kind, _message(found, self), found.thread, found.exception)
+        )
         hosted = self._hosted
         text = encode(
             Schedule(

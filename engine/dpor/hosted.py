@@ -159,10 +159,8 @@ class HostedModel:
         """A hash of the model's code: of all first-party files that it was loaded from."""
         digest = hashlib.sha256()
         for path in sorted({self.file, *self.instrumentation.files}):
-            if path == self.file and self._source is not None:
-                text = self._source.encode()
-            else:
-                text = path.read_bytes()
+            edited = self._source if path == self.file else None
+            text = path.read_bytes() if edited is None else edited.encode()
             digest.update(path.name.encode() + b"\0" + text + b"\0")
         return digest.hexdigest()[:16]
 
@@ -267,7 +265,10 @@ class HostedModel:
                 listed = ", ".join(known) or "none"
                 mend = f"did you mean {near[0]!r}?" if near else f"its parameters are: {listed}"
                 raise DporError(
-                    Code.BAD_PARAMETER, f"{self.info.name} has no parameter {name!r}", mend, self._span_of_model()
+                    Code.BAD_PARAMETER,
+                    f"{self.info.name} has no parameter {name!r}",
+                    mend,
+                    self._span_of_model(),
                 )
         values: dict[str, Any] = {}
         for name, parameter in known.items():

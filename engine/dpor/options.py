@@ -170,7 +170,13 @@ OPTIONS: Mapping[str, Option] = {
     for option in (
         Option("memory_model", Kind.CHOICE, "which writes a read may see", MemoryModel),
         Option("algorithm", Kind.CHOICE, "how the schedules are explored", Algorithm),
-        Option("k", Kind.INTEGER, "belongs to an algorithm that this version does not have", minimum=1, optional=True),
+        Option(
+            "k",
+            Kind.INTEGER,
+            "belongs to an algorithm that this version does not have",
+            minimum=1,
+            optional=True,
+        ),
         Option("max_steps", Kind.INTEGER, "longest execution, in visible operations", minimum=1),
         Option("max_executions", Kind.INTEGER, "how many executions to explore", minimum=1, optional=True),
         Option("preemption_bound", Kind.INTEGER, "preemptions in an execution", minimum=0, optional=True),

@@ -272,7 +272,7 @@ def _read(annotation: Any, data: Any) -> Any:
         return tuple(_read(typing.get_args(annotation)[0], item) for item in data)
     if origin is not None and issubclass(origin, Mapping):
         return dict(data)
-    if dataclasses.is_dataclass(annotation) and isinstance(annotation, type):
+    if isinstance(annotation, type) and dataclasses.is_dataclass(annotation):
         hints = typing.get_type_hints(annotation)
         present = {item.name for item in dataclasses.fields(annotation)} & set(data)
         return annotation(**{name: _read(hints[name], data[name]) for name in present})
@@ -280,6 +280,7 @@ def _read(annotation: Any, data: Any) -> Any:
         return annotation(data)
     if annotation is float:
         return float(data)
-    if not isinstance(data, annotation):
-        raise TypeError(f"expected {annotation.__name__}, got {data!r}")
+    plain = typing.cast(type[object], annotation)
+    if not isinstance(data, plain):
+        raise TypeError(f"expected {plain.__name__}, got {data!r}")
     return data
