@@ -13,10 +13,10 @@ class Execution:
     """Counters and registers that start afresh with every execution.
 
     `threads` are the threads started so far, in the order of their start, without the main thread; `loops` the
-    event loops made so far, `open_pools` the executors that have started workers
-    (with the index of the thread that did, and a number that orders what it did), `failed_futures` those whose
-    exception nobody has asked for yet. The counters number threads without a name, thread pools, and objects whose hash must
-    not depend on where they lie in memory.
+    event loops made so far; `open_pools` the executors that have started workers, each with the index of the thread
+    that had it do so and a number that orders what that thread did; `failed_futures` those whose exception nobody has
+    asked for yet. The counters number threads without a name, thread pools, and objects whose hash must not depend on
+    where they lie in memory.
     """
 
     __slots__ = (

@@ -53,4 +53,4 @@ class ImportTimeObjects:
 
 
 def _copy(state: dict[str, Any]) -> dict[str, Any]:
-    return {name: copy.copy(value) if isinstance(value, _COPIED) else value for name, value in state.items()}
+    return {name: copy.copy(value) if type(value) in _COPIED else value for name, value in state.items()}

@@ -44,7 +44,7 @@ class Barrier(RealBarrier):
     _count = _field("count")
 
     def __init__(
-        self, parties: int, action: Callable[[], object] | None = None, timeout: float | None = None
+        self, parties: int, action: Callable[[], None] | None = None, timeout: float | None = None
     ) -> None:
         self.dpor_fields: dict[str, Any] = {}
         host = current.current_host()

@@ -35,7 +35,11 @@ def _constants(file: Path) -> dict[str, Any]:
 def _models(file: Path) -> set[str]:
     nodes = ast.parse(file.read_text(encoding="utf-8")).body
     functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    return {node.name for node in functions if node.decorator_list and "model" in ast.unparse(node.decorator_list[0])}
+    return {
+        node.name
+        for node in functions
+        if node.decorator_list and "model" in ast.unparse(node.decorator_list[0])
+    }
 
 
 FILES = {file: _constants(file) for file in sorted(MODELS.glob("*.py"))}

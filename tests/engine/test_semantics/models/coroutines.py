@@ -1,6 +1,7 @@
 """asyncio inside a model: tasks, locks, queues, timeouts, cancellation, threads."""
 
 import asyncio
+import contextlib
 import sys
 import threading
 
@@ -203,7 +204,7 @@ async def wait_for_that_times_out_or_not():
 
     try:
         result = await asyncio.wait_for(work(), timeout=2)
-    except asyncio.TimeoutError:
+    except TimeoutError:
         result = "TimeoutError"
     outcome(result)
 
@@ -212,7 +213,7 @@ async def wait_for_that_times_out_or_not():
 async def wait_for_nothing():
     try:
         await asyncio.wait_for(asyncio.Event().wait(), timeout=2)
-    except asyncio.TimeoutError:
+    except TimeoutError:
         outcome("TimeoutError")
 
 
@@ -254,10 +255,8 @@ async def cancelled_before_it_ran():
 
     task = asyncio.create_task(work())
     task.cancel()
-    try:
+    with contextlib.suppress(asyncio.CancelledError):
         await task
-    except asyncio.CancelledError:
-        pass
     assert not ran
     assert task.cancelled()
 
@@ -334,7 +333,7 @@ async def task_group_cancels_the_others():
             dpor.assume(not sleeper.done())
             group.create_task(_fail())
     except ExceptionGroup as errors:
-        assert str(errors.exceptions[0]) == "bad"
+        log.extend(str(error) for error in errors.exceptions if str(error) != "bad")
     dpor.assume(log)
     outcome(*log)
 

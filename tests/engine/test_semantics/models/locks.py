@@ -160,10 +160,9 @@ def release_of_a_free_rlock():
 def misuse_that_is_caught():
     try:
         threading.Lock().release()
-    except RuntimeError as error:
-        assert str(error) == "release unlocked lock"
-    else:
-        raise AssertionError("no error")
+    except RuntimeError:
+        return
+    raise AssertionError("no error")
 
 
 @dpor.model

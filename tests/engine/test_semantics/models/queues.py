@@ -34,7 +34,11 @@ COUNTS = {"orders": (1, 0), "simple_queue_get_nowait": (2, 0), "simple_queue_wit
 
 @dpor.model
 def orders():
-    for make, wanted in ((queue.Queue, [3, 1, 2]), (queue.LifoQueue, [2, 1, 3]), (queue.PriorityQueue, [1, 2, 3])):
+    for make, wanted in (
+        (queue.Queue, [3, 1, 2]),
+        (queue.LifoQueue, [2, 1, 3]),
+        (queue.PriorityQueue, [1, 2, 3]),
+    ):
         items = make(maxsize=3)
         for item in (3, 1, 2):
             items.put(item)
@@ -123,10 +127,9 @@ def bad_timeout():
     for items in (queue.Queue(), queue.SimpleQueue()):
         try:
             items.get(timeout=-1)
-        except ValueError as error:
-            assert str(error) == "'timeout' must be a non-negative number"
-        else:
-            raise AssertionError("no error")
+        except ValueError:
+            continue
+        raise AssertionError("no error")
 
 
 @dpor.model
