@@ -9,7 +9,20 @@ T = TypeVar("T")
 class Abort(BaseException):
     """Raised in a model thread whose execution is given up; never to be swallowed."""
 
-class Cell: ...
+class Cell:
+    """A closure variable that is rebound."""
+
+    name: str
+    @property
+    def cell_contents(self) -> Any: ...
+
+class ControlledCall:
+    """A call of built-in or uninstrumented code, made a visible operation."""
+
+    @property
+    def __wrapped__(self) -> Callable[..., Any]: ...
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any: ...
+    def __getattr__(self, name: str) -> Any: ...
 
 class Lock:
     def __init__(self) -> None: ...
@@ -87,6 +100,49 @@ class Host:
 
     def install(self) -> None: ...
     def uninstall(self) -> None: ...
+    @staticmethod
+    def algorithms() -> list[str]: ...
+    @staticmethod
+    def alternative(algorithm: str, memory_model: str) -> str | None: ...
+    def explore(
+        self,
+        main: Callable[[], object],
+        main_thread: object,
+        *,
+        algorithm: str = "optimal",
+        memory_model: str = "sc",
+        seed: int = 0,
+        samples: int = 1000,
+        depth: int = 0,
+        max_steps: int | None = None,
+        max_executions: int | None = None,
+        preemption_bound: int | None = None,
+        timeout: float | None = None,
+        bound: int = 0,
+        steps: list[tuple[str, int]] | None = None,
+        complete: bool = False,
+        stop_at_failure: bool = True,
+        everything_visible: bool = False,
+        fresh_modules: bool = False,
+        spurious_wakeups: bool = False,
+        data_races: str = "ignore",
+        recorder: object = None,
+        on_failure: Callable[[dict[str, Any], list[tuple[str, int]]], object] | None = None,
+        on_progress: Callable[[int, int, int, int, float, float], object] | None = None,
+    ) -> dict[str, Any]:
+        """Explore the executions of `main`, run as the thread object `main_thread`.
+
+        The result: counts (`executions`, `blocked`, `redundant`, `cut`, `events`, `interleavings`), `seconds`,
+        `complete`, `bound` (the name of the bound that was reached, or None), `escape` (what could not be controlled),
+        `foreign` (packages whose calls were taken as atomic), `restart` (None, `["module-state"]` or `["rebound",
+        module, variable]`: explore again with that changed), `nondeterminism` (None, or step, thread, expected and
+        found operation), `divergence` (None, or step, thread, reason).
+        `on_failure(description, choices)` is told of each failure: `kind` ("exception", "misuse", "deadlock",
+        "data-race"), `thread`, and `exception`, `waiting` (thread, operation, holder or None) or `other` and
+        `location`; False ends the exploration. `on_progress(executions, blocked, redundant, events, seconds,
+        fraction)` cancels it with False. Raises ValueError for an algorithm that does not exist or does not support
+        the memory model, TypeError for an argument that does not exist.
+        """
     @property
     def active(self) -> bool: ...
     @property
