@@ -18,6 +18,7 @@ EXPECTED = {
     "global_list": "verified",
     "global_dict_and_its_values": "verified",
     "global_instance": "verified",
+    "instance_dict_of_a_global": "verified",
     "class_attribute": "verified",
     "class_level_container": "verified",
     "module_level_condition_and_event": "verified",
@@ -117,6 +118,14 @@ def global_instance():
 
     _twice(pay)
     assert (ACCOUNT.balance, ACCOUNT.history) == (7, [1, 1])
+
+
+@dpor.model
+def instance_dict_of_a_global():
+    assert ACCOUNT.balance == 5
+    vars(ACCOUNT)["balance"] += dpor.choose((1, 2))
+    ACCOUNT.__dict__.update(history=[0])
+    assert ACCOUNT.balance in (6, 7)
 
 
 @dpor.model
