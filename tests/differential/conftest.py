@@ -12,7 +12,7 @@ import pytest
 # Tests are imported by path, so that the generator and its parts have to be put within reach.
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-DEFAULT_PROGRAMS = 150
+DEFAULT_PROGRAMS = 60
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
