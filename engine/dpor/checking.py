@@ -184,7 +184,11 @@ class _Check:
             "see whether it depends on state that outlives an execution",
         )
 
-    def _note(self, description: dict[str, Any], choices: Choices) -> bool:
+    def _note(self, description: dict[str, Any] | None, choices: Choices) -> bool:
+        if description is None:
+            # The exploration has begun again with more visible operations: what was found will be found again.
+            self.found.clear()
+            return True
         found = _Found(description, choices)
         if isinstance(found.exception, MemoryError):
             raise DporError(
@@ -288,7 +292,10 @@ def _search(
     def same(candidate: _Found) -> bool:
         return candidate.key == found.key if exact else candidate.place == found.place
 
-    def note(description: dict[str, Any], choices: Choices) -> bool:
+    def note(description: dict[str, Any] | None, choices: Choices) -> bool:
+        if description is None:
+            best.clear()
+            return True
         candidate = _Found(description, choices)
         if same(candidate) and (not best or len(choices) < len(best[0].choices)):
             best[:] = [candidate]
@@ -377,8 +384,8 @@ def _run_once(
     stop_at_failure: bool = True,
     seen: list[_Found] | None = None,
 ) -> dict[str, Any]:
-    def note(description: dict[str, Any], choices: Choices) -> bool:
-        if seen is not None:
+    def note(description: dict[str, Any] | None, choices: Choices) -> bool:
+        if seen is not None and description is not None:
             seen.append(_Found(description, choices))
         return True
 
@@ -509,7 +516,7 @@ class _Follower(Recorder):
                 return f"step {self._position + 1}: the schedule has [{wanted}], the model has already ended"
             return None
         step, thread, _ = outcome["divergence"]
-        wanted = self._wanted[step] if step < len(self._wanted) else None
+        wanted: ScheduleStep | None = self._wanted[step] if step < len(self._wanted) else None
         shown = f"the schedule has [{wanted}], but " if wanted is not None else ""
         return f"step {step + 1}: {shown}thread {thread} cannot run there"
 

@@ -71,3 +71,42 @@ pub fn join(clock: &mut Vec<u32>, other: &[u32]) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_of_more_threads_widens_the_table_and_keeps_what_was_known() {
+        let mut table = ClockTable::default();
+        table.push(&[1]);
+        table.push(&[1, 2, 3]);
+        table.push(&[0, 0, 0, 0, 7]);
+        assert_eq!(table.count(EventId(0), ThreadId(0)), 1);
+        assert_eq!(table.count(EventId(1), ThreadId(2)), 3);
+        assert_eq!(table.count(EventId(2), ThreadId(4)), 7);
+        assert_eq!(table.count(EventId(0), ThreadId(4)), 0);
+        assert_eq!(table.count(EventId(0), ThreadId(1000)), 0, "a thread that no row knows");
+    }
+
+    #[test]
+    fn rows_pushed_after_a_truncation_replace_the_old_ones() {
+        let mut table = ClockTable::default();
+        table.push(&[1, 1]);
+        table.push(&[2, 2]);
+        table.truncate(1);
+        table.truncate(5);
+        table.push(&[3]);
+        assert_eq!(table.row(EventId(0))[..2], [1, 1]);
+        assert_eq!(table.row(EventId(1))[..2], [3, 0]);
+    }
+
+    #[test]
+    fn join_is_the_pointwise_maximum() {
+        let mut clock = vec![3, 1];
+        join(&mut clock, &[2, 4, 5]);
+        assert_eq!(clock, [3, 4, 5]);
+        join(&mut clock, &[]);
+        assert_eq!(clock, [3, 4, 5]);
+    }
+}

@@ -81,3 +81,63 @@ impl EpochTable {
         false
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: ThreadId = ThreadId(1);
+    const TWO: ThreadId = ThreadId(2);
+    const PLACE: LocationId = LocationId(5);
+
+    /// Clocks in which event 0 is the first of thread 1, and event 1 of thread 2 has seen it.
+    fn clocks() -> ClockTable {
+        let mut clocks = ClockTable::default();
+        clocks.push(&[0, 1, 0]);
+        clocks.push(&[0, 1, 1]);
+        clocks
+    }
+
+    #[test]
+    fn conflicting_accesses_without_an_event_between_them_race() {
+        for (first, second, races) in [
+            (AccessMode::Write, AccessMode::Read, true),
+            (AccessMode::Read, AccessMode::Write, true),
+            (AccessMode::Read, AccessMode::Read, false),
+            (AccessMode::IntentWrite, AccessMode::IntentWrite, false),
+            (AccessMode::IntentWrite, AccessMode::Read, true),
+        ] {
+            let mut epochs = EpochTable::default();
+            epochs.begin_execution();
+            assert!(!epochs.access(PLACE, first, ONE, 0, EventId::NONE, &clocks()));
+            let raced = epochs.access(PLACE, second, TWO, 0, EventId::NONE, &clocks());
+            assert_eq!(raced, races, "{first:?} then {second:?}");
+        }
+    }
+
+    #[test]
+    fn an_access_before_an_event_that_the_other_thread_has_seen_does_not_race() {
+        let mut epochs = EpochTable::default();
+        epochs.begin_execution();
+        // Thread 1 writes before its first event; thread 2 has seen that event.
+        epochs.access(PLACE, AccessMode::Write, ONE, 0, EventId::NONE, &clocks());
+        assert!(!epochs.access(PLACE, AccessMode::Write, TWO, 1, EventId(1), &clocks()));
+    }
+
+    #[test]
+    fn an_access_after_the_last_event_that_the_other_thread_has_seen_races() {
+        let mut epochs = EpochTable::default();
+        epochs.begin_execution();
+        epochs.access(PLACE, AccessMode::Write, ONE, 1, EventId(0), &clocks());
+        assert!(epochs.access(PLACE, AccessMode::Write, TWO, 1, EventId(1), &clocks()));
+    }
+
+    #[test]
+    fn a_new_execution_knows_no_accesses_of_the_last() {
+        let mut epochs = EpochTable::default();
+        epochs.begin_execution();
+        epochs.access(PLACE, AccessMode::Write, ONE, 0, EventId::NONE, &clocks());
+        epochs.begin_execution();
+        assert!(!epochs.access(PLACE, AccessMode::Write, TWO, 0, EventId::NONE, &clocks()));
+    }
+}

@@ -111,3 +111,120 @@ impl WakeupTree {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operation::{Access, AccessMode, LocationId, Operation, OperationKind, ThreadId};
+
+    const P: ThreadId = ThreadId(1);
+    const Q: ThreadId = ThreadId(2);
+    const R: ThreadId = ThreadId(3);
+    const X: LocationId = LocationId(0);
+    const Y: LocationId = LocationId(1);
+
+    fn touch(thread: ThreadId, location: LocationId, mode: AccessMode) -> Rc<Step> {
+        let kind = if mode == AccessMode::Read { OperationKind::Load } else { OperationKind::Store };
+        let accesses = std::iter::once(Access { location, mode }).collect();
+        Rc::new(Step { thread, outcome: 0, operation: Operation::new(kind, location, 0), accesses })
+    }
+
+    fn read(thread: ThreadId, location: LocationId) -> Rc<Step> {
+        touch(thread, location, AccessMode::Read)
+    }
+
+    fn write(thread: ThreadId, location: LocationId) -> Rc<Step> {
+        touch(thread, location, AccessMode::Write)
+    }
+
+    fn draw(thread: ThreadId, outcome: u32) -> Rc<Step> {
+        let operation = Operation::new(OperationKind::Choose, LocationId::NONE, 2);
+        Rc::new(Step { thread, outcome, operation, accesses: Default::default() })
+    }
+
+    /// The sequences from the root to the leaves, as threads.
+    fn sequences(tree: &WakeupTree) -> Vec<Vec<u32>> {
+        let mut all = Vec::new();
+        for branch in &tree.branches {
+            let below = sequences(&branch.below);
+            let tails = if below.is_empty() { vec![Vec::new()] } else { below };
+            all.extend(tails.into_iter().map(|tail| [vec![branch.step.thread.0], tail].concat()));
+        }
+        all
+    }
+
+    fn tree(planned: Vec<Vec<Rc<Step>>>) -> WakeupTree {
+        let mut tree = WakeupTree::default();
+        for sequence in planned {
+            tree.push_sequence(sequence);
+        }
+        tree
+    }
+
+    #[test]
+    fn an_incompatible_sequence_becomes_the_last_branch() {
+        let mut tree = tree(vec![vec![write(P, X)]]);
+        tree.insert(vec![write(Q, X), write(P, X)], &[]);
+        assert_eq!(sequences(&tree), [vec![1], vec![2, 1]]);
+    }
+
+    #[test]
+    fn a_sequence_that_begins_with_a_branch_goes_on_below_it() {
+        let mut tree = tree(vec![vec![write(P, X), write(Q, X)]]);
+        tree.insert(vec![write(P, X), write(R, X)], &[]);
+        assert_eq!(sequences(&tree), [vec![1, 2], vec![1, 3]]);
+    }
+
+    #[test]
+    fn a_weak_initial_is_taken_out_of_the_middle_of_a_sequence() {
+        let mut tree = tree(vec![vec![read(P, X), write(Q, X)]]);
+        // R's step is independent of P's, so P's can come first.
+        tree.insert(vec![write(R, Y), read(P, X), write(R, X)], &[]);
+        assert_eq!(sequences(&tree), [vec![1, 2], vec![1, 3, 3]]);
+    }
+
+    #[test]
+    fn a_sequence_that_leads_to_a_leaf_adds_nothing() {
+        let mut tree = tree(vec![vec![write(P, X)]]);
+        tree.insert(vec![write(P, X), write(Q, X)], &[]);
+        assert_eq!(sequences(&tree), [vec![1]]);
+    }
+
+    #[test]
+    fn an_independent_branch_is_followed_without_using_the_sequence_up() {
+        let mut tree = tree(vec![vec![write(P, Y), write(Q, X)]]);
+        tree.insert(vec![write(R, X)], &[]);
+        assert_eq!(sequences(&tree), [vec![1, 2], vec![1, 3]]);
+    }
+
+    #[test]
+    fn the_leftmost_compatible_branch_is_taken() {
+        let mut tree = tree(vec![vec![read(P, X), write(P, Y)], vec![read(Q, X), write(Q, Y)]]);
+        tree.insert(vec![read(Q, X), read(P, X), write(R, Y)], &[]);
+        assert_eq!(sequences(&tree), [vec![1, 1], vec![1, 2, 3], vec![2, 2]]);
+    }
+
+    #[test]
+    fn one_alternative_of_a_drawn_value_does_not_cover_the_others() {
+        let mut tree = tree(vec![vec![draw(P, 0), write(P, X)]]);
+        tree.insert(vec![write(Q, X)], &[]);
+        assert_eq!(sequences(&tree), [vec![1, 1], vec![1, 2], vec![2]]);
+    }
+
+    #[test]
+    fn all_alternatives_of_a_drawn_value_cover_what_is_independent_of_it() {
+        let mut tree = tree(vec![vec![draw(P, 0), write(P, X)], vec![draw(P, 1), write(P, X)]]);
+        tree.insert(vec![write(Q, X)], &[]);
+        assert_eq!(sequences(&tree), [vec![1, 1], vec![1, 2], vec![1, 1], vec![1, 2]]);
+    }
+
+    #[test]
+    fn a_sleeping_weak_initial_covers_a_sequence() {
+        let v = [write(Q, Y), read(P, X)];
+        assert!(covers(&[read(P, X)], &v), "an initial");
+        assert!(covers(&[read(R, X)], &v), "independent of all of it");
+        assert!(!covers(&[write(R, X)], &v), "in conflict with it");
+        assert!(!covers(&[draw(R, 0)], &v), "one alternative of two");
+        assert!(covers(&[draw(R, 0), draw(R, 1)], &v), "both alternatives");
+    }
+}

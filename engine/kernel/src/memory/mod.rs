@@ -3,11 +3,14 @@
 //! A memory model knows nothing of exploration. Values live with whoever runs the program (CPython's own heap
 //! under sequential consistency); here is only the state that decides enabledness and conflicts.
 
+mod hindsight;
 mod primitives;
 mod sequential_consistency;
+mod waiting;
 
-pub use primitives::{PrimitiveState, Primitives, Waiter};
+pub use primitives::{PrimitiveState, Primitives};
 pub use sequential_consistency::SequentialConsistency;
+pub use waiting::Waiter;
 
 use crate::execution::Event;
 use crate::operation::{Accesses, Choice, EventId, LocationId, Operation, ThreadId};

@@ -7,21 +7,9 @@ use std::collections::VecDeque;
 
 use smallvec::smallvec;
 
+use super::waiting::Waiter;
 use super::{Effect, Misuse};
-use crate::execution::Event;
 use crate::operation::{Access, AccessMode, Accesses, EventId, LocationId, Operation, OperationKind, ThreadId};
-
-/// A thread in the queue of a condition or an event.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Waiter {
-    pub thread: ThreadId,
-    /// How often a re-entrant lock was held when the wait began.
-    pub depth: u32,
-    /// Where a notification and the end of a timed wait conflict; NONE for a wait without time-out.
-    pub slot: LocationId,
-    /// The event that woke it; NONE while it waits.
-    pub woken_by: EventId,
-}
 
 /// The state of one primitive.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,11 +45,11 @@ pub struct Primitives {
     used: Vec<LocationId>,
 }
 
-fn write(location: LocationId) -> Accesses {
+pub fn write(location: LocationId) -> Accesses {
     smallvec![Access { location, mode: AccessMode::Write }]
 }
 
-fn read(location: LocationId) -> Accesses {
+pub fn read(location: LocationId) -> Accesses {
     smallvec![Access { location, mode: AccessMode::Read }]
 }
 
@@ -86,7 +74,7 @@ impl Primitives {
         self.states.get(location.index()).and_then(Option::as_ref)
     }
 
-    fn get_mut(&mut self, location: LocationId) -> Option<&mut PrimitiveState> {
+    pub(super) fn get_mut(&mut self, location: LocationId) -> Option<&mut PrimitiveState> {
         self.states.get_mut(location.index()).and_then(Option::as_mut)
     }
 
@@ -97,25 +85,20 @@ impl Primitives {
         }
     }
 
-    /// The waiter entry of `thread` in the condition or flag at `location`.
-    pub fn waiter(&self, location: LocationId, thread: ThreadId) -> Option<&Waiter> {
-        match self.get(location) {
-            Some(PrimitiveState::Condition { waiters }) => waiters.iter().find(|w| w.thread == thread),
-            Some(PrimitiveState::Flag { waiters, .. }) => waiters.iter().find(|w| w.thread == thread),
-            _ => None,
-        }
-    }
-
-    fn is_woken(&self, location: LocationId, thread: ThreadId) -> bool {
-        self.waiter(location, thread).is_some_and(|w| w.woken_by != EventId::NONE)
-    }
-
     fn mutex_free_for(&self, location: LocationId, thread: ThreadId) -> bool {
         match self.get(location) {
             Some(PrimitiveState::Mutex { owner, reentrant, .. }) => {
                 owner.is_none() || (*reentrant && *owner == Some(thread))
             }
             _ => true,
+        }
+    }
+
+    /// How often a lock has been acquired so far.
+    pub fn times_taken(&self, lock: LocationId) -> u32 {
+        match self.get(lock) {
+            Some(PrimitiveState::Mutex { taken, .. }) => *taken,
+            _ => 0,
         }
     }
 
@@ -159,18 +142,6 @@ impl Primitives {
             // A timed waiter's slot is its own; the wait for the lock afterwards is a separate acquire.
             TimedWake => write(target),
             Notify => self.notify_accesses(operation),
-            _ => Accesses::new(),
-        }
-    }
-
-    fn notify_accesses(&self, operation: &Operation) -> Accesses {
-        match self.get(operation.target) {
-            Some(PrimitiveState::Condition { waiters }) => waiters
-                .iter()
-                .filter(|w| w.woken_by == EventId::NONE && w.slot != LocationId::NONE)
-                .take(operation.detail as usize)
-                .map(|w| Access { location: w.slot, mode: AccessMode::Write })
-                .collect(),
             _ => Accesses::new(),
         }
     }
@@ -275,140 +246,6 @@ impl Primitives {
                 Effect::Done(1)
             }
             _ => Effect::Done(0),
-        }
-    }
-
-    fn wait(&mut self, thread: ThreadId, lock: LocationId, condition: LocationId) -> Effect {
-        if self.owner(lock) != Some(thread) {
-            return Effect::Misused(Misuse::WaitUnheld);
-        }
-        if let Some(PrimitiveState::Mutex { owner, depth, .. }) = self.get_mut(lock) {
-            let held = std::mem::take(depth);
-            *owner = None;
-            self.enqueue(condition, thread, held, LocationId::NONE);
-        }
-        Effect::Done(1)
-    }
-
-    /// Put a thread into the queue of a condition or flag; `slot` as in [`Waiter`].
-    pub fn enqueue(&mut self, location: LocationId, thread: ThreadId, depth: u32, slot: LocationId) {
-        let waiter = Waiter { thread, depth, slot, woken_by: EventId::NONE };
-        match self.get_mut(location) {
-            Some(PrimitiveState::Condition { waiters }) => waiters.push_back(waiter),
-            Some(PrimitiveState::Flag { waiters, .. }) => waiters.push(waiter),
-            _ => {}
-        }
-    }
-
-    /// Note where the notification of a timed (or spuriously woken) waiter conflicts with the end of its wait.
-    pub fn set_slot(&mut self, location: LocationId, thread: ThreadId, slot: LocationId) {
-        if let Some(PrimitiveState::Condition { waiters }) = self.get_mut(location) {
-            if let Some(waiter) = waiters.iter_mut().find(|w| w.thread == thread) {
-                waiter.slot = slot;
-            }
-        }
-    }
-
-    fn wake(&mut self, thread: ThreadId, lock: LocationId, condition: LocationId) -> Effect {
-        let depth = self.leave(condition, thread);
-        if let Some(PrimitiveState::Mutex { owner, depth: held, taken, .. }) = self.get_mut(lock) {
-            *owner = Some(thread);
-            *held = depth.max(1);
-            *taken += 1;
-        }
-        Effect::Done(1)
-    }
-
-    /// Take a waiter out of its queue; returns how often it had held the lock.
-    pub fn leave(&mut self, condition: LocationId, thread: ThreadId) -> u32 {
-        if let Some(PrimitiveState::Condition { waiters }) = self.get_mut(condition) {
-            if let Some(position) = waiters.iter().position(|w| w.thread == thread) {
-                return waiters.remove(position).map_or(1, |w| w.depth);
-            }
-        }
-        1
-    }
-
-    /// Restore the depth of a re-entrant lock that a timed waiter has just taken again.
-    pub fn restore_depth(&mut self, lock: LocationId, depth: u32) {
-        if let Some(PrimitiveState::Mutex { depth: held, .. }) = self.get_mut(lock) {
-            *held = depth;
-        }
-    }
-
-    /// How often a lock has been acquired so far.
-    pub fn times_taken(&self, lock: LocationId) -> u32 {
-        match self.get(lock) {
-            Some(PrimitiveState::Mutex { taken, .. }) => *taken,
-            _ => 0,
-        }
-    }
-
-    /// Whether some waiter that is still asleep could also end its wait by itself.
-    pub fn has_timed_waiter(&self, condition: LocationId) -> bool {
-        match self.get(condition) {
-            Some(PrimitiveState::Condition { waiters }) => {
-                waiters.iter().any(|w| w.woken_by == EventId::NONE && w.slot != LocationId::NONE)
-            }
-            _ => false,
-        }
-    }
-
-    fn notify(&mut self, condition: LocationId, count: u32, event: EventId) -> Effect {
-        let mut woken = 0;
-        if let Some(PrimitiveState::Condition { waiters }) = self.get_mut(condition) {
-            for waiter in waiters.iter_mut().filter(|w| w.woken_by == EventId::NONE) {
-                if woken == count {
-                    break;
-                }
-                waiter.woken_by = event;
-                woken += 1;
-            }
-        }
-        Effect::Done(woken)
-    }
-
-    /// The event before which `operation` of `thread` cannot have been enabled.
-    pub fn enabler(&self, thread: ThreadId, operation: &Operation) -> EventId {
-        let location = match operation.kind {
-            OperationKind::Wake => LocationId(operation.detail),
-            OperationKind::FlagWait => operation.target,
-            _ => return EventId::NONE,
-        };
-        self.waiter(location, thread).map_or(EventId::NONE, |w| w.woken_by)
-    }
-
-    /// See [`super::MemoryModel::enabled_before`]. `earlier` touches the primary location of `event`, whose state
-    /// before `earlier` is in `earlier.before`.
-    pub fn enabled_before(event: &Event, earlier: &Event) -> bool {
-        use OperationKind::*;
-        if event.enabler != EventId::NONE && event.enabler >= earlier.id {
-            return false;
-        }
-        if event.operation.target != earlier.operation.target {
-            return true;
-        }
-        match event.operation.kind {
-            Acquire | Wake => earlier.before == 0,
-            SemaphoreAcquire | ChannelGet => earlier.before > 0,
-            FlagWait if event.enabler == EventId::NONE => earlier.before > 0,
-            _ => true,
-        }
-    }
-
-    /// See [`super::MemoryModel::accesses_before`].
-    pub fn accesses_before(event: &Event, earlier: &Event) -> Accesses {
-        use OperationKind::*;
-        let operation = &event.operation;
-        if operation.target != earlier.operation.target {
-            return event.accesses.clone();
-        }
-        match operation.kind {
-            TryAcquire if earlier.before == 0 => write(operation.target),
-            TryAcquire => read(operation.target),
-            SemaphoreTryAcquire | ChannelTryGet if earlier.before > 0 => write(operation.target),
-            SemaphoreTryAcquire | ChannelTryGet => read(operation.target),
-            _ => event.accesses.clone(),
         }
     }
 }

@@ -1,5 +1,8 @@
 //! Small straight-line programs with forward jumps, as data: what the Rust tests explore.
 
+// Each test file uses a part of it.
+#![allow(dead_code)]
+
 use _kernel::driver::{Counts, Driver, Summary};
 use _kernel::explorer::{create, ExplorerOptions};
 use _kernel::limits::{Limits, Meter};
@@ -104,14 +107,14 @@ impl Script {
     }
 }
 
-type Final = (Vec<i64>, Vec<(u32, i64)>);
+pub type Final = (Vec<i64>, Vec<(u32, i64)>);
 /// The final state, and whether a thread was left waiting.
 pub type Outcome = (Vec<i64>, Vec<(u32, i64)>, bool);
 
 /// Keeps the state after the last event, which is the final one when the execution ends.
-struct Recording<'a> {
-    script: &'a mut Script,
-    finals: &'a std::cell::RefCell<Vec<Final>>,
+pub struct Recording<'a> {
+    pub script: &'a mut Script,
+    pub finals: &'a std::cell::RefCell<Vec<Final>>,
 }
 
 impl Recording<'_> {

@@ -1,19 +1,25 @@
 //! `dpor.Atomic`: one value with atomic operations.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
+use smallvec::smallvec;
 
-use super::host::{access, Host, Phase, State, Touch};
+use super::host::Host;
 use super::primitives::{Primitive, Standing};
 use super::recording::Word;
+use super::state::{access, Phase, State};
+use super::switching::Touch;
 use super::undo::Undo;
 use crate::operation::{AccessMode, MemoryOrder, Operation, OperationKind};
 
-#[pyclass(module = "dpor._kernel", subclass, weakref)]
+/// Frozen, with a lock that is never contended, because that costs less than checking borrows does.
+#[pyclass(frozen, module = "dpor._kernel", subclass, weakref)]
 pub struct Atomic {
     primitive: Primitive,
-    held: Py<PyAny>,
+    held: Mutex<Py<PyAny>>,
 }
 
 /// The order that a name stands for. Raises ValueError for other names.
@@ -43,15 +49,12 @@ impl Atomic {
     fn touch(slf: &Bound<'_, Self>, kind: Kind, order: &str) -> PyResult<bool> {
         let py = slf.py();
         let order = memory_order(order)?;
-        let (host, location) = {
-            let this = slf.borrow();
-            match this.primitive.standing(py)? {
-                Standing::Live => {}
-                Standing::Plain | Standing::Over => return Ok(false),
-            }
-            (this.primitive.host.clone_ref(py), this.primitive.location)
-        };
-        let host = host.get();
+        let this = slf.get();
+        match this.primitive.standing(py)? {
+            Standing::Live => {}
+            Standing::Plain | Standing::Over => return Ok(false),
+        }
+        let (host, location) = (this.primitive.host(), this.primitive.location);
         let mode = if kind == Kind::Load { AccessMode::Read } else { AccessMode::Write };
         {
             let mut state = host.state();
@@ -81,32 +84,34 @@ impl Atomic {
 
     /// What a plain operation touches, with the value before it.
     fn touched(slf: &Bound<'_, Self>, state: &mut State, mode: AccessMode) -> Touch {
-        let this = slf.borrow();
-        let location = this.primitive.location;
-        let before = if mode == AccessMode::Write {
-            Some(state.identities.value_token(this.held.bind(slf.py())))
-        } else {
-            None
+        let before = match mode {
+            AccessMode::Write => Some(state.identities.value_token(&Atomic::held(slf))),
+            _ => None,
         };
-        Touch { accesses: Some([access(location, mode)].into_iter().collect()), before }
+        Touch { accesses: Some(smallvec![access(slf.get().primitive.location, mode)]), before }
     }
 
-    fn host(slf: &Bound<'_, Self>) -> Py<Host> {
-        slf.borrow().primitive.host.clone_ref(slf.py())
+    fn host<'a>(slf: &'a Bound<'_, Self>) -> &'a Host {
+        slf.get().primitive.host()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Py<PyAny>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn held<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyAny> {
-        slf.borrow().held.bind(slf.py()).clone()
+        slf.get().lock().bind(slf.py()).clone()
     }
 
     fn replace(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) {
-        let old = std::mem::replace(&mut slf.borrow_mut().held, value.clone().unbind());
-        drop(old);
+        let mut value = value.clone().unbind();
+        // What was replaced is dropped without the lock, since its destructor may be model code.
+        slf.get().swap(&mut value);
     }
 
     /// Exchange the value with another, without an operation.
-    pub fn swap(&mut self, value: &mut Py<PyAny>) {
-        std::mem::swap(&mut self.held, value);
+    pub fn swap(&self, value: &mut Py<PyAny>) {
+        std::mem::swap(&mut *self.lock(), value);
     }
 
     /// Keep the value that is about to be replaced, if predicates may ask for it.
@@ -127,7 +132,7 @@ impl Atomic {
         let old = Atomic::held(slf);
         let new = compute(&old)?;
         Atomic::replace(slf, &new);
-        Atomic::host(slf).get().note(slf.py(), word, Some(slf.as_any()), None, Some(&new), event);
+        Atomic::host(slf).note(slf.py(), word, Some(slf.as_any()), None, Some(&new), event);
         Ok(old)
     }
 }
@@ -150,7 +155,7 @@ fn matches(current: &Bound<'_, PyAny>, expected: &Bound<'_, PyAny>) -> bool {
 impl Atomic {
     #[new]
     fn new(py: Python<'_>, initial: Py<PyAny>) -> PyResult<Atomic> {
-        Ok(Atomic { primitive: Primitive::new(py, "Atomic", None, 0)?, held: initial })
+        Ok(Atomic { primitive: Primitive::new(py, "Atomic", None, 0)?, held: Mutex::new(initial) })
     }
 
     #[pyo3(signature = (order = "seq_cst"))]
@@ -158,7 +163,7 @@ impl Atomic {
         let event = Atomic::touch(slf, Kind::Load, order)?;
         let value = Atomic::held(slf);
         let host = Atomic::host(slf);
-        host.get().note(slf.py(), Word::AtomicLoad, Some(slf.as_any()), None, Some(&value), event);
+        host.note(slf.py(), Word::AtomicLoad, Some(slf.as_any()), None, Some(&value), event);
         Ok(value)
     }
 
@@ -167,7 +172,7 @@ impl Atomic {
         let event = Atomic::touch(slf, Kind::Store, order)?;
         Atomic::replace(slf, value);
         let host = Atomic::host(slf);
-        host.get().note(slf.py(), Word::AtomicStore, Some(slf.as_any()), None, Some(value), event);
+        host.note(slf.py(), Word::AtomicStore, Some(slf.as_any()), None, Some(value), event);
         Ok(())
     }
 
@@ -196,11 +201,10 @@ impl Atomic {
         let py = slf.py();
         let order = memory_order(order)?;
         let host = Atomic::host(slf);
-        let host = host.get();
-        let standing = slf.borrow().primitive.standing(py)?;
+        let standing = slf.get().primitive.standing(py)?;
         let mut event = false;
         if matches!(standing, Standing::Live) {
-            let location = slf.borrow().primitive.location;
+            let location = slf.get().primitive.location;
             let mode = |slf: &Bound<'_, Self>| {
                 if matches(&Atomic::held(slf), expected) {
                     AccessMode::Write
@@ -223,7 +227,7 @@ impl Atomic {
                 let kind = OperationKind::CompareExchange;
                 let operation = Operation { order, ..Operation::new(kind, location, token) };
                 host.perform(py, operation, 1, |state| {
-                    let before = state.identities.value_token(slf.borrow().held.bind(py));
+                    let before = state.identities.value_token(&Atomic::held(slf));
                     let accesses = [access(location, mode(slf))].into_iter().collect();
                     Touch { accesses: Some(accesses), before: Some(before) }
                 })?;
@@ -232,7 +236,7 @@ impl Atomic {
         }
         let took_place = matches(&Atomic::held(slf), expected);
         if matches!(standing, Standing::Live) {
-            let location = slf.borrow().primitive.location;
+            let location = slf.get().primitive.location;
             host.state().synchronise_atomic(location, !took_place);
         }
         if took_place {

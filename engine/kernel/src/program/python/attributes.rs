@@ -1,49 +1,27 @@
-//! Hooks for attributes, module variables and closure variables.
+//! Hooks for attributes, and what they share with those for variables: a place that holds one value.
 
-use pyo3::exceptions::{PyNameError, PyUnboundLocalError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::PyString;
+use smallvec::smallvec;
 
-use super::host::{access, instrumented_namespace, Host, Phase, Restart, State, Touch};
+use super::host::Host;
 use super::identity::{KeyId, ObjectId};
 use super::recording::Word;
-use super::types::{holder_of, AttributeKind, TypeKind};
+use super::state::{access, Phase, Restart, State};
+use super::switching::Touch;
+use super::types::{holder_of, instrumented_namespace, AttributeKind, TypeKind};
 use super::undo::Undo;
 use crate::operation::{AccessMode, Accesses, LocationId, Operation, OperationKind};
 
 /// A place that holds one value: an attribute, a module variable, a closure variable.
 #[derive(Clone, Copy)]
-struct Slot {
-    location: LocationId,
-    object: ObjectId,
-    key: KeyId,
+pub struct Slot {
+    pub location: LocationId,
+    pub object: ObjectId,
+    pub key: KeyId,
     /// Where the class's value for the attribute lives, which a load may find instead.
-    default: Option<LocationId>,
-}
-
-/// A closure variable that is rebound, made explicit by the instrumentation.
-#[pyclass(module = "dpor._kernel")]
-pub struct Cell {
-    #[pyo3(get)]
-    name: Py<PyString>,
-    value: Option<Py<PyAny>>,
-}
-
-impl Cell {
-    /// Exchange the value with another, without an operation.
-    pub fn swap(&mut self, value: &mut Option<Py<PyAny>>) {
-        std::mem::swap(&mut self.value, value);
-    }
-}
-
-#[pymethods]
-impl Cell {
-    /// What the variable holds now, without a visible operation; None if it is unset.
-    #[getter]
-    fn cell_contents(&self, py: Python<'_>) -> Option<Py<PyAny>> {
-        self.value.as_ref().map(|value| value.clone_ref(py))
-    }
+    pub default: Option<LocationId>,
 }
 
 impl State {
@@ -77,7 +55,7 @@ impl State {
 impl Host {
     /// Perform an access to a slot: as an event if its location is visible. Returns whether it was one.
     #[inline]
-    fn touch_slot(&self, py: Python<'_>, slot: Slot, mode: AccessMode) -> PyResult<bool> {
+    pub fn touch_slot(&self, py: Python<'_>, slot: Slot, mode: AccessMode) -> PyResult<bool> {
         if mode == AccessMode::Read && slot.default.is_some() {
             return self.touch_slot_with_default(py, slot);
         }
@@ -95,7 +73,7 @@ impl Host {
         }
         let kind = if mode == AccessMode::Read { OperationKind::Load } else { OperationKind::Store };
         let operation = Operation::new(kind, slot.location, 0);
-        self.perform(py, operation, 1, |_| Touch::of([access(slot.location, mode)].into_iter().collect()))?;
+        self.perform(py, operation, 1, |_| Touch::of(smallvec![access(slot.location, mode)]))?;
         self.state().plain_access(&[access(slot.location, mode)]);
         Ok(true)
     }
@@ -185,20 +163,65 @@ impl Host {
         Ok(())
     }
 
-    fn keep_variable(&self, event: bool, namespace: &Bound<'_, PyDict>, name: &Bound<'_, PyString>) -> PyResult<()> {
-        if event && self.keeps_undo() {
-            let value = namespace.get_item(name)?.map(Bound::unbind);
-            let (namespace, name) = (namespace.clone().unbind(), name.clone().unbind());
-            self.keep_undo(Undo::Item { namespace, name, value });
-        }
+    /// Load an attribute with `get`, which is not always `getattr`: `object.__getattribute__` passes by what a class
+    /// overrides.
+    pub fn load_through<'py>(
+        &self,
+        py: Python<'py>,
+        object: &Bound<'py, PyAny>,
+        name: &Bound<'py, PyString>,
+        get: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let Some(slot) = self.find_attribute(object, name) else { return self.load_constant(py, object, name, get) };
+        let event = self.touch_slot(py, slot, AccessMode::Read)?;
+        let value = get()?;
+        self.adopt(&value, slot);
+        self.note(py, Word::Load, Some(object), Some(name.as_any()), Some(&value), event);
+        Ok(value)
+    }
+
+    /// Store an attribute with `put`; see `load_through`.
+    pub fn store_through(
+        &self,
+        py: Python<'_>,
+        value: &Bound<'_, PyAny>,
+        object: &Bound<'_, PyAny>,
+        name: &Bound<'_, PyString>,
+        put: impl FnOnce() -> PyResult<()>,
+    ) -> PyResult<()> {
+        let Some(slot) = self.find_attribute(object, name) else {
+            let phase = self.state().phase;
+            match phase {
+                Phase::Running => self.check_rebinding(py, object, name)?,
+                // Made while modules are imported: it exists before every execution.
+                Phase::Idle => drop(self.created(object.clone())),
+                _ => {}
+            }
+            return put();
+        };
+        self.check_fresh(py, object)?;
+        let event = self.touch_slot(py, slot, AccessMode::Write)?;
+        self.keep_attribute(event, object, name)?;
+        put()?;
+        self.note(py, Word::Store, Some(object), Some(name.as_any()), Some(value), event);
         Ok(())
     }
 
-    fn keep_cell(&self, py: Python<'_>, event: bool, cell: &Bound<'_, Cell>) {
-        if event && self.keeps_undo() {
-            let value = cell.borrow().value.as_ref().map(|value| value.clone_ref(py));
-            self.keep_undo(Undo::Variable { cell: cell.clone().unbind(), value });
-        }
+    /// Delete an attribute with `delete`; see `load_through`.
+    pub fn delete_through(
+        &self,
+        py: Python<'_>,
+        object: &Bound<'_, PyAny>,
+        name: &Bound<'_, PyString>,
+        delete: impl FnOnce() -> PyResult<()>,
+    ) -> PyResult<()> {
+        let Some(slot) = self.find_attribute(object, name) else { return delete() };
+        self.check_fresh(py, object)?;
+        let event = self.touch_slot(py, slot, AccessMode::Write)?;
+        self.keep_attribute(event, object, name)?;
+        delete()?;
+        self.note(py, Word::Delete, Some(object), Some(name.as_any()), None, event);
+        Ok(())
     }
 
     /// Load an attribute that is no visible operation by itself, but may lead to some.
@@ -207,8 +230,9 @@ impl Host {
         py: Python<'py>,
         object: &Bound<'py, PyAny>,
         name: &Bound<'py, PyString>,
+        get: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let value = object.getattr(name)?;
+        let value = get()?;
         match self.kind(object) {
             TypeKind::Immutable | TypeKind::Module | TypeKind::Class => Ok(value),
             TypeKind::Instance => {
@@ -229,34 +253,17 @@ impl Host {
             let facts = state.types.facts(object);
             let id = state.object(object, facts);
             state.instance_dicts.insert(id, ());
-            state.alias(namespace, id);
+            if state.is_permanent(object) {
+                state.alias_permanent(namespace, id);
+            } else {
+                state.alias(namespace, id);
+            }
         }
     }
 
-    fn adopt(&self, value: &Bound<'_, PyAny>, slot: Slot) {
+    /// Give a value that was found in a slot an identity by that place, if it has none.
+    pub fn adopt(&self, value: &Bound<'_, PyAny>, slot: Slot) {
         self.state().adopt(value, slot.object, slot.key);
-    }
-
-    fn variable_slot(&self, namespace: &Bound<'_, PyDict>, name: &Bound<'_, PyString>) -> Option<Slot> {
-        let mut state = self.state();
-        if !state.running() {
-            return None;
-        }
-        let object = state.namespace(namespace);
-        let key = state.identities.name(name);
-        let location = state.identities.location(object, key, true);
-        Some(Slot { location, object, key, default: None })
-    }
-
-    fn cell_slot(&self, cell: &Bound<'_, Cell>) -> Option<Slot> {
-        let mut state = self.state();
-        if !state.running() {
-            return None;
-        }
-        let facts = state.types.facts(cell.as_any());
-        let object = state.object(cell.as_any(), facts);
-        let location = state.identities.location(object, KeyId::WHOLE, false);
-        Some(Slot { location, object, key: KeyId::WHOLE, default: None })
     }
 }
 
@@ -270,12 +277,7 @@ impl Host {
         object: &Bound<'py, PyAny>,
         name: &Bound<'py, PyString>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let Some(slot) = self.find_attribute(object, name) else { return self.load_constant(py, object, name) };
-        let event = self.touch_slot(py, slot, AccessMode::Read)?;
-        let value = object.getattr(name)?;
-        self.adopt(&value, slot);
-        self.note(py, Word::Load, Some(object), Some(name.as_any()), Some(&value), event);
-        Ok(value)
+        self.load_through(py, object, name, || object.getattr(name))
     }
 
     /// `object.name = value`
@@ -287,22 +289,7 @@ impl Host {
         object: &Bound<'_, PyAny>,
         name: &Bound<'_, PyString>,
     ) -> PyResult<()> {
-        let Some(slot) = self.find_attribute(object, name) else {
-            let phase = self.state().phase;
-            match phase {
-                Phase::Running => self.check_rebinding(py, object, name)?,
-                // Made while modules are imported: it exists before every execution.
-                Phase::Idle => drop(self.created(object.clone())),
-                _ => {}
-            }
-            return object.setattr(name, value);
-        };
-        self.check_fresh(py, object)?;
-        let event = self.touch_slot(py, slot, AccessMode::Write)?;
-        self.keep_attribute(event, object, name)?;
-        object.setattr(name, value)?;
-        self.note(py, Word::Store, Some(object), Some(name.as_any()), Some(value), event);
-        Ok(())
+        self.store_through(py, value, object, name, || object.setattr(name, value))
     }
 
     /// `del object.name`
@@ -313,152 +300,6 @@ impl Host {
         object: &Bound<'_, PyAny>,
         name: &Bound<'_, PyString>,
     ) -> PyResult<()> {
-        let Some(slot) = self.find_attribute(object, name) else { return object.delattr(name) };
-        self.check_fresh(py, object)?;
-        let event = self.touch_slot(py, slot, AccessMode::Write)?;
-        self.keep_attribute(event, object, name)?;
-        object.delattr(name)?;
-        self.note(py, Word::Delete, Some(object), Some(name.as_any()), None, event);
-        Ok(())
-    }
-
-    /// A module variable that some function rebinds.
-    #[pyo3(signature = (namespace, name, /))]
-    fn load_global<'py>(
-        &self,
-        py: Python<'py>,
-        namespace: &Bound<'py, PyDict>,
-        name: &Bound<'py, PyString>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let slot = self.variable_slot(namespace, name);
-        let event = match slot {
-            Some(slot) => self.touch_slot(py, slot, AccessMode::Read)?,
-            None => false,
-        };
-        let value = match namespace.get_item(name)? {
-            Some(value) => value,
-            None => {
-                let builtins = py.import("builtins")?;
-                return builtins
-                    .getattr_opt(name)?
-                    .ok_or_else(|| PyNameError::new_err(format!("name '{name}' is not defined")));
-            }
-        };
-        if let Some(slot) = slot {
-            self.adopt(&value, slot);
-            self.note(py, Word::Load, Some(namespace), Some(name.as_any()), Some(&value), event);
-        }
-        Ok(value)
-    }
-
-    #[pyo3(signature = (value, namespace, name, /))]
-    fn store_global(
-        &self,
-        py: Python<'_>,
-        value: &Bound<'_, PyAny>,
-        namespace: &Bound<'_, PyDict>,
-        name: &Bound<'_, PyString>,
-    ) -> PyResult<()> {
-        let Some(slot) = self.variable_slot(namespace, name) else { return namespace.set_item(name, value) };
-        let fresh = self.state().fresh_modules;
-        if !fresh {
-            return Err(self.restart_with(py, Restart::ModuleState));
-        }
-        let event = self.touch_slot(py, slot, AccessMode::Write)?;
-        self.keep_variable(event, namespace, name)?;
-        namespace.set_item(name, value)?;
-        self.note(py, Word::Store, Some(namespace), Some(name.as_any()), Some(value), event);
-        Ok(())
-    }
-
-    #[pyo3(signature = (namespace, name, /))]
-    fn delete_global(
-        &self,
-        py: Python<'_>,
-        namespace: &Bound<'_, PyDict>,
-        name: &Bound<'_, PyString>,
-    ) -> PyResult<()> {
-        let Some(slot) = self.variable_slot(namespace, name) else { return namespace.del_item(name) };
-        let fresh = self.state().fresh_modules;
-        if !fresh {
-            return Err(self.restart_with(py, Restart::ModuleState));
-        }
-        let event = self.touch_slot(py, slot, AccessMode::Write)?;
-        self.keep_variable(event, namespace, name)?;
-        if namespace.del_item(name).is_err() {
-            return Err(PyNameError::new_err(format!("name '{name}' is not defined")));
-        }
-        self.note(py, Word::Delete, Some(namespace), Some(name.as_any()), None, event);
-        Ok(())
-    }
-
-    /// Make a closure variable explicit.
-    #[pyo3(signature = (name, value = None, /))]
-    fn new_cell(&self, py: Python<'_>, name: Py<PyString>, value: Option<Py<PyAny>>) -> PyResult<Py<Cell>> {
-        let cell = Bound::new(py, Cell { name, value })?;
-        let mut state = self.state();
-        if state.phase == Phase::Running || state.phase == Phase::Idle {
-            let facts = state.types.facts(cell.as_any());
-            state.object(cell.as_any(), facts);
-        }
-        Ok(cell.unbind())
-    }
-
-    #[pyo3(signature = (cell, /))]
-    fn load_cell<'py>(&self, py: Python<'py>, cell: &Bound<'py, Cell>) -> PyResult<Bound<'py, PyAny>> {
-        let slot = self.cell_slot(cell);
-        let event = match slot {
-            Some(slot) => self.touch_slot(py, slot, AccessMode::Read)?,
-            None => false,
-        };
-        let value = cell.borrow().value.as_ref().map(|value| value.bind(py).clone());
-        let Some(value) = value else {
-            let name = cell.borrow().name.bind(py).to_string();
-            return Err(PyUnboundLocalError::new_err(format!(
-                "cannot access local variable '{name}' where it is not associated with a value"
-            )));
-        };
-        if let Some(slot) = slot {
-            self.adopt(&value, slot);
-        }
-        let name = cell.borrow().name.bind(py).clone();
-        self.note(py, Word::Load, Some(cell), Some(name.as_any()), Some(&value), event);
-        Ok(value)
-    }
-
-    #[pyo3(signature = (value, cell, /))]
-    fn store_cell(&self, py: Python<'_>, value: Bound<'_, PyAny>, cell: &Bound<'_, Cell>) -> PyResult<()> {
-        let event = match self.cell_slot(cell) {
-            Some(slot) => {
-                self.check_fresh(py, cell.as_any())?;
-                self.touch_slot(py, slot, AccessMode::Write)?
-            }
-            None => false,
-        };
-        self.keep_cell(py, event, cell);
-        let name = cell.borrow().name.bind(py).clone();
-        let old = cell.borrow_mut().value.replace(value.clone().unbind());
-        drop(old);
-        self.note(py, Word::Store, Some(cell), Some(name.as_any()), Some(&value), event);
-        Ok(())
-    }
-
-    #[pyo3(signature = (cell, /))]
-    fn delete_cell(&self, py: Python<'_>, cell: &Bound<'_, Cell>) -> PyResult<()> {
-        let event = match self.cell_slot(cell) {
-            Some(slot) => self.touch_slot(py, slot, AccessMode::Write)?,
-            None => false,
-        };
-        self.keep_cell(py, event, cell);
-        let name = cell.borrow().name.bind(py).clone();
-        let old = cell.borrow_mut().value.take();
-        if old.is_none() {
-            return Err(PyUnboundLocalError::new_err(format!(
-                "cannot access local variable '{name}' where it is not associated with a value"
-            )));
-        }
-        drop(old);
-        self.note(py, Word::Delete, Some(cell), Some(name.as_any()), None, event);
-        Ok(())
+        self.delete_through(py, object, name, || object.delattr(name))
     }
 }

@@ -1,7 +1,5 @@
 //! Exploring a model from Python: the loop over executions, with restarts, bounds, progress and failures.
 
-use std::cell::Cell;
-use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -10,64 +8,19 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use super::host::{Host, Phase, Restart};
+use super::host::Host;
+use super::plan::{Plan, RacePolicy};
+use super::state::{Phase, Restart};
 use crate::driver::{Counts, Driver, Summary};
 use crate::execution::DataRaces;
-use crate::explorer::{create, names, ContextBound, End, Explorer, ExplorerOptions, Replay, ReplayStep};
-use crate::limits::{Limits, Meter};
-use crate::memory::{MemoryModel, SequentialConsistency};
+use crate::explorer::{create, names, End, ExplorerOptions};
+use crate::limits::Meter;
 use crate::operation::{Operation, OperationKind, ThreadId};
 
 /// How often progress is reported, at most.
 const BETWEEN_REPORTS: Duration = Duration::from_millis(100);
 /// After so many executions the garbage that they left in cycles is collected.
 const BETWEEN_COLLECTIONS: u64 = 2000;
-
-/// What to explore and how far; see `Host.explore`.
-struct Plan {
-    algorithm: String,
-    memory_model: String,
-    options: ExplorerOptions,
-    limits: Limits,
-    /// For `replay`, the choices of one execution; for `follow`, its recorded operations.
-    steps: Vec<ReplayStep>,
-    complete: bool,
-    bound: usize,
-}
-
-impl Plan {
-    fn explorer(&self, noted: &Rc<Cell<usize>>) -> PyResult<Box<dyn Explorer>> {
-        match self.algorithm.as_str() {
-            "follow" => return Ok(Box::new(Replay::following(self.steps.clone(), noted.clone()))),
-            "replay" => return Ok(Box::new(Replay::new(self.steps.clone(), self.complete))),
-            "context-bound" => return Ok(Box::new(ContextBound::new(self.bound))),
-            _ => {}
-        }
-        match create(&self.algorithm, &self.memory_model, &self.options) {
-            None => Err(PyValueError::new_err(format!(
-                "unknown algorithm {:?}; there are: {}",
-                self.algorithm,
-                names().collect::<Vec<_>>().join(", ")
-            ))),
-            Some(Err(unsupported)) => Err(PyValueError::new_err(format!(
-                "algorithm {:?} does not support memory model {:?}{}",
-                self.algorithm,
-                self.memory_model,
-                unsupported.instead.map(|name| format!("; {name:?} does")).unwrap_or_default()
-            ))),
-            Some(Ok(explorer)) => Ok(explorer),
-        }
-    }
-
-    /// Whether one execution is repeated rather than many explored.
-    fn repeats(&self) -> bool {
-        matches!(self.algorithm.as_str(), "replay" | "follow")
-    }
-
-    fn memory(&self) -> Box<dyn MemoryModel> {
-        Box::<SequentialConsistency>::default()
-    }
-}
 
 fn operation_name(operation: Option<Operation>) -> String {
     operation.map_or_else(|| "the end of the thread".to_owned(), |operation| format!("{:?}", operation.kind))
@@ -153,89 +106,22 @@ impl Host {
     /// `bound` (the name of the bound that was reached), `restart` (None, `["module-state"]` or `["rebound", module,
     /// variable]`: explore again with that changed), `escape`, `nondeterminism`, `divergence`, `foreign`.
     ///
-    /// `on_failure(description, schedule)` is called for each failure; its value False ends the exploration.
+    /// `on_failure(description, schedule)` is called for each failure; its value False ends the exploration. It is called
+    /// with None when the exploration begins again: what was found so far counts no more.
     /// `on_progress(executions, blocked, redundant, events, seconds, fraction)` likewise cancels with False.
-    /// Raises ValueError for an unknown algorithm or an unsupported pair.
-    #[pyo3(signature = (main, main_thread, *, algorithm = "optimal", memory_model = "sc", seed = 0, samples = 1000,
-        depth = 0, max_steps = None, max_executions = None, preemption_bound = None, timeout = None, bound = 0,
-        steps = None, complete = false, stop_at_failure = true, everything_visible = false, fresh_modules = false,
-        spurious_wakeups = false, data_races = "ignore", recorder = None, on_failure = None, on_progress = None))]
-    #[allow(clippy::too_many_arguments)]
+    /// The keyword arguments are the fields of `Plan`. Raises ValueError for an unknown algorithm or an unsupported
+    /// pair, TypeError for an unknown argument.
+    #[pyo3(signature = (main, main_thread, **options))]
     fn explore<'py>(
         &self,
         py: Python<'py>,
         main: Py<PyAny>,
         main_thread: Py<PyAny>,
-        algorithm: &str,
-        memory_model: &str,
-        seed: u64,
-        samples: u64,
-        depth: usize,
-        max_steps: Option<usize>,
-        max_executions: Option<u64>,
-        preemption_bound: Option<usize>,
-        timeout: Option<f64>,
-        bound: usize,
-        steps: Option<Vec<(String, u32)>>,
-        complete: bool,
-        stop_at_failure: bool,
-        everything_visible: bool,
-        fresh_modules: bool,
-        spurious_wakeups: bool,
-        data_races: &str,
-        recorder: Option<Py<PyAny>>,
-        on_failure: Option<Bound<'py, PyAny>>,
-        on_progress: Option<Bound<'py, PyAny>>,
+        options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let steps = match steps {
-            Some(steps) => {
-                let mut state = self.state();
-                let find = |(path, outcome): (String, u32)| {
-                    let thread = state.identities.thread_at(&path);
-                    thread.map(|thread| ReplayStep { thread, outcome }).ok_or(path)
-                };
-                steps
-                    .into_iter()
-                    .map(find)
-                    .collect::<Result<Vec<_>, String>>()
-                    .map_err(|path| PyValueError::new_err(format!("{path:?} is not the path of a thread")))?
-            }
-            None => Vec::new(),
-        };
-        let plan = Plan {
-            algorithm: algorithm.to_owned(),
-            memory_model: memory_model.to_owned(),
-            options: ExplorerOptions { seed, samples, depth },
-            limits: Limits {
-                max_steps,
-                max_executions,
-                preemption_bound,
-                timeout: timeout.map(Duration::from_secs_f64),
-            },
-            steps,
-            complete,
-            bound,
-        };
-        {
-            let mut state = self.state();
-            if state.phase != Phase::Idle {
-                return Err(PyValueError::new_err("an exploration is already running"));
-            }
-            state.driver = Driver::new(plan.explorer(&state.noted)?, plan.memory(), Meter::new(plan.limits));
-            state.stop_at_failure = stop_at_failure;
-            state.learning = !plan.repeats() && plan.algorithm != "context-bound";
-            state.everything_visible = everything_visible;
-            state.fresh_modules = fresh_modules;
-            state.spurious_wakeups = spurious_wakeups;
-            state.data_races = (data_races != "ignore").then(DataRaces::default);
-            state.races_are_errors = data_races == "error";
-            state.stop_at_race = stop_at_failure && data_races == "error";
-            state.restart = None;
-            state.escape = None;
-            self.recording.store(recorder.is_some(), Ordering::Relaxed);
-            state.recorder = recorder;
-        }
-        let explored = self.run_all(py, &plan, &main, &main_thread, on_failure, on_progress);
+        let plan = Plan::read(options)?;
+        self.begin(py, &plan)?;
+        let explored = self.run_all(py, &plan, &main, &main_thread);
         self.recording.store(false, Ordering::Relaxed);
         self.state().recorder = None;
         let finished = explored?;
@@ -262,19 +148,35 @@ impl Host {
 }
 
 impl Host {
+    /// Set the state up for a new exploration.
+    fn begin(&self, py: Python<'_>, plan: &Plan) -> PyResult<()> {
+        let mut guard = self.state();
+        let state = &mut *guard;
+        if state.phase != Phase::Idle {
+            return Err(PyValueError::new_err("an exploration is already running"));
+        }
+        let explorer = plan.explorer(&mut state.identities, &state.noted)?;
+        state.driver = Driver::new(explorer, plan.memory(), Meter::new(plan.limits));
+        state.stop_at_failure = plan.stop_at_failure;
+        state.learning = plan.learns();
+        state.everything_visible = plan.everything_visible;
+        state.fresh_modules = plan.fresh_modules;
+        state.spurious_wakeups = plan.spurious_wakeups;
+        state.data_races = (plan.data_races != RacePolicy::Ignore).then(DataRaces::default);
+        state.races_are_errors = plan.data_races == RacePolicy::Error;
+        state.stop_at_race = plan.stop_at_failure && state.races_are_errors;
+        state.restart = None;
+        state.escape = None;
+        state.recorder = plan.recorder.as_ref().map(|recorder| recorder.clone_ref(py));
+        self.recording.store(state.recorder.is_some(), Ordering::Relaxed);
+        Ok(())
+    }
+
     /// Returns whether the exploration ran to its end.
-    fn run_all(
-        &self,
-        py: Python<'_>,
-        plan: &Plan,
-        main: &Py<PyAny>,
-        main_thread: &Py<PyAny>,
-        on_failure: Option<Bound<'_, PyAny>>,
-        on_progress: Option<Bound<'_, PyAny>>,
-    ) -> PyResult<bool> {
+    fn run_all(&self, py: Python<'_>, plan: &Plan, main: &Py<PyAny>, main_thread: &Py<PyAny>) -> PyResult<bool> {
         let mut reported = Instant::now();
         let mut since_collection = 0;
-        let keeps_going_on_failure = !self.state().stop_at_failure;
+        let keeps_going_on_failure = !plan.stop_at_failure;
         loop {
             let end = self.run_execution(py, main, main_thread)?;
             let (summary, restart, stop) = {
@@ -288,13 +190,18 @@ impl Host {
             }
             match restart {
                 Some(Restart::Visible) if !plan.repeats() => {
-                    let mut state = self.state();
+                    let mut guard = self.state();
+                    let state = &mut *guard;
                     state.restart = None;
                     if !state.driver.meter.allows_execution(0) {
                         return Ok(false);
                     }
-                    let explorer = plan.explorer(&state.noted)?;
+                    let explorer = plan.explorer(&mut state.identities, &state.noted)?;
                     state.driver.restart(explorer);
+                    drop(guard);
+                    if let Some(on_failure) = &plan.on_failure {
+                        on_failure.bind(py).call1((py.None(), PyList::empty(py)))?;
+                    }
                     continue;
                 }
                 Some(Restart::ModuleState | Restart::Rebound(..)) => return Ok(false),
@@ -306,9 +213,9 @@ impl Host {
                 if summary.end == End::Cut && !keeps_going_on_failure {
                     self.state().driver.counts.count_failed();
                 }
-                if let Some(on_failure) = &on_failure {
+                if let Some(on_failure) = &plan.on_failure {
                     for failure in failures {
-                        let go_on = on_failure.call1((failure, self.schedule(py)?))?;
+                        let go_on = on_failure.bind(py).call1((failure, self.schedule(py)?))?;
                         if go_on.is(pyo3::types::PyBool::new(py, false)) {
                             return Ok(false);
                         }
@@ -326,10 +233,10 @@ impl Host {
                 since_collection = 0;
                 py.import("gc")?.call_method0(intern!(py, "collect"))?;
             }
-            if let Some(progress) = &on_progress {
+            if let Some(progress) = &plan.on_progress {
                 if reported.elapsed() >= BETWEEN_REPORTS {
                     reported = Instant::now();
-                    if !self.report_progress(py, progress)? {
+                    if !self.report_progress(py, progress.bind(py))? {
                         self.state().driver.cancel();
                         return Ok(false);
                     }

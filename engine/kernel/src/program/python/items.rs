@@ -4,9 +4,10 @@ use pyo3::exceptions::PyStopIteration;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
-use super::containers::{item_effect, ContainerEffect};
+use super::container_effects::{item_effect, ContainerEffect};
 use super::host::{require_host, Host};
 use super::recording::Word;
+use super::state::Phase;
 use super::types::TypeKind;
 
 impl Host {
@@ -177,7 +178,7 @@ impl Host {
     #[pyo3(signature = (object, /))]
     pub fn created<'py>(&self, object: Bound<'py, PyAny>) -> Bound<'py, PyAny> {
         let mut state = self.state();
-        if state.phase != super::host::Phase::Unwinding {
+        if state.phase != Phase::Unwinding {
             let facts = state.types.facts(&object);
             if facts.kind.is_tracked() {
                 state.object(&object, facts);

@@ -2,17 +2,26 @@
 
 mod atomic;
 mod attributes;
+mod builtins;
 mod calls;
+mod container_effects;
 mod containers;
+mod controlled_call;
 mod exploring;
 mod greenlets;
 mod host;
 mod identity;
 mod items;
+mod objects;
+mod plan;
 mod primitives;
 mod recording;
+mod services;
+mod state;
+mod switching;
 mod types;
 mod undo;
+mod variables;
 mod waiting;
 
 use pyo3::prelude::*;
@@ -21,7 +30,7 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<host::Host>()?;
-    module.add_class::<attributes::Cell>()?;
+    module.add_class::<variables::Cell>()?;
     module.add_class::<primitives::Lock>()?;
     module.add_class::<primitives::RLock>()?;
     module.add_class::<primitives::Condition>()?;
@@ -30,7 +39,7 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<primitives::Event>()?;
     module.add_class::<primitives::SimpleQueue>()?;
     module.add_class::<atomic::Atomic>()?;
-    module.add_class::<calls::ControlledCall>()?;
+    module.add_class::<controlled_call::ControlledCall>()?;
     module.add("Abort", module.py().get_type::<host::Abort>())?;
     module.add_function(wrap_pyfunction!(host::current_host, module)?)?;
     Ok(())

@@ -328,3 +328,9 @@ pub fn holder_of<'py>(class: &Bound<'py, PyType>, name: &Bound<'py, PyString>) -
 pub fn is_instrumented_namespace(namespace: &Bound<'_, PyDict>) -> bool {
     namespace.contains(intern!(namespace.py(), "__dpor_namespace__")).unwrap_or(false)
 }
+
+/// The namespace of an instrumented module, if the object is one.
+pub fn instrumented_namespace<'py>(module: &Bound<'py, PyAny>) -> Option<Bound<'py, PyDict>> {
+    let namespace = module.getattr("__dict__").ok()?.cast_into::<PyDict>().ok()?;
+    is_instrumented_namespace(&namespace).then_some(namespace)
+}

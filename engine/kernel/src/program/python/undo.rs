@@ -9,8 +9,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PySet, PyString};
 
 use super::atomic::Atomic;
-use super::attributes::Cell;
-use super::host::{Host, Phase};
+use super::host::Host;
+use super::state::Phase;
+use super::variables::Cell;
 use crate::operation::{Access, EventId, OperationKind, ThreadId};
 use crate::threads::Status;
 
@@ -39,7 +40,7 @@ impl Undo {
 
     fn swap(&mut self, py: Python<'_>) -> PyResult<()> {
         match self {
-            Undo::Atomic { atomic, value } => atomic.bind(py).borrow_mut().swap(value),
+            Undo::Atomic { atomic, value } => atomic.get().swap(value),
             Undo::Variable { cell, value } => cell.bind(py).borrow_mut().swap(value),
             Undo::Attribute { object, name, value } => {
                 let (object, name) = (object.bind(py), name.bind(py));

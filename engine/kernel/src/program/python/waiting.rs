@@ -5,8 +5,10 @@
 
 use pyo3::prelude::*;
 
-use super::host::{Host, Phase, Restart, State, Touch};
+use super::host::Host;
 use super::recording::Word;
+use super::state::{Phase, Restart, State};
+use super::switching::Touch;
 use crate::operation::{Access, Accesses, LocationId, Operation, OperationKind, ThreadId};
 use crate::threads::Status;
 

@@ -1,0 +1,289 @@
+//! What is known of callables that are not instrumented: what built-in functions do with their arguments, and which
+//! Python code needs no watching.
+
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+use rustc_hash::FxHashMap;
+
+/// What a built-in function does with its arguments.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BuiltinEffect {
+    /// Nothing that could be seen by another thread, or something that the hooks see by themselves.
+    Nothing,
+    Length,
+    Next,
+    /// Makes an iterator or view that stands for its argument.
+    Alias,
+    /// Reads its arguments as wholes.
+    Read,
+    /// May change its arguments.
+    Write,
+    GetAttribute,
+    HasAttribute,
+    SetAttribute,
+    DeleteAttribute,
+    /// Gives the dict of its argument's attributes.
+    InstanceDict,
+}
+
+/// The built-in functions and the types of callables that are known, by address.
+pub struct Builtins {
+    effects: FxHashMap<usize, BuiltinEffect>,
+    callables: FxHashMap<usize, CallableKind>,
+    /// The one type of callables that could go away, kept so that its address keeps its meaning.
+    _cached: Py<PyAny>,
+}
+
+/// What a callable is, told by its type.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CallableKind {
+    /// A function in Python.
+    Function,
+    /// A function in Python, bound to an object.
+    BoundMethod,
+    /// A method in C taken from its class.
+    UnboundMethod,
+    /// A slot of a class in C, bound to an object.
+    MethodWrapper,
+    /// What `functools.lru_cache` makes.
+    Cached,
+    Other,
+}
+
+const NOTHING: &[&str] = &[
+    "isinstance",
+    "issubclass",
+    "callable",
+    "id",
+    "abs",
+    "range",
+    "chr",
+    "ord",
+    "pow",
+    "divmod",
+    "round",
+    "type",
+    "super",
+    "locals",
+    "globals",
+    "int",
+    "float",
+    "bool",
+    "complex",
+    "slice",
+    "property",
+    "staticmethod",
+    "classmethod",
+    "object",
+    "open",
+    "input",
+    "__import__",
+    "exec",
+    "eval",
+    "compile",
+    "memoryview",
+    "hex",
+    "oct",
+    "bin",
+    "__build_class__",
+    "breakpoint",
+    "aiter",
+    "anext",
+];
+const READ: &[&str] = &[
+    "sorted",
+    "sum",
+    "min",
+    "max",
+    "any",
+    "all",
+    "repr",
+    "str",
+    "format",
+    "print",
+    "hash",
+    "list",
+    "tuple",
+    "set",
+    "dict",
+    "frozenset",
+    "bytes",
+    "bytearray",
+    "ascii",
+    "dir",
+];
+const ALIAS: &[&str] = &["iter", "enumerate", "zip", "map", "filter", "reversed"];
+
+impl Builtins {
+    pub fn new(py: Python<'_>) -> PyResult<Builtins> {
+        let module = py.import("builtins")?;
+        let mut effects = FxHashMap::default();
+        let mut add = |names: &[&str], effect: BuiltinEffect| -> PyResult<()> {
+            for name in names {
+                if let Some(function) = module.getattr_opt(*name)? {
+                    effects.insert(function.as_ptr() as usize, effect);
+                }
+            }
+            Ok(())
+        };
+        add(NOTHING, BuiltinEffect::Nothing)?;
+        add(READ, BuiltinEffect::Read)?;
+        add(ALIAS, BuiltinEffect::Alias)?;
+        add(&["len"], BuiltinEffect::Length)?;
+        add(&["next"], BuiltinEffect::Next)?;
+        add(&["getattr"], BuiltinEffect::GetAttribute)?;
+        add(&["hasattr"], BuiltinEffect::HasAttribute)?;
+        add(&["setattr"], BuiltinEffect::SetAttribute)?;
+        add(&["delattr"], BuiltinEffect::DeleteAttribute)?;
+        add(&["vars"], BuiltinEffect::InstanceDict)?;
+        let types = py.import("types")?;
+        let cached = py.import("functools")?.getattr("_lru_cache_wrapper")?;
+        let mut callables = FxHashMap::default();
+        callables.insert(cached.as_ptr() as usize, CallableKind::Cached);
+        for (name, kind) in [
+            ("FunctionType", CallableKind::Function),
+            ("MethodType", CallableKind::BoundMethod),
+            ("MethodDescriptorType", CallableKind::UnboundMethod),
+            ("WrapperDescriptorType", CallableKind::UnboundMethod),
+            ("MethodWrapperType", CallableKind::MethodWrapper),
+        ] {
+            callables.insert(types.getattr(name)?.as_ptr() as usize, kind);
+        }
+        Ok(Builtins { effects, callables, _cached: cached.unbind() })
+    }
+
+    #[inline]
+    pub fn kind_of(&self, callable: &Bound<'_, PyAny>) -> CallableKind {
+        self.callables.get(&(callable.get_type_ptr() as usize)).copied().unwrap_or(CallableKind::Other)
+    }
+
+    /// What a callable does with its arguments, if it is one of the known ones.
+    pub fn effect_of(&self, function: &Bound<'_, PyAny>) -> Option<BuiltinEffect> {
+        self.effects.get(&(function.as_ptr() as usize)).copied()
+    }
+}
+
+/// Standard-library modules whose Python code needs no watching: it runs on controlled primitives, or keeps no state.
+const SAFE_MODULES: &[&str] = &[
+    "dpor",
+    "threading",
+    "queue",
+    "concurrent",
+    "asyncio",
+    "logging",
+    "contextlib",
+    "dataclasses",
+    "enum",
+    "abc",
+    "functools",
+    "typing",
+    "inspect",
+    "warnings",
+    "traceback",
+    "pathlib",
+    "datetime",
+    "fractions",
+    "decimal",
+    "numbers",
+    "re",
+    "string",
+    "textwrap",
+    "json",
+    "pprint",
+    "reprlib",
+    "operator",
+    "weakref",
+    "types",
+    "copy",
+    "unittest",
+    "builtins",
+    "collections.abc",
+    "_collections_abc",
+    "greenlet",
+    "contextvars",
+    "uuid",
+    "time",
+    "statistics",
+];
+
+/// Who wrote a Python function.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Origin {
+    Instrumented,
+    /// Python code that is not instrumented and needs no watching.
+    Safe,
+    /// Python code that is not instrumented: its calls are taken as atomic operations on their object.
+    Foreign,
+}
+
+pub fn origin(function: &Bound<'_, PyAny>) -> PyResult<Origin> {
+    let py = function.py();
+    let Ok(namespace) = function.getattr(intern!(py, "__globals__")).and_then(|n| Ok(n.cast_into::<PyDict>()?))
+    else {
+        return Ok(Origin::Safe);
+    };
+    if namespace.contains(intern!(py, "__dpor_namespace__"))? {
+        return Ok(Origin::Instrumented);
+    }
+    let name: String = match namespace.get_item(intern!(py, "__name__"))? {
+        Some(name) => name.extract().unwrap_or_default(),
+        None => return Ok(Origin::Safe),
+    };
+    let top = name.split('.').next().unwrap_or_default();
+    let safe = SAFE_MODULES.contains(&top) || SAFE_MODULES.contains(&name.as_str());
+    Ok(if safe { Origin::Safe } else { Origin::Foreign })
+}
+
+/// Functions of `operator` that change their first argument.
+pub const CHANGING: &[&str] =
+    &["setitem", "delitem", "iadd", "iconcat", "iand", "ior", "ixor", "isub", "imul", "imatmul", "setrecursionlimit"];
+
+pub fn attribute_effect(name: &str) -> Option<BuiltinEffect> {
+    match name {
+        "__setattr__" => Some(BuiltinEffect::SetAttribute),
+        "__delattr__" => Some(BuiltinEffect::DeleteAttribute),
+        "__getattribute__" => Some(BuiltinEffect::GetAttribute),
+        _ => None,
+    }
+}
+
+/// Attribute names given at run time, as the interned strings that the tables know.
+pub fn interned<'py>(name: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyString>> {
+    Ok(PyString::intern(name.py(), name.to_str()?))
+}
+
+/// Whether a built-in method belongs to an immutable value (`"".join`), which only its arguments could make matter.
+pub fn is_bound_to_value(object: &Bound<'_, PyAny>) -> bool {
+    !object.is_none()
+}
+
+/// Whether the functions of a C module never change their arguments.
+pub fn is_pure_module(module: &Bound<'_, PyAny>) -> bool {
+    let Ok(name) = module.getattr("__name__").and_then(|name| name.extract::<String>()) else { return false };
+    matches!(
+        name.as_str(),
+        "math"
+            | "cmath"
+            | "operator"
+            | "_operator"
+            | "time"
+            | "sys"
+            | "builtins"
+            | "_json"
+            | "gc"
+            | "_functools"
+            | "itertools"
+            | "_struct"
+            | "zlib"
+            | "binascii"
+            | "_statistics"
+            | "dpor._kernel"
+    )
+}
+
+pub fn is_made_by_class_statement(class: &Bound<'_, PyAny>) -> bool {
+    const HEAP_TYPE: u64 = 1 << 9;
+    let flags: u64 = class.getattr("__flags__").and_then(|flags| flags.extract()).unwrap_or(0);
+    flags & HEAP_TYPE != 0
+}

@@ -1,0 +1,104 @@
+//! What the operations of built-in containers do, by type and name.
+
+use pyo3::prelude::*;
+use pyo3::types::PySlice;
+
+use super::types::TypeKind;
+
+/// What a container operation does, as far as conflicts go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ContainerEffect {
+    ReadWhole,
+    WriteWhole,
+    Length,
+    /// Reads, stores or removes the cell named by the first argument.
+    CellLoad,
+    CellStore,
+    CellDelete,
+    /// Stores the cell only if it is missing.
+    CellDefault,
+    Append,
+    /// Reads the whole and makes a view or iterator of it.
+    View,
+}
+
+/// What a method of a built-in container does.
+pub fn method_effect(kind: TypeKind, name: &str, arguments: usize) -> ContainerEffect {
+    use ContainerEffect::*;
+    match kind {
+        TypeKind::List => match name {
+            "append" => Append,
+            "index" | "count" | "copy" | "__contains__" | "__eq__" | "__ne__" | "__add__" | "__mul__"
+            | "__iter__" | "__reversed__" | "__repr__" | "__lt__" | "__le__" | "__gt__" | "__ge__" | "__rmul__" => {
+                ReadWhole
+            }
+            "__len__" => Length,
+            "__getitem__" => CellLoad,
+            "__setitem__" => CellStore,
+            _ => WriteWhole,
+        },
+        TypeKind::Dict | TypeKind::DefaultDict => match name {
+            "get" | "__contains__" => CellLoad,
+            "__getitem__" if kind == TypeKind::Dict => CellLoad,
+            "__getitem__" => CellDefault,
+            "__setitem__" => CellStore,
+            "setdefault" => CellDefault,
+            "__delitem__" => CellDelete,
+            "pop" if arguments > 0 => CellDelete,
+            "keys" | "values" | "items" | "copy" | "__iter__" | "__reversed__" | "__eq__" | "__ne__" | "__or__"
+            | "__repr__" | "most_common" | "elements" | "total" => View,
+            "__len__" => Length,
+            _ => WriteWhole,
+        },
+        TypeKind::Set => match name {
+            "add" => CellStore,
+            "discard" | "remove" => CellDelete,
+            "__contains__" => CellLoad,
+            "copy"
+            | "issubset"
+            | "issuperset"
+            | "isdisjoint"
+            | "union"
+            | "intersection"
+            | "difference"
+            | "symmetric_difference"
+            | "__iter__"
+            | "__eq__"
+            | "__ne__"
+            | "__le__"
+            | "__lt__"
+            | "__ge__"
+            | "__gt__"
+            | "__or__"
+            | "__and__"
+            | "__sub__"
+            | "__xor__"
+            | "__repr__" => ReadWhole,
+            "__len__" => Length,
+            _ => WriteWhole,
+        },
+        _ => match name {
+            "count" | "index" | "copy" | "__len__" | "__contains__" | "__iter__" | "__getitem__" | "__reversed__"
+            | "__repr__" | "getvalue" | "tell" | "isdisjoint" | "mapping" | "__eq__" | "__ne__" => ReadWhole,
+            _ => WriteWhole,
+        },
+    }
+}
+
+/// The effect of an item load, store or deletion.
+pub fn item_effect(kind: TypeKind, key: &Bound<'_, PyAny>, effect: ContainerEffect) -> ContainerEffect {
+    use ContainerEffect::*;
+    match kind {
+        TypeKind::List if key.is_instance_of::<PySlice>() || effect == CellDelete => {
+            if effect == CellLoad {
+                ReadWhole
+            } else {
+                WriteWhole
+            }
+        }
+        TypeKind::DefaultDict if effect == CellLoad => CellDefault,
+        TypeKind::List | TypeKind::Dict | TypeKind::DefaultDict => effect,
+        _ if effect == CellLoad => ReadWhole,
+        _ => WriteWhole,
+    }
+}

@@ -1,0 +1,317 @@
+//! A call of built-in or uninstrumented code as one atomic operation, as in CPython.
+
+use pyo3::exceptions::{PyAttributeError, PyTypeError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
+
+use super::builtins::{interned, BuiltinEffect};
+use super::container_effects::{method_effect, ContainerEffect};
+use super::host::{require_host, Host};
+use super::recording::Word;
+use super::types::TypeKind;
+
+/// A call of built-in or uninstrumented code, made a visible operation.
+#[pyclass(module = "dpor._kernel")]
+pub struct ControlledCall {
+    host: Py<Host>,
+    /// What is called in the end.
+    #[pyo3(get, name = "__wrapped__")]
+    function: Py<PyAny>,
+    how: How,
+}
+
+pub enum How {
+    /// A method of the container.
+    Container { object: Py<PyAny>, name: Py<PyString> },
+    /// A built-in function.
+    Builtin(BuiltinEffect),
+    /// A class: what it makes gets an identity.
+    Construct { reads_arguments: bool },
+    /// A method of uninstrumented Python code, or of C code with a state of its own.
+    Foreign { object: Py<PyAny> },
+    /// A method taken from a container's class, as in `dict.get(mapping, key)`.
+    Unbound { name: Py<PyString> },
+    /// `object.__setattr__` and its kin, bound to an instance.
+    BoundAttribute { object: Py<PyAny>, effect: BuiltinEffect },
+}
+
+#[pymethods]
+impl ControlledCall {
+    #[pyo3(signature = (*arguments, **keywords))]
+    fn __call__<'py>(
+        &self,
+        py: Python<'py>,
+        arguments: &Bound<'py, PyTuple>,
+        keywords: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let host = self.host.get();
+        let function = self.function.bind(py);
+        match &self.how {
+            How::Container { object, name } => {
+                host.call_container(py, object.bind(py), name.bind(py), function, arguments, keywords)
+            }
+            How::Builtin(effect) => host.call_builtin(py, *effect, function, arguments, keywords),
+            How::Construct { reads_arguments } => {
+                if *reads_arguments {
+                    for argument in arguments.iter() {
+                        host.observe(py, argument)?;
+                    }
+                }
+                Ok(host.created(function.call(arguments, keywords)?))
+            }
+            How::Unbound { name } => host.call_unbound(py, name.bind(py), function, arguments, keywords),
+            How::BoundAttribute { object, effect } => {
+                let mut all = vec![object.bind(py).clone()];
+                all.extend(arguments.iter());
+                let call = || function.call(arguments, keywords);
+                host.call_attribute(py, *effect, &PyTuple::new(py, all)?, call)
+            }
+            How::Foreign { object } => {
+                host.touch_foreign(py, object.bind(py))?;
+                Ok(host.created(function.call(arguments, keywords)?))
+            }
+        }
+    }
+
+    fn __getattr__<'py>(&self, py: Python<'py>, name: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>> {
+        self.function.bind(py).getattr(name)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(self.function.bind(py).repr()?.to_string())
+    }
+}
+
+impl Host {
+    pub fn controlled<'py>(
+        &self,
+        py: Python<'py>,
+        function: &Bound<'py, PyAny>,
+        how: How,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let call = ControlledCall { host: require_host(py)?, function: function.clone().unbind(), how };
+        Ok(Bound::new(py, call)?.into_any())
+    }
+
+    fn call_container<'py>(
+        &self,
+        py: Python<'py>,
+        object: &Bound<'py, PyAny>,
+        name: &Bound<'py, PyString>,
+        function: &Bound<'py, PyAny>,
+        arguments: &Bound<'py, PyTuple>,
+        keywords: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let kind = self.kind(object);
+        let text = name.to_str().unwrap_or_default();
+        let mut effect = method_effect(kind, text, arguments.len());
+        if kind == TypeKind::List && text == "pop" && arguments.is_empty() && object.len().unwrap_or(1) == 0 {
+            effect = ContainerEffect::WriteWhole;
+        }
+        // Arguments that are containers are read first (`extend`, `update`, set operations).
+        if matches!(effect, ContainerEffect::WriteWhole | ContainerEffect::ReadWhole) {
+            for argument in arguments.iter() {
+                self.observe(py, argument)?;
+            }
+        }
+        let key = match effect {
+            ContainerEffect::CellLoad
+            | ContainerEffect::CellStore
+            | ContainerEffect::CellDelete
+            | ContainerEffect::CellDefault => arguments.get_item(0).ok(),
+            _ => None,
+        };
+        if key.is_none()
+            && matches!(
+                effect,
+                ContainerEffect::CellLoad
+                    | ContainerEffect::CellStore
+                    | ContainerEffect::CellDelete
+                    | ContainerEffect::CellDefault
+            )
+        {
+            effect = ContainerEffect::WriteWhole;
+        }
+        let event = self.touch_container(py, object, effect, key.as_ref())?;
+        let called = function.call(arguments, keywords);
+        let result = self.noted(py, called, Word::Call, object, Some(name.as_any()), event)?;
+        if effect == ContainerEffect::View && self.kind(&result) != TypeKind::Immutable {
+            self.alias_of(&result, object);
+        } else {
+            self.adopt_result(&result, object, key.as_ref());
+        }
+        self.note(py, Word::Call, Some(object), Some(name.as_any()), Some(&result), event);
+        Ok(result)
+    }
+
+    fn call_unbound<'py>(
+        &self,
+        py: Python<'py>,
+        name: &Bound<'py, PyString>,
+        function: &Bound<'py, PyAny>,
+        arguments: &Bound<'py, PyTuple>,
+        keywords: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let Ok(object) = arguments.get_item(0) else { return function.call(arguments, keywords) };
+        if !self.kind(&object).is_container() {
+            return function.call(arguments, keywords);
+        }
+        let bound = function.call_method1(intern!(py, "__get__"), (&object, object.get_type()))?;
+        let rest = arguments.get_slice(1, arguments.len());
+        self.call_container(py, &object, name, &bound, &rest, keywords)
+    }
+
+    /// `getattr`, `setattr`, `delattr` and their kin: `arguments` are the object, the name and perhaps a value; `call`
+    /// does what is asked.
+    fn call_attribute<'py>(
+        &self,
+        py: Python<'py>,
+        effect: BuiltinEffect,
+        arguments: &Bound<'py, PyTuple>,
+        call: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let named = arguments.get_item(1).ok().and_then(|name| name.cast_into::<PyString>().ok());
+        let (Ok(object), Some(name)) = (arguments.get_item(0), named) else { return call() };
+        let name = interned(&name)?;
+        match (effect, arguments.get_item(2)) {
+            (BuiltinEffect::GetAttribute, _) => self.load_through(py, &object, &name, call),
+            (BuiltinEffect::DeleteAttribute, _) => {
+                self.delete_through(py, &object, &name, || call().map(drop))?;
+                Ok(py.None().into_bound(py))
+            }
+            (BuiltinEffect::SetAttribute, Ok(value)) => {
+                self.store_through(py, &value, &object, &name, || call().map(drop))?;
+                Ok(py.None().into_bound(py))
+            }
+            _ => call(),
+        }
+    }
+
+    /// Let a view or iterator stand for the container that it looks at.
+    fn alias_of(&self, alias: &Bound<'_, PyAny>, object: &Bound<'_, PyAny>) {
+        let mut state = self.state();
+        if !state.running() || alias.is(object) {
+            return;
+        }
+        if let (Some(container), TypeKind::View) = (state.container(object), state.types.facts(alias).kind) {
+            state.alias(alias, container.object);
+        }
+    }
+
+    fn adopt_result(&self, result: &Bound<'_, PyAny>, object: &Bound<'_, PyAny>, key: Option<&Bound<'_, PyAny>>) {
+        let mut state = self.state();
+        if !state.running() || !state.types.facts(result).kind.is_tracked() {
+            return;
+        }
+        let key = key.and_then(|key| state.identities.item(key));
+        match (state.container(object), key) {
+            (Some(container), Some(key)) => state.adopt(result, container.object, key),
+            _ => {
+                let facts = state.types.facts(result);
+                state.object(result, facts);
+            }
+        }
+    }
+
+    fn call_builtin<'py>(
+        &self,
+        py: Python<'py>,
+        effect: BuiltinEffect,
+        function: &Bound<'py, PyAny>,
+        arguments: &Bound<'py, PyTuple>,
+        keywords: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let name = |index: usize| -> PyResult<Bound<'py, PyString>> {
+            let name = arguments.get_item(index)?.cast_into::<PyString>();
+            name.map_err(|_| PyTypeError::new_err("attribute name must be string"))
+        };
+        match effect {
+            BuiltinEffect::Nothing => function.call(arguments, keywords),
+            BuiltinEffect::Length if arguments.len() == 1 => {
+                let object = arguments.get_item(0)?;
+                let event = self.touch_container(py, &object, ContainerEffect::Length, None)?;
+                let result = function.call(arguments, keywords)?;
+                if self.kind(&object).is_container() {
+                    self.note(py, Word::Length, Some(&object), None, Some(&result), event);
+                }
+                Ok(result)
+            }
+            BuiltinEffect::Next if !arguments.is_empty() => {
+                let object = arguments.get_item(0)?;
+                if !matches!(self.kind(&object), TypeKind::Iterator | TypeKind::Opaque) {
+                    return function.call(arguments, keywords);
+                }
+                let event = self.touch_container(py, &object, ContainerEffect::WriteWhole, None)?;
+                let key = intern!(py, "next").as_any();
+                let called = function.call(arguments, keywords);
+                let result = self.noted(py, called, Word::Call, &object, Some(key), event)?;
+                self.note(py, Word::Call, Some(&object), Some(key), Some(&result), event);
+                Ok(result)
+            }
+            BuiltinEffect::GetAttribute | BuiltinEffect::SetAttribute | BuiltinEffect::DeleteAttribute => {
+                self.call_attribute(py, effect, arguments, || function.call(arguments, keywords))
+            }
+            BuiltinEffect::HasAttribute if arguments.len() == 2 => {
+                match self.load_attribute(py, &arguments.get_item(0)?, &interned(&name(1)?)?) {
+                    Ok(_) => Ok(PyBool::new(py, true).to_owned().into_any()),
+                    Err(error) if error.is_instance_of::<PyAttributeError>(py) => {
+                        Ok(PyBool::new(py, false).to_owned().into_any())
+                    }
+                    Err(error) => Err(error),
+                }
+            }
+            BuiltinEffect::InstanceDict if arguments.len() == 1 => {
+                let namespace = function.call(arguments, keywords)?;
+                self.alias_instance_dict(&namespace, &arguments.get_item(0)?);
+                Ok(namespace)
+            }
+            BuiltinEffect::Write => {
+                for argument in arguments.iter() {
+                    if self.kind(&argument) != TypeKind::Instance {
+                        let event = self.touch_container(py, &argument, ContainerEffect::WriteWhole, None)?;
+                        if self.kind(&argument).is_container() {
+                            let name = function.getattr(intern!(py, "__name__"))?;
+                            self.note(py, Word::Call, Some(&argument), Some(&name), None, event);
+                        }
+                    }
+                }
+                Ok(self.created(function.call(arguments, keywords)?))
+            }
+            _ => {
+                for argument in arguments.iter() {
+                    self.observe(py, argument)?;
+                }
+                Ok(self.created(function.call(arguments, keywords)?))
+            }
+        }
+    }
+
+    /// An atomic operation on an object whose code is not instrumented.
+    fn touch_foreign(&self, py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<()> {
+        let container = {
+            let mut state = self.state();
+            if !state.running() {
+                return Ok(());
+            }
+            let facts = state.types.facts(object);
+            if !facts.kind.is_tracked() {
+                return Ok(());
+            }
+            let id = state.object(object, facts);
+            state.container_of(id, facts.kind)
+        };
+        let event = self.touch_located(py, object, container, ContainerEffect::WriteWhole, None)?;
+        self.note(py, Word::WriteAll, Some(object), None, None, event);
+        if event {
+            let module: String = object.get_type().getattr(intern!(py, "__module__"))?.extract().unwrap_or_default();
+            let top = module.split('.').next().unwrap_or_default().to_owned();
+            let mut state = self.state();
+            // Its draws are fixed, and one at a time is what its own C code does.
+            if top != "random" && !state.foreign.contains(&top) {
+                state.foreign.push(top);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,136 @@
+//! Who an object is: from its address, while it is kept alive, to its identity.
+//!
+//! Objects that exist before executions begin are known for the whole check; the others for one execution.
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use rustc_hash::FxHashMap;
+
+use super::identity::{KeyId, ObjectId};
+use super::state::{Phase, State};
+use super::types::{TypeFacts, TypeKind};
+
+/// The identities of one kind of objects by address; they are kept alive so that addresses keep their meaning.
+#[derive(Default)]
+struct Known {
+    by_address: FxHashMap<usize, ObjectId>,
+    kept: Vec<Py<PyAny>>,
+}
+
+impl Known {
+    fn get(&self, object: &Bound<'_, PyAny>) -> Option<ObjectId> {
+        self.by_address.get(&(object.as_ptr() as usize)).copied()
+    }
+
+    fn insert(&mut self, object: &Bound<'_, PyAny>, id: ObjectId) {
+        self.by_address.insert(object.as_ptr() as usize, id);
+        self.kept.push(object.clone().unbind());
+    }
+}
+
+/// The tracked objects of a check.
+#[derive(Default)]
+pub struct Objects {
+    /// Those of the running execution.
+    current: Known,
+    /// Those that exist before executions begin.
+    permanent: Known,
+}
+
+impl Objects {
+    /// Forget those of the last execution; they are to be dropped without a borrow of the state.
+    pub fn forget_current(&mut self) -> Vec<Py<PyAny>> {
+        self.current.by_address.clear();
+        let room = Vec::with_capacity(self.current.kept.len());
+        std::mem::replace(&mut self.current.kept, room)
+    }
+}
+
+impl State {
+    /// Take the next object number of the running thread (or of import time).
+    pub fn next_object(&mut self, token: u32) -> ObjectId {
+        if self.phase == Phase::Idle {
+            return self.identities.anonymous(token);
+        }
+        let creator = self.current;
+        let thread = self.thread(creator);
+        let number = thread.objects;
+        thread.objects += 1;
+        self.identities.created(creator, number, token)
+    }
+
+    /// The identity of a tracked object, given now if it has none.
+    #[inline]
+    pub fn object(&mut self, object: &Bound<'_, PyAny>, facts: TypeFacts) -> ObjectId {
+        match self.objects.current.get(object) {
+            Some(known) => known,
+            None => self.register(object, facts),
+        }
+    }
+
+    #[cold]
+    fn register(&mut self, object: &Bound<'_, PyAny>, facts: TypeFacts) -> ObjectId {
+        if let Some(known) = self.objects.permanent.get(object) {
+            return known;
+        }
+        if matches!(facts.kind, TypeKind::Class | TypeKind::Module) {
+            // Classes and modules are who they are by name, whoever touches them first.
+            let token = self.types.name_token(object);
+            let id = self.identities.part(ObjectId::NAMED, KeyId(token), facts.token);
+            if self.fresh_modules {
+                self.remember(object, id);
+            } else {
+                self.objects.permanent.insert(object, id);
+            }
+            return id;
+        }
+        let id = self.next_object(facts.token);
+        self.remember(object, id);
+        id
+    }
+
+    /// The identity of a module's namespace.
+    pub fn namespace(&mut self, namespace: &Bound<'_, PyDict>) -> ObjectId {
+        if let Some(known) = self.objects.current.get(namespace) {
+            return known;
+        }
+        let name = namespace.get_item("__name__").ok().flatten();
+        let name = name.map(|name| name.to_string()).unwrap_or_default();
+        let token = self.types.token(format!("module {name}"));
+        let id = self.identities.part(ObjectId::NAMED, KeyId(token), token);
+        self.objects.current.insert(namespace, id);
+        id
+    }
+
+    fn remember(&mut self, object: &Bound<'_, PyAny>, id: ObjectId) {
+        let known = if self.phase == Phase::Idle { &mut self.objects.permanent } else { &mut self.objects.current };
+        known.insert(object, id);
+    }
+
+    /// Give an object that is seen for the first time as the value at `key` of `parent` an identity by that place.
+    #[inline]
+    pub fn adopt(&mut self, value: &Bound<'_, PyAny>, parent: ObjectId, key: KeyId) {
+        let facts = self.types.facts(value);
+        if matches!(facts.kind, TypeKind::Immutable | TypeKind::Module | TypeKind::Class) {
+            return;
+        }
+        if self.objects.current.get(value).is_none() && self.objects.permanent.get(value).is_none() {
+            let id = self.identities.part(parent, key, facts.token);
+            self.remember(value, id);
+        }
+    }
+
+    /// Let `alias` (a view or iterator of `object`) stand for the object.
+    pub fn alias(&mut self, alias: &Bound<'_, PyAny>, object: ObjectId) {
+        self.remember(alias, object);
+    }
+
+    /// The same for an object that exists before executions begin.
+    pub fn alias_permanent(&mut self, alias: &Bound<'_, PyAny>, object: ObjectId) {
+        self.objects.permanent.insert(alias, object);
+    }
+
+    pub fn is_permanent(&self, object: &Bound<'_, PyAny>) -> bool {
+        self.objects.current.get(object).is_none() && self.objects.permanent.get(object).is_some()
+    }
+}

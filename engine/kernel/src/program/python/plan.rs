@@ -1,0 +1,178 @@
+//! What to explore and how far: the keyword arguments of `Host.explore`, read and checked.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+
+use super::identity::Identities;
+use crate::explorer::{create, names, ContextBound, Explorer, ExplorerOptions, Replay, ReplayStep};
+use crate::limits::Limits;
+use crate::memory::{MemoryModel, SequentialConsistency};
+
+/// What happens when two plain accesses race.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RacePolicy {
+    /// Nobody looks for data races.
+    Ignore,
+    Warn,
+    Error,
+}
+
+/// One call of `Host.explore`.
+pub struct Plan {
+    pub algorithm: String,
+    pub memory_model: String,
+    pub explorer_options: ExplorerOptions,
+    pub limits: Limits,
+    /// For `replay`, the choices of one execution; for `follow`, its recorded operations: path of thread and outcome.
+    pub steps: Vec<(String, u32)>,
+    /// For `replay`: whether to go on once the steps have ended.
+    pub complete: bool,
+    /// For `context-bound`: how many switches an execution may have.
+    pub bound: usize,
+    pub stop_at_failure: bool,
+    pub everything_visible: bool,
+    pub fresh_modules: bool,
+    pub spurious_wakeups: bool,
+    pub data_races: RacePolicy,
+    pub recorder: Option<Py<PyAny>>,
+    pub on_failure: Option<Py<PyAny>>,
+    pub on_progress: Option<Py<PyAny>>,
+}
+
+impl Default for Plan {
+    fn default() -> Plan {
+        Plan {
+            algorithm: names().next().unwrap_or_default().to_owned(),
+            memory_model: "sc".to_owned(),
+            explorer_options: ExplorerOptions { seed: 0, samples: 1000, depth: 0 },
+            limits: Limits::default(),
+            steps: Vec::new(),
+            complete: false,
+            bound: 0,
+            stop_at_failure: true,
+            everything_visible: false,
+            fresh_modules: false,
+            spurious_wakeups: false,
+            data_races: RacePolicy::Ignore,
+            recorder: None,
+            on_failure: None,
+            on_progress: None,
+        }
+    }
+}
+
+impl Plan {
+    /// Read keyword arguments. Raises TypeError for an unknown name or a value of the wrong type, ValueError for a
+    /// time-out or a policy that makes no sense.
+    pub fn read(keywords: Option<&Bound<'_, PyDict>>) -> PyResult<Plan> {
+        let mut plan = Plan::default();
+        for (name, value) in keywords.into_iter().flatten() {
+            let name = name.cast_into::<PyString>()?;
+            let name = name.to_str()?;
+            plan.set(name, &value).map_err(|error| {
+                let py = value.py();
+                if error.is_instance_of::<PyTypeError>(py) {
+                    PyTypeError::new_err(format!("explore() argument {name:?}: {}", error.value(py)))
+                } else {
+                    error
+                }
+            })?;
+        }
+        Ok(plan)
+    }
+
+    fn set(&mut self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        match name {
+            "algorithm" => self.algorithm = value.extract()?,
+            "memory_model" => self.memory_model = value.extract()?,
+            "seed" => self.explorer_options.seed = value.extract()?,
+            "samples" => self.explorer_options.samples = value.extract()?,
+            "depth" => self.explorer_options.depth = value.extract()?,
+            "max_steps" => self.limits.max_steps = value.extract()?,
+            "max_executions" => self.limits.max_executions = value.extract()?,
+            "preemption_bound" => self.limits.preemption_bound = value.extract()?,
+            "timeout" => self.limits.timeout = value.extract::<Option<f64>>()?.map(duration).transpose()?,
+            "bound" => self.bound = value.extract()?,
+            "steps" => self.steps = value.extract::<Option<_>>()?.unwrap_or_default(),
+            "complete" => self.complete = value.extract()?,
+            "stop_at_failure" => self.stop_at_failure = value.extract()?,
+            "everything_visible" => self.everything_visible = value.extract()?,
+            "fresh_modules" => self.fresh_modules = value.extract()?,
+            "spurious_wakeups" => self.spurious_wakeups = value.extract()?,
+            "data_races" => self.data_races = race_policy(&value.extract::<String>()?)?,
+            "recorder" => self.recorder = value.extract()?,
+            "on_failure" => self.on_failure = value.extract()?,
+            "on_progress" => self.on_progress = value.extract()?,
+            _ => return Err(PyTypeError::new_err("there is no such argument")),
+        }
+        Ok(())
+    }
+
+    /// A new explorer. `noted` counts what the recorder has been told of. Raises ValueError for an unknown algorithm,
+    /// an unsupported pair, or a step of what is no thread.
+    pub fn explorer(&self, identities: &mut Identities, noted: &Rc<Cell<usize>>) -> PyResult<Box<dyn Explorer>> {
+        match self.algorithm.as_str() {
+            "follow" => return Ok(Box::new(Replay::following(self.replay_steps(identities)?, noted.clone()))),
+            "replay" => return Ok(Box::new(Replay::new(self.replay_steps(identities)?, self.complete))),
+            "context-bound" => return Ok(Box::new(ContextBound::new(self.bound))),
+            _ => {}
+        }
+        match create(&self.algorithm, &self.memory_model, &self.explorer_options) {
+            None => Err(PyValueError::new_err(format!(
+                "unknown algorithm {:?}; there are: {}",
+                self.algorithm,
+                names().collect::<Vec<_>>().join(", ")
+            ))),
+            Some(Err(unsupported)) => Err(PyValueError::new_err(format!(
+                "algorithm {:?} does not support memory model {:?}{}",
+                self.algorithm,
+                self.memory_model,
+                unsupported.instead.map(|name| format!("; {name:?} does")).unwrap_or_default()
+            ))),
+            Some(Ok(explorer)) => Ok(explorer),
+        }
+    }
+
+    fn replay_steps(&self, identities: &mut Identities) -> PyResult<Vec<ReplayStep>> {
+        let mut find = |(path, outcome): &(String, u32)| match identities.thread_at(path) {
+            Some(thread) => Ok(ReplayStep { thread, outcome: *outcome }),
+            None => Err(PyValueError::new_err(format!("{path:?} is not the path of a thread"))),
+        };
+        self.steps.iter().map(&mut find).collect()
+    }
+
+    pub fn memory(&self) -> Box<dyn MemoryModel> {
+        Box::<SequentialConsistency>::default()
+    }
+
+    /// Whether one execution is repeated rather than many explored.
+    pub fn repeats(&self) -> bool {
+        matches!(self.algorithm.as_str(), "replay" | "follow")
+    }
+
+    /// Whether a location that turns out to race is made visible, which begins the exploration anew.
+    pub fn learns(&self) -> bool {
+        !self.repeats() && self.algorithm != "context-bound"
+    }
+}
+
+fn duration(seconds: f64) -> PyResult<Duration> {
+    Duration::try_from_secs_f64(seconds)
+        .map_err(|_| PyValueError::new_err(format!("timeout has to be a number of seconds, not {seconds}")))
+}
+
+fn race_policy(name: &str) -> PyResult<RacePolicy> {
+    match name {
+        "ignore" => Ok(RacePolicy::Ignore),
+        "warn" => Ok(RacePolicy::Warn),
+        "error" => Ok(RacePolicy::Error),
+        _ => {
+            Err(PyValueError::new_err(format!("unknown way to treat data races {name:?}: use ignore, warn or error")))
+        }
+    }
+}

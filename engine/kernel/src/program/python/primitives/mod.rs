@@ -1,0 +1,160 @@
+//! Locks, conditions, semaphores, events and queues: `threading` and `queue` on the kernel's memory model.
+//!
+//! Their state lives in the memory model, by location, so that explorers can ask about it. Outside an execution (while
+//! modules are imported, or when leftovers are collected) they behave as plain objects of one thread.
+
+mod condition;
+mod event;
+mod locks;
+mod semaphore;
+mod simple_queue;
+
+use std::sync::atomic::AtomicI64;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use smallvec::smallvec;
+
+pub use condition::Condition;
+pub use event::Event;
+pub use locks::{Lock, RLock};
+pub use semaphore::{BoundedSemaphore, Semaphore};
+pub use simple_queue::SimpleQueue;
+
+use super::host::{require_host, Host};
+use super::identity::KeyId;
+use super::state::{access, Phase, Restart};
+use super::switching::Touch;
+use crate::memory::{Effect, PrimitiveState};
+use crate::operation::{AccessMode, LocationId, Operation, OperationKind};
+
+/// Added to a time-out that has passed, so that a deadline computed from it lies in the past.
+const AFTER_TIMEOUT: f64 = 1e-6;
+
+/// What every primitive is: a location of one execution.
+pub struct Primitive {
+    pub host: Py<Host>,
+    pub location: LocationId,
+    /// The execution that it was made in; 0 for one that was made before any.
+    execution: u64,
+    /// The count (or 1 for held or set) while no execution runs.
+    plain: AtomicI64,
+}
+
+/// How an operation may be carried out.
+pub enum Standing {
+    /// In the running execution.
+    Live,
+    /// No execution runs: act as a plain object.
+    Plain,
+    /// The execution is being unwound.
+    Over,
+}
+
+impl Primitive {
+    pub fn new(py: Python<'_>, object_type: &str, state: Option<PrimitiveState>, plain: i64) -> PyResult<Primitive> {
+        let host = require_host(py)?;
+        let (location, execution) = {
+            let mut host_state = host.get().state();
+            let token = host_state.types.token(object_type.to_owned());
+            let object = host_state.next_object(token);
+            let location = host_state.identities.location(object, KeyId::STATE, false);
+            let live = host_state.running();
+            if let (true, Some(state)) = (live, state) {
+                host_state.driver.memory.create(location, state);
+            }
+            (location, if live { host_state.execution_number } else { 0 })
+        };
+        Ok(Primitive { host, location, execution, plain: AtomicI64::new(plain) })
+    }
+
+    pub fn host(&self) -> &Host {
+        self.host.get()
+    }
+
+    /// Whether the primitive can be used in the running execution.
+    pub fn standing(&self, py: Python<'_>) -> PyResult<Standing> {
+        let (phase, execution) = {
+            let state = self.host().state();
+            (state.phase, state.execution_number)
+        };
+        match phase {
+            Phase::Idle => Ok(Standing::Plain),
+            Phase::Unwinding => Ok(Standing::Over),
+            _ if self.execution == execution => Ok(Standing::Live),
+            _ if self.execution == 0 => Err(self.host().restart_with(py, Restart::ModuleState)),
+            _ => Err(self.host().escape_with(
+                py,
+                "a synchronisation primitive of an earlier execution is used again (is it kept in a module that is \
+                 not instrumented?)"
+                    .to_owned(),
+            )),
+        }
+    }
+
+    /// Perform an operation, as an event if its location is visible or it has to wait. Returns the effect and whether
+    /// it was an event.
+    pub fn operate(&self, py: Python<'_>, operation: Operation) -> PyResult<(Effect, bool)> {
+        let host = self.host();
+        {
+            let mut state = host.state();
+            let current = state.current;
+            if state.phase == Phase::Running && !state.is_visible(operation.target) {
+                let touched = state.driver.memory.accesses(current, &operation);
+                state.quiet(&touched);
+                if state.driver.memory.enabled(current, &operation) {
+                    let effect = state.driver.quiet_perform(current, &operation);
+                    state.synchronise(&operation);
+                    return Ok((effect, false));
+                }
+                state.make_visible(operation.target);
+            }
+        }
+        Ok((host.perform(py, operation, 1, |_| Touch::default())?, true))
+    }
+
+    /// Let the thread's clock pass a time-out.
+    fn pass_time(&self, seconds: f64) {
+        let mut state = self.host().state();
+        let current = state.current;
+        state.thread(current).time += seconds.max(0.0) + AFTER_TIMEOUT;
+    }
+
+    /// Read the primitive's state as a plain visible read.
+    fn read(&self, py: Python<'_>) -> PyResult<bool> {
+        let location = self.location;
+        {
+            let mut state = self.host().state();
+            let touched = [access(location, AccessMode::Read)];
+            if state.phase == Phase::Probing {
+                state.probed.extend(touched);
+                return Ok(false);
+            }
+            if !state.is_visible(location) {
+                state.quiet(&touched);
+                return Ok(false);
+            }
+        }
+        let operation = Operation::new(OperationKind::Load, location, 0);
+        self.host().perform(py, operation, 1, |_| Touch::of(smallvec![access(location, AccessMode::Read)]))?;
+        Ok(true)
+    }
+
+    /// Raise an exception for a misuse, and remember that it was one.
+    fn misused(&self, py: Python<'_>, error: PyErr) -> PyErr {
+        let exception = error.value(py).clone().into_any().unbind();
+        self.host().state().misuses.push(exception);
+        error
+    }
+}
+
+/// A time-out in seconds, or None for none; `-1` and None both mean none.
+fn timeout_of(blocking: bool, timeout: Option<f64>) -> PyResult<Option<f64>> {
+    match timeout {
+        None => Ok(None),
+        Some(-1.0) => Ok(None),
+        Some(_) if !blocking => Err(PyValueError::new_err("can't specify a timeout for a non-blocking call")),
+        Some(seconds) if seconds < 0.0 => Err(PyValueError::new_err("timeout value must be a non-negative number")),
+        Some(seconds) => Ok(Some(seconds)),
+    }
+}

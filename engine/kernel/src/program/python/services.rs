@@ -1,0 +1,173 @@
+//! What the runtime layer asks of the host for a model thread: spawning and joining, drawn values, assumptions, time.
+
+use pyo3::prelude::*;
+use smallvec::smallvec;
+
+use super::host::Host;
+use super::identity::KeyId;
+use super::recording::Word;
+use super::state::{access, Phase};
+use super::switching::Touch;
+use crate::operation::{AccessMode, Accesses, LocationId, Operation, OperationKind, ThreadId};
+use crate::threads::Status;
+
+impl Host {
+    pub fn thread_object(&self, py: Python<'_>, thread: ThreadId) -> Option<Py<PyAny>> {
+        self.state().thread(thread).object.as_ref().map(|object| object.clone_ref(py))
+    }
+
+    /// The location of a thread's life.
+    pub fn thread_location(&self, thread: ThreadId) -> LocationId {
+        let mut state = self.state();
+        let object = state.identities.thread_object(thread);
+        state.identities.location(object, KeyId::STATE, false)
+    }
+}
+
+#[pymethods]
+impl Host {
+    /// Spawn a thread. `thread` is its object, `target` its code. Returns its index.
+    fn spawn(&self, py: Python<'_>, thread: Py<PyAny>, target: Py<PyAny>, daemon: bool) -> PyResult<u32> {
+        let child = {
+            let mut state = self.state();
+            let current = state.current;
+            if state.phase != Phase::Running {
+                return Err(Self::aborted());
+            }
+            let number = state.driver.threads.get(current).spawned;
+            state.driver.threads.get_mut(current).spawned += 1;
+            state.identities.child(current, number)
+        };
+        let operation = Operation::new(OperationKind::Spawn, LocationId::NONE, child.0);
+        self.perform(py, operation, 1, |_| Touch::of(Accesses::new()))?;
+        {
+            let mut state = self.state();
+            let current = state.current;
+            let (last, time) = (state.driver.threads.get(current).last, state.thread(current).time);
+            state.driver.threads.add(child, last, daemon);
+            let entry = state.thread(child);
+            entry.object = Some(thread.clone_ref(py));
+            entry.target = Some(target);
+            entry.time = time;
+            entry.objects = 0;
+        }
+        self.note(py, Word::Spawn, Some(thread.bind(py)), None, None, true);
+        Ok(child.0)
+    }
+
+    /// Wait until a thread has ended; with `timed` it may give up, and says whether the thread had ended.
+    fn join(&self, py: Python<'_>, index: u32, timed: bool) -> PyResult<bool> {
+        if timed {
+            return self.is_finished(py, index);
+        }
+        let object = self.thread_object(py, ThreadId(index));
+        self.note_waiting(py, Word::Join, object.as_ref().map(|o| o.bind(py)));
+        let operation = Operation::new(OperationKind::Join, LocationId::NONE, index);
+        self.perform(py, operation, 1, |_| Touch::of(Accesses::new()))?;
+        {
+            let mut state = self.state();
+            let time = state.thread(ThreadId(index)).time;
+            let current = state.current;
+            let own = state.thread(current);
+            own.time = own.time.max(time);
+        }
+        self.note(py, Word::Join, object.as_ref().map(|o| o.bind(py)), None, None, true);
+        Ok(true)
+    }
+
+    /// Whether a thread has ended.
+    fn is_finished(&self, py: Python<'_>, index: u32) -> PyResult<bool> {
+        let thread = ThreadId(index);
+        let location = self.thread_location(thread);
+        let visible = {
+            let mut state = self.state();
+            if state.is_visible(location) {
+                true
+            } else {
+                // Asking about a thread that still runs is a race with its end.
+                state.quiet(&[access(location, AccessMode::Read)]);
+                if !state.driver.threads.is_finished(thread) {
+                    state.make_visible(location);
+                }
+                false
+            }
+        };
+        if visible {
+            let operation = Operation::new(OperationKind::IsFinished, location, index);
+            self.perform(py, operation, 1, |_| Touch::of(smallvec![access(location, AccessMode::Read)]))?;
+        }
+        Ok(self.state().driver.threads.is_finished(thread))
+    }
+
+    fn current_thread(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        let current = self.state().current;
+        self.thread_object(py, current)
+    }
+
+    fn current_index(&self) -> u32 {
+        self.state().current.0
+    }
+
+    fn thread_path(&self, index: u32) -> String {
+        self.state().identities.path(ThreadId(index)).to_owned()
+    }
+
+    /// Draw one of `count` alternatives, counted from 0; every one is explored.
+    fn choose(&self, py: Python<'_>, count: u32) -> PyResult<u32> {
+        if count < 2 {
+            return Ok(0);
+        }
+        let operation = Operation::new(OperationKind::Choose, LocationId::NONE, count);
+        self.perform(py, operation, count, |_| Touch::of(Accesses::new()))?;
+        let outcome = self.state().driver.outcome();
+        let value = outcome.into_pyobject(py)?;
+        self.note(py, Word::Choose, None, None, Some(value.as_any()), true);
+        Ok(outcome)
+    }
+
+    /// Stop the thread for good unless the condition holds.
+    fn assume(&self, py: Python<'_>, condition: bool) -> PyResult<()> {
+        if condition {
+            return Ok(());
+        }
+        self.note(py, Word::Assume, None, None, None, true);
+        let turn = {
+            let mut state = self.state();
+            if state.phase != Phase::Running {
+                return Err(Self::aborted());
+            }
+            let current = state.current;
+            let operation = Operation::new(OperationKind::Blocked, LocationId::NONE, 0);
+            state.driver.arrive(current, operation, 1);
+            state.driver.threads.get_mut(current).status = Status::Stopped;
+            if state.driver.threads.waits_for_predicates() {
+                drop(state);
+                self.evaluate_predicates(py)?;
+                state = self.state();
+            }
+            state.driver.next_turn()
+        };
+        self.take_turn(py, turn)?;
+        Err(Self::aborted())
+    }
+
+    /// Move the thread's virtual clock on.
+    fn advance_time(&self, seconds: f64) {
+        let mut state = self.state();
+        let current = state.current;
+        state.thread(current).time += seconds.max(0.0);
+    }
+
+    /// The thread's virtual clock, in seconds since the execution began.
+    fn time(&self) -> f64 {
+        let mut state = self.state();
+        let current = state.current;
+        state.thread(current).time
+    }
+
+    /// A sequentially consistent fence; no visible operation under sequential consistency.
+    #[pyo3(signature = (order = "seq_cst"))]
+    fn fence(&self, order: &str) {
+        let _ = order;
+    }
+}

@@ -1,0 +1,263 @@
+//! What the host knows while it explores: the driver, the threads, what is visible, what went wrong.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use pyo3::prelude::*;
+use rustc_hash::FxHashMap;
+
+use super::builtins::{Builtins, Origin};
+use super::greenlets::Greenlet;
+use super::identity::{Identities, ObjectId};
+use super::objects::Objects;
+use super::recording::Word;
+use super::types::TypeTable;
+use super::undo::Undo;
+use crate::driver::Driver;
+use crate::execution::{DataRace, DataRaces};
+use crate::explorer::{End, Replay};
+use crate::limits::{Limits, Meter};
+use crate::memory::SequentialConsistency;
+use crate::operation::{Access, AccessMode, EventId, LocationId, Operation, OperationKind, ThreadId};
+
+/// What the host is doing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Phase {
+    /// Nothing of a model runs; hooks and primitives are passive. Model modules may be imported.
+    Idle,
+    /// A model thread runs.
+    Running,
+    /// A predicate of `wait_until` is evaluated: reads are collected, nothing is scheduled.
+    Probing,
+    /// An execution has ended; suspended threads are unwound.
+    Unwinding,
+}
+
+/// Why what was explored so far does not count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Restart {
+    /// A location turned out to race.
+    Visible,
+    /// The model changes objects that exist before it begins: its modules must be loaded for each execution.
+    ModuleState,
+    /// A module variable that was taken for constant is rebound: (module, name).
+    Rebound(String, String),
+}
+
+/// Something that went wrong in the running execution.
+pub struct Failure {
+    pub thread: ThreadId,
+    pub exception: Py<PyAny>,
+}
+
+/// A model thread as the interpreter sees it.
+#[derive(Default)]
+pub struct PythonThread {
+    pub greenlet: Option<Greenlet>,
+    /// The `Thread` object.
+    pub object: Option<Py<PyAny>>,
+    pub target: Option<Py<PyAny>>,
+    /// Virtual seconds.
+    pub time: f64,
+    /// Tracked objects created so far.
+    pub objects: u32,
+    pub predicate: Option<Py<PyAny>>,
+    pub predicate_reads: Vec<Access>,
+    /// What it may wait for, while a recorder listens.
+    pub waiting: Option<(Word, Option<Py<PyAny>>)>,
+}
+
+pub struct State {
+    pub driver: Driver,
+    pub identities: Identities,
+    pub types: TypeTable,
+    pub phase: Phase,
+    pub current: ThreadId,
+    pub threads: Vec<PythonThread>,
+    pub failures: Vec<Failure>,
+    /// Exceptions that primitives have raised because they were misused.
+    pub misuses: Vec<Py<PyAny>>,
+    pub restart: Option<Restart>,
+    /// What the model did that cannot be controlled.
+    pub escape: Option<String>,
+    /// Whether every access is an event, which it need not be until its location races.
+    pub everything_visible: bool,
+    /// Whether the model's modules are loaded afresh in each execution.
+    pub fresh_modules: bool,
+    pub stop_at_failure: bool,
+    /// Whether races make locations visible; not while what was explored is searched or run again.
+    pub learning: bool,
+    pub spurious_wakeups: bool,
+    /// How often a condition's lock had been taken when a wait of a thread last ended without a reason.
+    pub spurious_at: FxHashMap<(ThreadId, LocationId), u32>,
+    /// Whether the order of a dict's items was looked at, by location of its length.
+    pub ordered: FxHashMap<LocationId, ()>,
+    /// Instances whose `__dict__` was reached as a dict.
+    pub instance_dicts: FxHashMap<ObjectId, ()>,
+    /// Whether some `Event` is ever cleared, which makes waiting for it two steps.
+    pub flags_are_cleared: bool,
+    pub recorder: Option<Py<PyAny>>,
+    /// Looks for data races, if the model asks for that.
+    pub data_races: Option<DataRaces>,
+    /// Whether an execution ends at its first data race.
+    pub stop_at_race: bool,
+    pub races_are_errors: bool,
+    /// Whether the recorder has been told of the access that races.
+    pub race_told: bool,
+    /// The data races of the running execution.
+    pub found_races: Vec<DataRace>,
+    pub builtins: Builtins,
+    /// Who wrote the methods of types, by type and name.
+    pub method_origins: FxHashMap<(usize, usize), Origin>,
+    /// Packages whose operations were taken as atomic because they are not instrumented.
+    pub foreign: Vec<String>,
+    /// How many operations the recorder has been told of in this execution.
+    pub noted: Rc<Cell<usize>>,
+    /// Whether the recorder has seen enough.
+    pub halted: bool,
+    /// Whether the model waits for predicates, so that writes keep what they replace.
+    pub predicates_used: bool,
+    /// What the visible writes of this execution replaced, by event.
+    pub undo: Vec<(EventId, Undo)>,
+    /// What the predicate that is being evaluated has read.
+    pub probed: Vec<Access>,
+    pub execution_number: u64,
+    pub objects: Objects,
+    /// Greenlets whose thread has ended, ready to run another.
+    pub idle: Vec<Greenlet>,
+    /// The greenlet that explores; it has control between executions.
+    pub hub: Option<Greenlet>,
+    /// How the running execution has ended, once it has.
+    pub ended: Option<End>,
+}
+
+pub fn access(location: LocationId, mode: AccessMode) -> Access {
+    Access { location, mode }
+}
+
+impl State {
+    pub fn new(py: Python<'_>) -> PyResult<State> {
+        let driver = Driver::new(
+            Box::new(Replay::new(Vec::new(), true)),
+            Box::<SequentialConsistency>::default(),
+            Meter::new(Limits::default()),
+        );
+        Ok(State {
+            driver,
+            identities: Identities::new(py),
+            types: TypeTable::default(),
+            phase: Phase::Idle,
+            current: ThreadId::MAIN,
+            threads: Vec::new(),
+            failures: Vec::new(),
+            misuses: Vec::new(),
+            restart: None,
+            escape: None,
+            everything_visible: false,
+            fresh_modules: false,
+            stop_at_failure: true,
+            learning: true,
+            spurious_wakeups: false,
+            spurious_at: FxHashMap::default(),
+            ordered: FxHashMap::default(),
+            instance_dicts: FxHashMap::default(),
+            flags_are_cleared: false,
+            recorder: None,
+            data_races: None,
+            stop_at_race: false,
+            races_are_errors: false,
+            race_told: false,
+            found_races: Vec::new(),
+            builtins: Builtins::new(py)?,
+            method_origins: FxHashMap::default(),
+            foreign: Vec::new(),
+            noted: Rc::default(),
+            halted: false,
+            predicates_used: false,
+            undo: Vec::new(),
+            probed: Vec::new(),
+            execution_number: 0,
+            objects: Objects::default(),
+            idle: Vec::new(),
+            hub: None,
+            ended: None,
+        })
+    }
+
+    pub fn running(&self) -> bool {
+        self.phase == Phase::Running || self.phase == Phase::Probing
+    }
+
+    pub fn thread(&mut self, thread: ThreadId) -> &mut PythonThread {
+        if self.threads.len() <= thread.index() {
+            self.threads.resize_with(thread.index() + 1, PythonThread::default);
+        }
+        &mut self.threads[thread.index()]
+    }
+
+    #[inline]
+    pub fn is_visible(&self, location: LocationId) -> bool {
+        self.everything_visible || self.identities.is_visible(location)
+    }
+
+    /// Make a location visible from the next exploration on, which begins as soon as this execution has ended.
+    #[cold]
+    pub fn make_visible(&mut self, location: LocationId) {
+        if !self.learning {
+            return;
+        }
+        self.identities.make_visible(location);
+        self.restart.get_or_insert(Restart::Visible);
+    }
+
+    /// Note plain accesses of the running thread, visible or not, for the detection of data races.
+    #[inline]
+    pub fn plain_access(&mut self, accesses: &[Access]) {
+        if let Some(races) = &mut self.data_races {
+            for access in accesses {
+                // An operation on a cell races on the cell, not on the container that it announces itself on.
+                if matches!(access.mode, AccessMode::Read | AccessMode::Write) {
+                    self.found_races.extend(races.access(self.current, access.location, access.mode));
+                }
+            }
+            if self.stop_at_race && !self.found_races.is_empty() {
+                self.halted = true;
+            }
+        }
+    }
+
+    /// The running thread has performed an operation that orders threads.
+    #[inline]
+    pub fn synchronise(&mut self, operation: &Operation) {
+        use OperationKind::*;
+        let Some(races) = &mut self.data_races else { return };
+        match operation.kind {
+            Spawn => races.spawn(self.current, ThreadId(operation.detail)),
+            Join => races.join(self.current, ThreadId(operation.detail)),
+            Acquire | TryAcquire | Release | Wait | Wake | TimedWake | SemaphoreAcquire | SemaphoreTryAcquire
+            | SemaphoreRelease | FlagSet | FlagClear | ChannelPut | ChannelGet | ChannelTryGet => {
+                races.synchronise(self.current, operation.target, false);
+            }
+            FlagWait | FlagRead => races.synchronise(self.current, operation.target, true),
+            _ => {}
+        }
+    }
+
+    /// The running thread has performed an atomic operation.
+    #[inline]
+    pub fn synchronise_atomic(&mut self, location: LocationId, reads_only: bool) {
+        if let Some(races) = &mut self.data_races {
+            races.synchronise(self.current, location, reads_only);
+        }
+    }
+
+    /// Note accesses that are no events.
+    #[inline]
+    pub fn quiet(&mut self, accesses: &[Access]) {
+        for access in accesses {
+            if self.driver.quiet_access(self.current, access.location, access.mode) {
+                self.make_visible(access.location);
+            }
+        }
+    }
+}

@@ -1,0 +1,350 @@
+//! Running every model thread as a greenlet of one OS thread, and handing control where the driver says.
+//!
+//! Control flow is inverted: a thread that comes to a visible operation asks the driver itself, and nothing is
+//! switched when it may go on.
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use smallvec::smallvec;
+
+use super::host::{require_host, Abort, Host};
+use super::recording::Word;
+use super::state::{access, Failure, Phase, Restart, State};
+use crate::driver::Turn;
+use crate::explorer::End;
+use crate::memory::Effect;
+use crate::operation::{AccessMode, Accesses, Operation, OperationKind, ThreadId};
+
+/// What an operation touches and the state token of its primary location, computed just before it is performed.
+#[derive(Default)]
+pub struct Touch {
+    pub accesses: Option<Accesses>,
+    pub before: Option<u32>,
+}
+
+impl Touch {
+    pub fn of(accesses: Accesses) -> Touch {
+        Touch { accesses: Some(accesses), before: None }
+    }
+}
+
+impl Host {
+    /// The running thread performs a visible operation. Returns when it has been chosen and the operation has been
+    /// performed on the memory model; the caller then carries out the effect on the values.
+    pub fn perform(
+        &self,
+        py: Python<'_>,
+        operation: Operation,
+        alternatives: u32,
+        touch: impl FnOnce(&mut State) -> Touch,
+    ) -> PyResult<Effect> {
+        let turn = {
+            let mut state = self.state();
+            match state.phase {
+                Phase::Running => {}
+                Phase::Probing => {
+                    return Err(PyRuntimeError::new_err("a wait_until predicate may only read shared state"))
+                }
+                Phase::Unwinding | Phase::Idle => return Err(Self::aborted()),
+            }
+            if state.escape.is_some()
+                || state.halted
+                || matches!(state.restart, Some(Restart::ModuleState | Restart::Rebound(..)))
+            {
+                Turn::End(End::Cut)
+            } else {
+                let current = state.current;
+                state.driver.arrive(current, operation, alternatives);
+                if state.driver.threads.waits_for_predicates() {
+                    drop(state);
+                    self.evaluate_predicates(py)?;
+                    state = self.state();
+                }
+                state.driver.next_turn()
+            }
+        };
+        self.take_turn(py, turn)?;
+        let mut state = self.state();
+        let touched = touch(&mut state);
+        let current = state.current;
+        match state.driver.commit(current, touched.accesses, touched.before) {
+            Ok(effect) => {
+                state.synchronise(&operation);
+                Ok(effect)
+            }
+            Err(_) => {
+                drop(state);
+                self.leave(py, End::Cut)
+            }
+        }
+    }
+
+    /// Give control to whoever has the turn; returns when the running thread has it again.
+    #[inline]
+    pub fn take_turn(&self, py: Python<'_>, turn: Turn) -> PyResult<()> {
+        match turn {
+            Turn::Run(next) => {
+                let me = self.state().current;
+                if next != me {
+                    self.switch_to(py, next)?;
+                    if self.state().phase == Phase::Unwinding {
+                        return Err(Self::aborted());
+                    }
+                }
+                Ok(())
+            }
+            Turn::End(end) => self.leave(py, end),
+        }
+    }
+
+    /// End the execution from inside a model thread. Never returns normally: the thread is unwound.
+    pub fn leave<T>(&self, py: Python<'_>, end: End) -> PyResult<T> {
+        let hub = {
+            let mut state = self.state();
+            state.ended = Some(end);
+            state.hub.as_ref().map(|hub| hub.clone_ref(py))
+        };
+        if let Some(hub) = hub {
+            self.greenlets.switch(py, &hub)?;
+        }
+        Err(Self::aborted())
+    }
+
+    fn switch_to(&self, py: Python<'_>, thread: ThreadId) -> PyResult<()> {
+        let target = {
+            let mut state = self.state();
+            state.current = thread;
+            if state.thread(thread).greenlet.is_none() {
+                if let Some(idle) = state.idle.pop() {
+                    state.thread(thread).greenlet = Some(idle);
+                }
+            }
+            state.thread(thread).greenlet.as_ref().map(|greenlet| greenlet.clone_ref(py))
+        };
+        let target = match target {
+            Some(target) => target,
+            None => {
+                let host = require_host(py)?;
+                let run = host.bind(py).getattr("_run_threads")?;
+                let hub = self.state().hub.as_ref().map(|hub| hub.clone_ref(py));
+                let hub = hub.ok_or_else(|| PyRuntimeError::new_err("no exploration is running"))?;
+                let created = self.greenlets.create(py, &run, &hub)?;
+                self.state().thread(thread).greenlet = Some(created.clone_ref(py));
+                created
+            }
+        };
+        self.greenlets.switch(py, &target)
+    }
+
+    /// Run the code of the thread that was just given control, to its end.
+    fn run_thread(&self, py: Python<'_>) {
+        let (thread, target) = {
+            let mut state = self.state();
+            let current = state.current;
+            (current, state.thread(current).target.take())
+        };
+        if thread != ThreadId::MAIN && !self.start_thread(py) {
+            return;
+        }
+        let Some(target) = target else { return };
+        match target.call0(py) {
+            Ok(_) => {}
+            Err(error) if error.is_instance_of::<Abort>(py) => return,
+            Err(error) => self.record_failure(py, thread, error),
+        }
+        if self.state().phase == Phase::Running {
+            self.announce_end(py, thread);
+        }
+    }
+
+    /// Perform the start of the current thread; false if the execution is over.
+    fn start_thread(&self, py: Python<'_>) -> bool {
+        let committed = {
+            let mut state = self.state();
+            let current = state.current;
+            state.driver.commit(current, None, None)
+        };
+        match committed {
+            Ok(_) => {
+                let current = self.state().current;
+                let object = self.thread_object(py, current);
+                self.note(py, Word::Start, object.as_ref().map(|o| o.bind(py)), None, None, true);
+                true
+            }
+            Err(_) => {
+                let mut state = self.state();
+                state.ended = Some(End::Cut);
+                false
+            }
+        }
+    }
+
+    /// The end of a thread is visible to those who ask whether it is alive.
+    fn announce_end(&self, py: Python<'_>, thread: ThreadId) {
+        let location = self.thread_location(thread);
+        let visible = {
+            let mut state = self.state();
+            let touched = [access(location, AccessMode::Write)];
+            if state.is_visible(location) {
+                true
+            } else {
+                state.quiet(&touched);
+                false
+            }
+        };
+        if visible {
+            let operation = Operation::new(OperationKind::End, location, thread.0);
+            let performed =
+                self.perform(py, operation, 1, |_| Touch::of(smallvec![access(location, AccessMode::Write)]));
+            if performed.is_err() {
+                return;
+            }
+        }
+        let object = self.thread_object(py, thread);
+        self.note(py, Word::End, object.as_ref().map(|o| o.bind(py)), None, None, visible);
+    }
+
+    fn record_failure(&self, py: Python<'_>, thread: ThreadId, error: PyErr) {
+        let mut state = self.state();
+        if state.phase == Phase::Running {
+            state.failures.push(Failure { thread, exception: error.into_value(py).into_any() });
+        }
+    }
+
+    /// The life of a pooled greenlet: run threads one after another.
+    fn run_threads(&self, py: Python<'_>) -> PyResult<()> {
+        loop {
+            let thread = self.state().current;
+            self.run_thread(py);
+            let next = {
+                let mut state = self.state();
+                let own = state.thread(thread).greenlet.take();
+                state.idle.extend(own);
+                if state.phase == Phase::Running {
+                    state.driver.threads.finish(thread);
+                    let stop = state.ended.is_some()
+                        || state.escape.is_some()
+                        || state.halted
+                        || (state.stop_at_failure && !state.failures.is_empty());
+                    if stop {
+                        Turn::End(End::Cut)
+                    } else {
+                        if state.driver.threads.waits_for_predicates() {
+                            drop(state);
+                            self.evaluate_predicates(py)?;
+                            state = self.state();
+                        }
+                        state.driver.next_turn()
+                    }
+                } else {
+                    Turn::End(End::Cut)
+                }
+            };
+            match next {
+                Turn::Run(next) => self.switch_to(py, next)?,
+                Turn::End(end) => {
+                    let hub = {
+                        let mut state = self.state();
+                        if state.phase == Phase::Running {
+                            state.ended.get_or_insert(end);
+                        }
+                        state.hub.as_ref().map(|hub| hub.clone_ref(py))
+                    };
+                    match hub {
+                        Some(hub) => self.greenlets.switch(py, &hub)?,
+                        None => return Ok(()),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Run one execution from the hub. Returns how it ended.
+    pub fn run_execution(&self, py: Python<'_>, main: &Py<PyAny>, main_thread: &Py<PyAny>) -> PyResult<End> {
+        let hub = self.greenlets.current(py)?;
+        self.release_objects();
+        {
+            let mut state = self.state();
+            state.hub = Some(hub);
+            state.ended = None;
+            state.noted.set(0);
+            state.halted = false;
+            state.found_races.clear();
+            state.spurious_at.clear();
+            state.race_told = false;
+            if let Some(races) = &mut state.data_races {
+                races.reset();
+            }
+            for thread in &mut state.threads {
+                thread.time = 0.0;
+                thread.objects = 0;
+            }
+            if state.fresh_modules {
+                state.types.forget_heap_types();
+                state.method_origins.clear();
+            }
+            state.execution_number += 1;
+            state.driver.begin_execution();
+            state.phase = Phase::Running;
+            state.current = ThreadId::MAIN;
+            let entry = state.thread(ThreadId::MAIN);
+            entry.object = Some(main_thread.clone_ref(py));
+            entry.target = Some(main.clone_ref(py));
+        }
+        let switched = self.switch_to(py, ThreadId::MAIN);
+        let end = self.state().ended.unwrap_or(End::Cut);
+        if self.state().driver.threads.waits_for_predicates() {
+            self.note_blocked_predicates(py)?;
+        }
+        self.report_blocked(py)?;
+        self.unwind(py)?;
+        switched?;
+        Ok(end)
+    }
+
+    /// Drop what the last execution left behind, without a borrow: destructors are model code.
+    fn release_objects(&self) {
+        let mut threads = Vec::new();
+        let undo = std::mem::take(&mut self.state().undo);
+        drop(undo);
+        let (kept, failures, misuses) = {
+            let mut state = self.state();
+            for thread in &mut state.threads {
+                threads.extend(thread.object.take());
+                threads.extend(thread.target.take());
+                threads.extend(thread.predicate.take());
+                threads.extend(thread.waiting.take().and_then(|(_, object)| object));
+            }
+            let kept = state.objects.forget_current();
+            (kept, std::mem::take(&mut state.failures), std::mem::take(&mut state.misuses))
+        };
+        drop((kept, threads, failures, misuses));
+    }
+
+    /// Let every suspended thread leave its code, running its `finally` blocks.
+    fn unwind(&self, py: Python<'_>) -> PyResult<()> {
+        self.state().phase = Phase::Unwinding;
+        let count = self.state().threads.len();
+        for index in 0..count {
+            let thread = ThreadId(index as u32);
+            // A thread that swallows Abort is asked again, but not for ever.
+            for _ in 0..100 {
+                let suspended = self.state().threads[index].greenlet.as_ref().map(|g| g.clone_ref(py));
+                let Some(suspended) = suspended else { break };
+                self.state().current = thread;
+                self.greenlets.switch(py, &suspended)?;
+            }
+            self.state().threads[index].greenlet = None;
+        }
+        self.state().phase = Phase::Idle;
+        Ok(())
+    }
+}
+
+#[pymethods]
+impl Host {
+    /// What a pooled greenlet runs.
+    fn _run_threads(&self, py: Python<'_>) -> PyResult<()> {
+        self.run_threads(py)
+    }
+}

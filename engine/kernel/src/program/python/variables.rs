@@ -1,0 +1,220 @@
+//! Hooks for module variables and closure variables that are rebound.
+
+use pyo3::exceptions::{PyNameError, PyUnboundLocalError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+
+use super::attributes::Slot;
+use super::host::Host;
+use super::identity::KeyId;
+use super::recording::Word;
+use super::state::{Phase, Restart};
+use super::undo::Undo;
+use crate::operation::AccessMode;
+
+/// A closure variable that is rebound, made explicit by the instrumentation.
+#[pyclass(module = "dpor._kernel")]
+pub struct Cell {
+    #[pyo3(get)]
+    name: Py<PyString>,
+    value: Option<Py<PyAny>>,
+}
+
+impl Cell {
+    /// Exchange the value with another, without an operation.
+    pub fn swap(&mut self, value: &mut Option<Py<PyAny>>) {
+        std::mem::swap(&mut self.value, value);
+    }
+}
+
+#[pymethods]
+impl Cell {
+    /// What the variable holds now, without a visible operation; None if it is unset.
+    #[getter]
+    fn cell_contents(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.value.as_ref().map(|value| value.clone_ref(py))
+    }
+}
+
+impl Host {
+    fn keep_variable(&self, event: bool, namespace: &Bound<'_, PyDict>, name: &Bound<'_, PyString>) -> PyResult<()> {
+        if event && self.keeps_undo() {
+            let value = namespace.get_item(name)?.map(Bound::unbind);
+            let (namespace, name) = (namespace.clone().unbind(), name.clone().unbind());
+            self.keep_undo(Undo::Item { namespace, name, value });
+        }
+        Ok(())
+    }
+
+    fn keep_cell(&self, py: Python<'_>, event: bool, cell: &Bound<'_, Cell>) {
+        if event && self.keeps_undo() {
+            let value = cell.borrow().value.as_ref().map(|value| value.clone_ref(py));
+            self.keep_undo(Undo::Variable { cell: cell.clone().unbind(), value });
+        }
+    }
+
+    fn variable_slot(&self, namespace: &Bound<'_, PyDict>, name: &Bound<'_, PyString>) -> Option<Slot> {
+        let mut state = self.state();
+        if !state.running() {
+            return None;
+        }
+        let object = state.namespace(namespace);
+        let key = state.identities.name(name);
+        let location = state.identities.location(object, key, true);
+        Some(Slot { location, object, key, default: None })
+    }
+
+    fn cell_slot(&self, cell: &Bound<'_, Cell>) -> Option<Slot> {
+        let mut state = self.state();
+        if !state.running() {
+            return None;
+        }
+        let facts = state.types.facts(cell.as_any());
+        let object = state.object(cell.as_any(), facts);
+        let location = state.identities.location(object, KeyId::WHOLE, false);
+        Some(Slot { location, object, key: KeyId::WHOLE, default: None })
+    }
+}
+
+#[pymethods]
+impl Host {
+    /// A module variable that some function rebinds.
+    #[pyo3(signature = (namespace, name, /))]
+    fn load_global<'py>(
+        &self,
+        py: Python<'py>,
+        namespace: &Bound<'py, PyDict>,
+        name: &Bound<'py, PyString>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let slot = self.variable_slot(namespace, name);
+        let event = match slot {
+            Some(slot) => self.touch_slot(py, slot, AccessMode::Read)?,
+            None => false,
+        };
+        let value = match namespace.get_item(name)? {
+            Some(value) => value,
+            None => {
+                let builtins = py.import("builtins")?;
+                return builtins
+                    .getattr_opt(name)?
+                    .ok_or_else(|| PyNameError::new_err(format!("name '{name}' is not defined")));
+            }
+        };
+        if let Some(slot) = slot {
+            self.adopt(&value, slot);
+            self.note(py, Word::Load, Some(namespace), Some(name.as_any()), Some(&value), event);
+        }
+        Ok(value)
+    }
+
+    #[pyo3(signature = (value, namespace, name, /))]
+    fn store_global(
+        &self,
+        py: Python<'_>,
+        value: &Bound<'_, PyAny>,
+        namespace: &Bound<'_, PyDict>,
+        name: &Bound<'_, PyString>,
+    ) -> PyResult<()> {
+        let Some(slot) = self.variable_slot(namespace, name) else { return namespace.set_item(name, value) };
+        let fresh = self.state().fresh_modules;
+        if !fresh {
+            return Err(self.restart_with(py, Restart::ModuleState));
+        }
+        let event = self.touch_slot(py, slot, AccessMode::Write)?;
+        self.keep_variable(event, namespace, name)?;
+        namespace.set_item(name, value)?;
+        self.note(py, Word::Store, Some(namespace), Some(name.as_any()), Some(value), event);
+        Ok(())
+    }
+
+    #[pyo3(signature = (namespace, name, /))]
+    fn delete_global(
+        &self,
+        py: Python<'_>,
+        namespace: &Bound<'_, PyDict>,
+        name: &Bound<'_, PyString>,
+    ) -> PyResult<()> {
+        let Some(slot) = self.variable_slot(namespace, name) else { return namespace.del_item(name) };
+        let fresh = self.state().fresh_modules;
+        if !fresh {
+            return Err(self.restart_with(py, Restart::ModuleState));
+        }
+        let event = self.touch_slot(py, slot, AccessMode::Write)?;
+        self.keep_variable(event, namespace, name)?;
+        if namespace.del_item(name).is_err() {
+            return Err(PyNameError::new_err(format!("name '{name}' is not defined")));
+        }
+        self.note(py, Word::Delete, Some(namespace), Some(name.as_any()), None, event);
+        Ok(())
+    }
+
+    /// Make a closure variable explicit.
+    #[pyo3(signature = (name, value = None, /))]
+    fn new_cell(&self, py: Python<'_>, name: Py<PyString>, value: Option<Py<PyAny>>) -> PyResult<Py<Cell>> {
+        let cell = Bound::new(py, Cell { name, value })?;
+        let mut state = self.state();
+        if state.phase == Phase::Running || state.phase == Phase::Idle {
+            let facts = state.types.facts(cell.as_any());
+            state.object(cell.as_any(), facts);
+        }
+        Ok(cell.unbind())
+    }
+
+    #[pyo3(signature = (cell, /))]
+    fn load_cell<'py>(&self, py: Python<'py>, cell: &Bound<'py, Cell>) -> PyResult<Bound<'py, PyAny>> {
+        let slot = self.cell_slot(cell);
+        let event = match slot {
+            Some(slot) => self.touch_slot(py, slot, AccessMode::Read)?,
+            None => false,
+        };
+        let value = cell.borrow().value.as_ref().map(|value| value.bind(py).clone());
+        let Some(value) = value else {
+            let name = cell.borrow().name.bind(py).to_string();
+            return Err(PyUnboundLocalError::new_err(format!(
+                "cannot access local variable '{name}' where it is not associated with a value"
+            )));
+        };
+        if let Some(slot) = slot {
+            self.adopt(&value, slot);
+        }
+        let name = cell.borrow().name.bind(py).clone();
+        self.note(py, Word::Load, Some(cell), Some(name.as_any()), Some(&value), event);
+        Ok(value)
+    }
+
+    #[pyo3(signature = (value, cell, /))]
+    fn store_cell(&self, py: Python<'_>, value: Bound<'_, PyAny>, cell: &Bound<'_, Cell>) -> PyResult<()> {
+        let event = match self.cell_slot(cell) {
+            Some(slot) => {
+                self.check_fresh(py, cell.as_any())?;
+                self.touch_slot(py, slot, AccessMode::Write)?
+            }
+            None => false,
+        };
+        self.keep_cell(py, event, cell);
+        let name = cell.borrow().name.bind(py).clone();
+        let old = cell.borrow_mut().value.replace(value.clone().unbind());
+        drop(old);
+        self.note(py, Word::Store, Some(cell), Some(name.as_any()), Some(&value), event);
+        Ok(())
+    }
+
+    #[pyo3(signature = (cell, /))]
+    fn delete_cell(&self, py: Python<'_>, cell: &Bound<'_, Cell>) -> PyResult<()> {
+        let event = match self.cell_slot(cell) {
+            Some(slot) => self.touch_slot(py, slot, AccessMode::Write)?,
+            None => false,
+        };
+        self.keep_cell(py, event, cell);
+        let name = cell.borrow().name.bind(py).clone();
+        let old = cell.borrow_mut().value.take();
+        if old.is_none() {
+            return Err(PyUnboundLocalError::new_err(format!(
+                "cannot access local variable '{name}' where it is not associated with a value"
+            )));
+        }
+        drop(old);
+        self.note(py, Word::Delete, Some(cell), Some(name.as_any()), None, event);
+        Ok(())
+    }
+}
