@@ -515,7 +515,8 @@ class _Follower(Recorder):
                 wanted = self._wanted[self._position]
                 return f"step {self._position + 1}: the schedule has [{wanted}], the model has already ended"
             return None
-        step, thread, _ = outcome["divergence"]
+        divergence: tuple[int, str, str] = outcome["divergence"]
+        step, thread, _ = divergence
         wanted: ScheduleStep | None = self._wanted[step] if step < len(self._wanted) else None
         shown = f"the schedule has [{wanted}], but " if wanted is not None else ""
         return f"step {step + 1}: {shown}thread {thread} cannot run there"

@@ -190,11 +190,12 @@ def _statement(draw: st.DrawFn, palette: Palette, weight: int, held: tuple[str, 
 
 
 def _access(draw: st.DrawFn, location: str) -> Statement:
-    kind = draw(st.integers(0, 5))
-    if location in ATOMIC and kind == 4:
-        return FetchAdd(location)
+    kind = draw(st.integers(0, 7 if location in ATOMIC else 5))
+    if kind >= 6:
+        # Most of them succeed at least once: a failing one is a mere read.
+        return CompareExchange(location, draw(st.sampled_from((0, 0, 1))), draw(VALUES))
     if location in ATOMIC and kind == 5:
-        return CompareExchange(location, draw(VALUES), draw(VALUES))
+        return FetchAdd(location)
     if kind <= 1:
         return Read(location)
     if kind <= 3:
