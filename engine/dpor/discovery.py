@@ -53,8 +53,8 @@ def find_model_files(paths: Sequence[Path]) -> list[Path]:
     """The files that hold models: the named files, and those below the named folders.
 
     Hidden folders, virtual environments, installed packages and build output are left out, unless they are named
-    themselves. Raises DporError: NOT_FOUND for a path that does not exist, SYNTAX_ERROR for a named file that is not
-    valid Python (below a folder such a file is left out).
+    themselves. A file below a folder that is not valid Python and mentions dpor may hold models, and is among them.
+    Raises DporError: NOT_FOUND for a path that does not exist, SYNTAX_ERROR for a named file that is not valid Python.
     """
     found: dict[Path, None] = {}
     for path in paths:

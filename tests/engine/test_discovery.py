@@ -111,6 +111,7 @@ def test_folders_are_searched_for_files_with_models(tmp_path: Path) -> None:
         "a/deep/m.py": model,
         "a/mentions.py": "# dpor\nimport dpor\n",
         "a/broken.py": "import dpor\n= 1\n",
+        "a/broken_too.py": "import os\n= 1\n",
         "a/notes.txt": model,
         ".hidden/m.py": model,
         "env/pyvenv.cfg": "",
@@ -121,7 +122,12 @@ def test_folders_are_searched_for_files_with_models(tmp_path: Path) -> None:
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    assert find_model_files([tmp_path]) == [tmp_path / "b.py", tmp_path / "a/deep/m.py"]
+    # The broken file that mentions dpor is found, so that somebody says that it is broken.
+    assert find_model_files([tmp_path]) == [
+        tmp_path / "b.py",
+        tmp_path / "a/broken.py",
+        tmp_path / "a/deep/m.py",
+    ]
     assert find_model_files([tmp_path / "build", tmp_path / "b.py", tmp_path / "b.py"]) == [
         tmp_path / "build/m.py",
         tmp_path / "b.py",

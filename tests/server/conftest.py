@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,14 @@ def progress(executions):
     send(kind="progress", progress={"executions": executions, "blocked": 0, "redundant": 0, "events": 1,
                                     "seconds": 0.1, "fraction": 0.5})
 """
+
+
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Let Ctrl-C do what it does in a terminal: a suite that runs in the background ignores it, as its children do."""
+    former = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, former or signal.SIG_DFL)
 
 
 @pytest.fixture

@@ -86,6 +86,7 @@ def test_no_more_models_run_at_once_than_jobs_allow(act: Act, make_subject: Make
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+@pytest.mark.usefixtures("ctrl_c")
 def test_an_interrupt_keeps_what_is_done_and_cancels_the_rest(act: Act, make_subject: MakeSubject) -> None:
     command = act("answer() if request['model'] == 'a' else time.sleep(60)")
     checker = Checker(RunSettings(jobs=1), ignore, command)

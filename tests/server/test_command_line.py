@@ -316,6 +316,7 @@ def test_what_a_model_prints_stays_out_of_the_report(run_command: Run, bank: Pat
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_reports_what_is_done_and_leaves_no_process(bank: Path, tmp_path: Path) -> None:
     held = tmp_path / "held"
     os.mkfifo(held)

@@ -14,7 +14,10 @@ import pytest
 GOOD = "import dpor\n@dpor.model\ndef model():\n    assert True\n"
 BAD = GOOD.replace("True", "False")
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+pytestmark = [
+    pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals"),
+    pytest.mark.usefixtures("ctrl_c"),
+]
 
 
 class Watching:
