@@ -61,14 +61,15 @@ def main(arguments: list[str] | None = None) -> int:
                 **measured,
             }
         )
+        print(f"{row.name} ({row.algorithm}): {measured['status']}", file=sys.stderr)
+        _write(options.json, results)
     if fnmatch.fnmatch("process", options.only):
         results += process.measure()
     console.print(_table(results))
     bad = [result for result in results if result["status"] not in ("ok", "slow")]
     slow = [result for result in results if result["status"] == "slow"]
     console.print(f"{len(results)} rows, {len(bad)} wrong or failed, {len(slow)} slower than their target")
-    if options.json:
-        options.json.write_text(json.dumps(_report(results), indent=1) + "\n", encoding="utf-8")
+    _write(options.json, results)
     return 1 if bad else 0
 
 
@@ -113,6 +114,12 @@ def _table(results: list[dict[str, Any]]) -> Table:
 
 def _number(value: float | None, digits: int = 0) -> str:
     return "" if value is None else f"{value:,.{digits}f}"
+
+
+def _write(file: Path | None, results: list[dict[str, Any]]) -> None:
+    """Write what is known so far: all rows take long enough to be interrupted."""
+    if file is not None:
+        file.write_text(json.dumps(_report(results), indent=1) + "\n", encoding="utf-8")
 
 
 def _report(results: list[dict[str, Any]]) -> dict[str, Any]:

@@ -124,18 +124,22 @@ class Palette:
     locations: tuple[str, ...]
     locks: tuple[str, ...]
     snippets: tuple[tuple[str, int], ...]
+    # Races of one writer with many readers are reversed in other ways than those of writers.
+    mostly_reads: bool
 
 
 @st.composite
 def palettes(draw: st.DrawFn, *, rich: bool) -> Palette:
     """Draw what a program is about; only a `rich` one has primitives other than locks, and containers."""
-    locations = draw(st.lists(st.sampled_from(PLAIN + ATOMIC), min_size=1, max_size=3, unique=True))
+    locations = draw(
+        st.lists(st.sampled_from(PLAIN + ATOMIC), min_size=1, max_size=draw(st.integers(1, 3)), unique=True)
+    )
     locks = draw(st.lists(st.sampled_from(LOCKS), min_size=1, max_size=2, unique=True))
     families = (
         draw(st.lists(st.sampled_from(sorted(FAMILIES)), min_size=1, max_size=2, unique=True)) if rich else []
     )
     snippets = tuple(snippet for family in families for snippet in FAMILIES[family])
-    return Palette(tuple(locations), tuple(locks), snippets)
+    return Palette(tuple(locations), tuple(locks), snippets, draw(st.booleans()))
 
 
 @st.composite
@@ -186,7 +190,10 @@ def _statement(draw: st.DrawFn, palette: Palette, weight: int, held: tuple[str, 
         return Code(text, cost)
     if palette.snippets and shape == 8:
         return Check(draw(VALUES))
-    return _access(draw, draw(st.sampled_from(palette.locations)))
+    location = draw(st.sampled_from(palette.locations))
+    if palette.mostly_reads and draw(st.booleans()):
+        return Read(location)
+    return _access(draw, location)
 
 
 def _access(draw: st.DrawFn, location: str) -> Statement:
