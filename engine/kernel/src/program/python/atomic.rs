@@ -59,7 +59,7 @@ impl Atomic {
         {
             let mut state = host.state();
             if state.phase == Phase::Probing {
-                state.probed.push(access(location, mode));
+                state.probe(&[access(location, mode)])?;
                 return Ok(false);
             }
             if !state.is_visible(location) {

@@ -62,7 +62,7 @@ impl Host {
         {
             let mut state = self.state();
             if state.phase == Phase::Probing {
-                state.probed.push(access(slot.location, mode));
+                state.probe(&[access(slot.location, mode)])?;
                 return Ok(false);
             }
             if !state.is_visible(slot.location) && !state.halted {

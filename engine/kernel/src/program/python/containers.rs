@@ -123,7 +123,8 @@ impl State {
             ContainerEffect::WriteWhole => (smallvec![access(whole, Write)], 0),
             ContainerEffect::Length => (smallvec![access(length, Read), access(whole, IntentRead)], 0),
             ContainerEffect::Append => {
-                let end = object.len().unwrap_or(0);
+                // Not `object.len()`, which a subclass may have overridden with model code.
+                let end = object.cast::<PyList>().map_or(0, |list| list.len());
                 let cell = self.cell(container, KeyId::index(end));
                 (smallvec![access(length, Write), access(cell, Write), access(whole, IntentWrite)], end as u32)
             }
@@ -273,7 +274,7 @@ impl Host {
             let mut state = self.state();
             if state.phase == Phase::Probing {
                 let (accesses, _) = state.container_accesses(object, container, effect, key);
-                state.probed.extend(accesses);
+                state.probe(&accesses)?;
                 return Ok(false);
             }
             if !state.is_visible(container.whole) {

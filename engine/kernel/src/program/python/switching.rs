@@ -10,6 +10,7 @@ use smallvec::smallvec;
 use super::host::{require_host, Abort, Host};
 use super::recording::Word;
 use super::state::{access, Failure, Phase, Restart, State};
+use super::waiting::predicate_writes;
 use crate::driver::Turn;
 use crate::explorer::End;
 use crate::memory::Effect;
@@ -42,9 +43,7 @@ impl Host {
             let mut state = self.state();
             match state.phase {
                 Phase::Running => {}
-                Phase::Probing => {
-                    return Err(PyRuntimeError::new_err("a wait_until predicate may only read shared state"))
-                }
+                Phase::Probing => return Err(predicate_writes()),
                 Phase::Unwinding | Phase::Idle => return Err(Self::aborted()),
             }
             if state.escape.is_some()

@@ -3,14 +3,32 @@
 //! The predicate is evaluated between events, whenever a turn is decided; what it reads is collected, and becomes the
 //! accesses of the one event that the wait is. An evaluation that gives False leaves no trace.
 
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use super::host::Host;
 use super::recording::Word;
 use super::state::{Phase, Restart, State};
 use super::switching::Touch;
-use crate::operation::{Access, Accesses, LocationId, Operation, OperationKind, ThreadId};
+use crate::operation::{Access, AccessMode, Accesses, LocationId, Operation, OperationKind, ThreadId};
 use crate::threads::Status;
+
+impl State {
+    /// Note what a predicate accesses. Raises RuntimeError if it writes what other threads use.
+    pub fn probe(&mut self, accesses: &[Access]) -> PyResult<()> {
+        let writes = |access: &Access| matches!(access.mode, AccessMode::Write | AccessMode::IntentWrite);
+        if accesses.iter().any(|access| writes(access) && self.is_visible(access.location)) {
+            return Err(predicate_writes());
+        }
+        self.probed.extend_from_slice(accesses);
+        Ok(())
+    }
+}
+
+/// What a predicate that writes is told.
+pub fn predicate_writes() -> PyErr {
+    PyRuntimeError::new_err("a wait_until predicate may only read shared state")
+}
 
 impl Host {
     /// The threads that wait for a predicate.
