@@ -12,14 +12,14 @@ import sys
 
 import environment
 
-SHOWN = "examples/opposite_transfers.py::opposite_transfers"
+SHOWN = "examples/packages/sortedcontainers_duplicates.py::key_twice"
 
 
 def main() -> int:
     """Check, show, and return the exit code."""
     environment.prepare()
     code = environment.run("dpor-lsp", "--check", "examples")
-    print(f"\nOne of the counterexamples, {SHOWN}:\n", flush=True)
+    print(f"\nA bug in a package from PyPI, step by step and then thread by thread, {SHOWN}:\n", flush=True)
     environment.run("dpor-lsp", "--replay", SHOWN)
     return code
 

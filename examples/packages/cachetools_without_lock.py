@@ -18,13 +18,17 @@ import cachetools
 import dpor
 
 
+def remember(cache, key, value):
+    cache[key] = value
+
+
 @dpor.model(expect="violated", instrument=("cachetools",))
 def evicting_at_once():
     """Two threads assign to a full cache."""
     cache = cachetools.LRUCache(maxsize=1)
     cache["old"] = 0
-    dpor.spawn(cache.__setitem__, "left", 1)
-    dpor.spawn(cache.__setitem__, "right", 2)
+    dpor.spawn(remember, cache, "left", 1)
+    dpor.spawn(remember, cache, "right", 2)
     dpor.join_all()
 
 
