@@ -84,10 +84,8 @@ impl Atomic {
 
     /// What a plain operation touches, with the value before it.
     fn touched(slf: &Bound<'_, Self>, state: &mut State, mode: AccessMode) -> Touch {
-        let before = match mode {
-            AccessMode::Write => Some(state.identities.value_token(&Atomic::held(slf))),
-            _ => None,
-        };
+        // Kept by loads as well: a compare-exchange that came before one would have met this value.
+        let before = Some(state.identities.value_token(&Atomic::held(slf)));
         Touch { accesses: Some(smallvec![access(slf.get().primitive.location, mode)]), before }
     }
 

@@ -138,7 +138,8 @@ impl State {
                             accesses.push(access(length, Read));
                         }
                     }
-                    (accesses, 1)
+                    // Asked about later by an insertion that would have come before: would it have been one?
+                    (accesses, u32::from(has_cell(object, key)))
                 }
                 None => (smallvec![access(whole, Read)], 0),
             },
