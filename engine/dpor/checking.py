@@ -1,33 +1,19 @@
-"""Checks one model in this process: explores it, explains what breaks, follows schedules."""
+"""Checks one model in this process: explores it and explains what breaks."""
 
 from __future__ import annotations
 
 import itertools
-import sys
 from collections.abc import Callable
 from typing import Any
 
 from dpor._kernel import Host
 from dpor.codes import Code
-from dpor.counterexample.explain import explain, steps_of
-from dpor.counterexample.recorder import Recorder
-from dpor.counterexample.schedule import Schedule, ScheduleStep, encode, model_id
 from dpor.errors import DporError
+from dpor.executions import Choices, Found, Tail, apply_restart, record, require_controlled, run_once
+from dpor.following import follow as follow
 from dpor.hosted import HostedModel, json_parameters
 from dpor.options import Algorithm, Expectation, ModelOptions, Races
-from dpor.results import (
-    CheckRequest,
-    ModelResult,
-    Progress,
-    Reason,
-    ReplayRequest,
-    ReplayResult,
-    Verdict,
-    Violation,
-    ViolationKind,
-)
-
-Choices = list[tuple[str, int]]
+from dpor.results import CheckRequest, ModelResult, Progress, Reason, Verdict, Violation, ViolationKind
 
 _BOUNDS = {
     "max_steps": Code.MAX_STEPS,
@@ -59,48 +45,6 @@ def check_model(
         return _Check(hosted, request.all_violations, on_progress).run()
 
 
-class _Found:
-    """A failure as the kernel reported it, with the choices that lead to it."""
-
-    def __init__(self, description: dict[str, Any], choices: Choices) -> None:
-        self.exception: BaseException | None = description.get("exception")
-        self.thread: str = description["thread"]
-        self.kind = _kind(description["kind"], self.exception)
-        self.choices = choices
-        self.waiting: list[tuple[str, str, str | None]] = list(description.get("waiting", ()))
-        self.other: str | None = description.get("other")
-        self.raced: int | None = description.get("location")
-
-    @property
-    def place(self) -> tuple[object, ...]:
-        """What makes two failures the same bug: the kind, and where."""
-        if self.raced is not None:
-            return (self.kind, self.raced)
-        if self.exception is None:
-            return (self.kind, *((thread, operation) for thread, operation, _ in self.waiting))
-        return (self.kind, type(self.exception).__qualname__, _innermost(self.exception))
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """What makes two failures worth two reports: also the message."""
-        return (*self.place, str(self.exception))
-
-
-def _innermost(error: BaseException) -> tuple[str, int]:
-    trace = error.__traceback__
-    place = ("", 0)
-    while trace is not None:
-        place = (trace.tb_frame.f_code.co_filename, trace.tb_lineno)
-        trace = trace.tb_next
-    return place
-
-
-def _kind(word: str, exception: BaseException | None) -> ViolationKind:
-    if word == "exception":
-        return ViolationKind.ASSERTION if isinstance(exception, AssertionError) else ViolationKind.EXCEPTION
-    return ViolationKind(word)
-
-
 class _Check:
     """One check of one model."""
 
@@ -113,7 +57,7 @@ class _Check:
         self.hosted = hosted
         self.all_violations = all_violations
         self.on_progress = on_progress
-        self.found: dict[tuple[object, ...], _Found] = {}
+        self.found: dict[tuple[object, ...], Found] = {}
 
     def run(self) -> ModelResult:
         options = self.hosted.options
@@ -175,8 +119,8 @@ class _Check:
             )
             seconds += outcome["seconds"]
             outcome["seconds"] = seconds
-            if not _restart(hosted, outcome):
-                _require_controlled(hosted, outcome)
+            if not apply_restart(hosted, outcome):
+                require_controlled(hosted, outcome)
                 return outcome
         raise DporError(
             Code.NONDETERMINISTIC,
@@ -189,7 +133,7 @@ class _Check:
             # The exploration has begun again with more visible operations: what was found will be found again.
             self.found.clear()
             return True
-        found = _Found(description, choices)
+        found = Found(description, choices)
         if isinstance(found.exception, MemoryError):
             raise DporError(
                 Code.OUT_OF_MEMORY,
@@ -245,22 +189,22 @@ class _Check:
     def _loop(self) -> Any:
         """Where an execution that reached `max_steps` was going round: the place of its last operations."""
         hosted = self.hosted
-        tail = _Tail(hosted)
-        _run_once(
+        tail = Tail(hosted)
+        run_once(
             hosted, tail, algorithm="replay", steps=[], complete=True, max_steps=hosted.options.max_steps
         )
         return tail.place()
 
-    def _explain(self, found: _Found) -> Violation:
+    def _explain(self, found: Found) -> Violation:
         small = self._minimised(found) if len(self.found) <= _MINIMISED else found
         return record(self.hosted, small)
 
-    def _minimised(self, found: _Found) -> _Found:
+    def _minimised(self, found: Found) -> Found:
         """The same bug with the fewest context switches, then the fewest steps, as far as a second's search goes."""
         best = found
         executions, seconds = _MINIMISING_EXECUTIONS, _MINIMISING_SECONDS
         for bound in range(switches(found.choices) + 1):
-            best_here: list[_Found] = []
+            best_here: list[Found] = []
             progress = None if self.on_progress is None else self._report
             # Several failures of one place are told apart by their messages.
             exact = sum(other.place == found.place for other in self.found.values()) > 1
@@ -281,22 +225,22 @@ def switches(choices: Choices) -> int:
 
 def _search(
     hosted: HostedModel,
-    found: _Found,
+    found: Found,
     bound: int,
-    best: list[_Found],
+    best: list[Found],
     executions: int,
     seconds: float,
     progress: Callable[..., object] | None,
     exact: bool,
 ) -> dict[str, Any]:
-    def same(candidate: _Found) -> bool:
+    def same(candidate: Found) -> bool:
         return candidate.key == found.key if exact else candidate.place == found.place
 
     def note(description: dict[str, Any] | None, choices: Choices) -> bool:
         if description is None:
             best.clear()
             return True
-        candidate = _Found(description, choices)
+        candidate = Found(description, choices)
         if same(candidate) and (not best or len(choices) < len(best[0].choices)):
             best[:] = [candidate]
         return True
@@ -318,280 +262,6 @@ def _search(
         on_failure=note,
         on_progress=progress,
     )
-
-
-def record(hosted: HostedModel, found: _Found) -> Violation:
-    """Run a failing execution again and tell it as a violation."""
-    # An execution can fail in several threads: run it to its end only if it has to be for this failure.
-    hosted.speak()
-    for to_the_end in (False, True):
-        recorder = Recorder(hosted.is_first_party, hosted.root)
-        seen: list[_Found] = []
-        _run_once(
-            hosted,
-            recorder,
-            algorithm="replay",
-            steps=found.choices,
-            complete=True,
-            seen=seen,
-            stop_at_failure=not to_the_end,
-        )
-        same = next((again for again in seen if again.place == found.place), None)
-        if same is not None:
-            break
-    else:
-        raise DporError(
-            Code.NONDETERMINISTIC,
-            f"{hosted.info.name} broke once and did not break when the same choices were made again",
-            "does it depend on something that is not fixed, such as addresses, time or state outside the model?",
-        )
-    message = _message(same, recorder)
-    execution = recorder.execution(recorder.failure(same.kind, message, same.thread, same.exception))
-    schedule = Schedule(
-        model=model_id(hosted.info.file, hosted.info.name),
-        steps=recorder.schedule_steps(),
-        parameters=json_parameters(hosted.parameters),
-        fingerprint=hosted.fingerprint(),
-        memory_model=hosted.options.memory_model.value,
-    )
-    return explain(execution, encode(schedule), hosted.root)
-
-
-def _message(found: _Found, recorder: Recorder) -> str:
-    error = found.exception
-    if found.raced is not None:
-        steps = recorder.schedule_steps()
-        target = (steps[-1].target if steps else None) or "a variable"
-        return f"data race on {target}: nothing orders the accesses of {found.other} and {found.thread}"
-    if error is None:
-        threads = len(found.waiting)
-        return f"deadlock: {threads} thread{'s wait' if threads != 1 else ' waits'} for ever"
-    text = str(error)
-    if found.kind is ViolationKind.ASSERTION:
-        return f"assertion failed: {text}" if text else ""
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-def _run_once(
-    hosted: HostedModel,
-    recorder: object,
-    *,
-    algorithm: str,
-    steps: Choices,
-    complete: bool = False,
-    everything_visible: bool | None = None,
-    max_steps: int | None = None,
-    stop_at_failure: bool = True,
-    seen: list[_Found] | None = None,
-) -> dict[str, Any]:
-    def note(description: dict[str, Any] | None, choices: Choices) -> bool:
-        if seen is not None and description is not None:
-            seen.append(_Found(description, choices))
-        return True
-
-    return hosted.host.explore(
-        hosted.main,
-        hosted.patches.main_thread,
-        algorithm=algorithm,
-        steps=steps,
-        complete=complete,
-        max_steps=max_steps,
-        stop_at_failure=stop_at_failure,
-        everything_visible=not hosted.elide if everything_visible is None else everything_visible,
-        fresh_modules=hosted.fresh_modules,
-        spurious_wakeups=hosted.options.spurious_wakeups,
-        # One execution is run to show one failure, which a race is only if it is looked for.
-        data_races="ignore" if hosted.options.races is Races.IGNORE else "error",
-        recorder=recorder,
-        on_failure=note,
-    )
-
-
-def follow(
-    request: ReplayRequest,
-    schedule: Schedule,
-    *,
-    on_exception: Callable[[BaseException], None] | None = None,
-) -> ReplayResult:
-    """Run a model under a schedule, as far as its operations agree with it.
-
-    `on_exception` is given the exception with which the model breaks. Raises DporError as `check_model` does; a
-    divergence is no error, the result explains it.
-    """
-    with HostedModel(
-        request.file, request.model, request.root, request.parameters, request.options, request.source
-    ) as hosted:
-        hosted.speak()
-        while True:
-            follower = _Follower(hosted, schedule.steps)
-            seen: list[_Found] = []
-            outcome = _run_once(
-                hosted,
-                follower,
-                algorithm="follow",
-                steps=[(step.thread, _outcome_of(step)) for step in schedule.steps],
-                everything_visible=True,
-                max_steps=max(hosted.options.max_steps, 2 * len(schedule.steps)),
-                seen=seen,
-            )
-            if not _restart(hosted, outcome):
-                break
-        _require_controlled(hosted, outcome)
-        return follower.result(hosted.fingerprint() != schedule.fingerprint, seen, outcome, on_exception)
-
-
-def _outcome_of(step: ScheduleStep) -> int:
-    drawn = step.operation == "choose" and isinstance(step.choice, int)
-    return int(step.choice or 0) if drawn else 0
-
-
-class _Follower(Recorder):
-    """Records an execution while comparing it with a schedule; stops it where they disagree."""
-
-    def __init__(self, hosted: HostedModel, steps: tuple[ScheduleStep, ...]) -> None:
-        super().__init__(hosted.is_first_party, hosted.root)
-        self._hosted = hosted
-        self._wanted = steps
-        self._position = 0
-        self._divergence: str | None = None
-
-    def step(  # pyright: ignore[reportIncompatibleMethodOverride]
-        self, thread: str, operation: str, target: object, key: object, value: object, event: bool
-    ) -> bool:
-        if self._divergence is not None:
-            return False
-        if self._position < len(self._wanted):
-            wanted = self._wanted[self._position]
-            if (wanted.thread, wanted.operation) != (thread, operation):
-                done = f"{thread}: {operation}"
-                self._divergence = (
-                    f"step {self._position + 1}: the schedule has [{wanted}], the model did [{done}]"
-                )
-                return False
-        self._position += 1
-        super().step(thread, operation, target, key, value, event)
-        return True
-
-    def result(
-        self,
-        changed: bool,
-        seen: list[_Found],
-        outcome: dict[str, Any],
-        on_exception: Callable[[BaseException], None] | None,
-    ) -> ReplayResult:
-        """What following the schedule gave."""
-        divergence = self._divergence or self._renamed() or self._stuck(outcome)
-        if divergence is not None or not seen:
-            trace = steps_of(self.execution(None))
-            return ReplayResult(None, trace, changed, divergence)
-        found = seen[0]
-        if on_exception is not None and found.exception is not None:
-            on_exception(found.exception)
-        execution = self.execution(
-            self.failure(found.kind, _message(found, self), found.thread, found.exception)
-        )
-        hosted = self._hosted
-        text = encode(
-            Schedule(
-                model=model_id(hosted.info.file, hosted.info.name),
-                steps=self.schedule_steps(),
-                parameters=json_parameters(hosted.parameters),
-                fingerprint=hosted.fingerprint(),
-                memory_model=hosted.options.memory_model.value,
-            )
-        )
-        violation = explain(execution, text, hosted.root)
-        return ReplayResult(violation, violation.trace, changed, None)
-
-    def _renamed(self) -> str | None:
-        for number, (wanted, seen) in enumerate(zip(self._wanted, self.schedule_steps(), strict=False), 1):
-            if wanted.target != seen.target:
-                return f"step {number}: the schedule has [{wanted}], the model did [{seen}]"
-        return None
-
-    def _stuck(self, outcome: dict[str, Any]) -> str | None:
-        if outcome["divergence"] is None:
-            if self._position < len(self._wanted):
-                wanted = self._wanted[self._position]
-                return f"step {self._position + 1}: the schedule has [{wanted}], the model has already ended"
-            return None
-        divergence: tuple[int, str, str] = outcome["divergence"]
-        step, thread, _ = divergence
-        wanted: ScheduleStep | None = self._wanted[step] if step < len(self._wanted) else None
-        shown = f"the schedule has [{wanted}], but " if wanted is not None else ""
-        return f"step {step + 1}: {shown}thread {thread} cannot run there"
-
-
-class _Tail:
-    """A recorder that only remembers where the last operations took place."""
-
-    def __init__(self, hosted: HostedModel) -> None:
-        self._hosted = hosted
-        self._places: list[tuple[str, int]] = []
-
-    def step(
-        self, thread: str, operation: str, target: object, key: object, value: object, event: bool
-    ) -> None:
-        frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
-        while frame is not None and not self._hosted.is_first_party(frame.f_code.co_filename):
-            frame = frame.f_back
-        if frame is not None:
-            self._places.append((frame.f_code.co_filename, frame.f_lineno))
-            del self._places[:-64]
-
-    def waiting(self, thread: str, operation: str, target: object) -> None:
-        """Nothing to remember."""
-
-    def blocked(self, thread: str, operation: str, target: object) -> None:
-        """Nothing to remember."""
-
-    def place(self) -> Any:
-        """The first line of what the last operations repeat."""
-        from pathlib import Path
-
-        from dpor.results import SourceSpan
-
-        if not self._places:
-            return None
-        file, _ = self._places[-1]
-        line = min(line for name, line in self._places if name == file)
-        return SourceSpan(self._hosted.relative(Path(file)), line)
-
-
-def _restart(hosted: HostedModel, outcome: dict[str, Any]) -> bool:
-    """Change what an exploration rested on, if it found that false; True if it must begin again."""
-    match outcome["restart"]:
-        case None:
-            return False
-        case ["rebound", module, variable]:
-            hosted.rebind(module, variable)
-        case _:
-            hosted.fresh_modules = True
-    return True
-
-
-def _require_controlled(hosted: HostedModel, outcome: dict[str, Any]) -> None:
-    span = hosted.info
-    from dpor.results import SourceSpan
-
-    place = SourceSpan(span.file, span.line, span.column)
-    if outcome["escape"] is not None:
-        raise DporError(
-            Code.UNCONTROLLED,
-            f"{hosted.info.name} {outcome['escape']}",
-            "keep it out of the model, or replace it with a stand-in",
-            place,
-        )
-    if outcome["nondeterminism"] is not None:
-        step, thread, expected, found = outcome["nondeterminism"]
-        raise DporError(
-            Code.NONDETERMINISTIC,
-            f"{hosted.info.name} behaved differently when the same choices were made again: at step {step + 1}, "
-            f"thread {thread} came to {found} instead of {expected}",
-            "does it depend on something that outlives an execution or is not fixed, such as a cache, addresses or "
-            "the order of a set?",
-            place,
-        )
 
 
 def _require_supported(options: ModelOptions) -> None:

@@ -1,0 +1,218 @@
+"""Running a hosted model again: what a failure is, recording it, and what an exploration rested on."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from dpor.codes import Code
+from dpor.counterexample.explain import explain
+from dpor.counterexample.recorder import Recorder
+from dpor.counterexample.schedule import Schedule, encode, model_id
+from dpor.errors import DporError
+from dpor.hosted import HostedModel, json_parameters
+from dpor.options import Races
+from dpor.results import SourceSpan, Violation, ViolationKind
+
+Choices = list[tuple[str, int]]
+
+
+class Found:
+    """A failure as the kernel reported it, with the choices that lead to it."""
+
+    def __init__(self, description: dict[str, Any], choices: Choices) -> None:
+        self.exception: BaseException | None = description.get("exception")
+        self.thread: str = description["thread"]
+        self.kind = _kind(description["kind"], self.exception)
+        self.choices = choices
+        self.waiting: list[tuple[str, str, str | None]] = list(description.get("waiting", ()))
+        self.other: str | None = description.get("other")
+        self.raced: int | None = description.get("location")
+
+    @property
+    def place(self) -> tuple[object, ...]:
+        """What makes two failures the same bug: the kind, and where."""
+        if self.raced is not None:
+            return (self.kind, self.raced)
+        if self.exception is None:
+            return (self.kind, *((thread, operation) for thread, operation, _ in self.waiting))
+        return (self.kind, type(self.exception).__qualname__, _innermost(self.exception))
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What makes two failures worth two reports: also the message."""
+        return (*self.place, str(self.exception))
+
+
+def _innermost(error: BaseException) -> tuple[str, int]:
+    trace = error.__traceback__
+    place = ("", 0)
+    while trace is not None:
+        place = (trace.tb_frame.f_code.co_filename, trace.tb_lineno)
+        trace = trace.tb_next
+    return place
+
+
+def _kind(word: str, exception: BaseException | None) -> ViolationKind:
+    if word == "exception":
+        return ViolationKind.ASSERTION if isinstance(exception, AssertionError) else ViolationKind.EXCEPTION
+    return ViolationKind(word)
+
+
+def record(hosted: HostedModel, found: Found) -> Violation:
+    """Run a failing execution again and tell it as a violation."""
+    # An execution can fail in several threads: run it to its end only if it has to be for this failure.
+    hosted.speak()
+    for to_the_end in (False, True):
+        recorder = Recorder(hosted.is_first_party, hosted.root)
+        seen: list[Found] = []
+        run_once(
+            hosted,
+            recorder,
+            algorithm="replay",
+            steps=found.choices,
+            complete=True,
+            seen=seen,
+            stop_at_failure=not to_the_end,
+        )
+        same = next((again for again in seen if again.place == found.place), None)
+        if same is not None:
+            break
+    else:
+        raise DporError(
+            Code.NONDETERMINISTIC,
+            f"{hosted.info.name} broke once and did not break when the same choices were made again",
+            "does it depend on something that is not fixed, such as addresses, time or state outside the model?",
+        )
+    message = message_of(same, recorder)
+    execution = recorder.execution(recorder.failure(same.kind, message, same.thread, same.exception))
+    schedule = Schedule(
+        model=model_id(hosted.info.file, hosted.info.name),
+        steps=recorder.schedule_steps(),
+        parameters=json_parameters(hosted.parameters),
+        fingerprint=hosted.fingerprint(),
+        memory_model=hosted.options.memory_model.value,
+    )
+    return explain(execution, encode(schedule), hosted.root)
+
+
+def message_of(found: Found, recorder: Recorder) -> str:
+    """What a report says of a failure; an empty text leaves it to the source of the failed assertion."""
+    error = found.exception
+    if found.raced is not None:
+        steps = recorder.schedule_steps()
+        target = (steps[-1].target if steps else None) or "a variable"
+        return f"data race on {target}: nothing orders the accesses of {found.other} and {found.thread}"
+    if error is None:
+        threads = len(found.waiting)
+        return f"deadlock: {threads} thread{'s wait' if threads != 1 else ' waits'} for ever"
+    text = str(error)
+    if found.kind is ViolationKind.ASSERTION:
+        return f"assertion failed: {text}" if text else ""
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def run_once(
+    hosted: HostedModel,
+    recorder: object,
+    *,
+    algorithm: str,
+    steps: Choices,
+    complete: bool = False,
+    everything_visible: bool | None = None,
+    max_steps: int | None = None,
+    stop_at_failure: bool = True,
+    seen: list[Found] | None = None,
+) -> dict[str, Any]:
+    """Run one execution along `steps` with a recorder; what fails in it is added to `seen`. Returns the outcome."""
+
+    def note(description: dict[str, Any] | None, choices: Choices) -> bool:
+        if seen is not None and description is not None:
+            seen.append(Found(description, choices))
+        return True
+
+    return hosted.host.explore(
+        hosted.main,
+        hosted.patches.main_thread,
+        algorithm=algorithm,
+        steps=steps,
+        complete=complete,
+        max_steps=max_steps,
+        stop_at_failure=stop_at_failure,
+        everything_visible=not hosted.elide if everything_visible is None else everything_visible,
+        fresh_modules=hosted.fresh_modules,
+        spurious_wakeups=hosted.options.spurious_wakeups,
+        # One execution is run to show one failure, which a race is only if it is looked for.
+        data_races="ignore" if hosted.options.races is Races.IGNORE else "error",
+        recorder=recorder,
+        on_failure=note,
+    )
+
+
+class Tail:
+    """A recorder that only remembers where the last operations took place."""
+
+    def __init__(self, hosted: HostedModel) -> None:
+        self._hosted = hosted
+        self._places: list[tuple[str, int]] = []
+
+    def step(
+        self, thread: str, operation: str, target: object, key: object, value: object, event: bool
+    ) -> None:
+        """Remember the place of an operation."""
+        frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+        while frame is not None and not self._hosted.is_first_party(frame.f_code.co_filename):
+            frame = frame.f_back
+        if frame is not None:
+            self._places.append((frame.f_code.co_filename, frame.f_lineno))
+            del self._places[:-64]
+
+    def waiting(self, thread: str, operation: str, target: object) -> None:
+        """Nothing to remember."""
+
+    def blocked(self, thread: str, operation: str, target: object) -> None:
+        """Nothing to remember."""
+
+    def place(self) -> Any:
+        """The first line of what the last operations repeat."""
+        if not self._places:
+            return None
+        file, _ = self._places[-1]
+        line = min(line for name, line in self._places if name == file)
+        return SourceSpan(self._hosted.relative(Path(file)), line)
+
+
+def apply_restart(hosted: HostedModel, outcome: dict[str, Any]) -> bool:
+    """Change what an exploration rested on, if it found that false; True if it must begin again."""
+    match outcome["restart"]:
+        case None:
+            return False
+        case ["rebound", module, variable]:
+            hosted.rebind(module, variable)
+        case _:
+            hosted.fresh_modules = True
+    return True
+
+
+def require_controlled(hosted: HostedModel, outcome: dict[str, Any]) -> None:
+    """Raise DporError: UNCONTROLLED or NONDETERMINISTIC, if the outcome says that the model was."""
+    span = hosted.info
+    place = SourceSpan(span.file, span.line, span.column)
+    if outcome["escape"] is not None:
+        raise DporError(
+            Code.UNCONTROLLED,
+            f"{hosted.info.name} {outcome['escape']}",
+            "keep it out of the model, or replace it with a stand-in",
+            place,
+        )
+    if outcome["nondeterminism"] is not None:
+        step, thread, expected, found = outcome["nondeterminism"]
+        raise DporError(
+            Code.NONDETERMINISTIC,
+            f"{hosted.info.name} behaved differently when the same choices were made again: at step {step + 1}, "
+            f"thread {thread} came to {found} instead of {expected}",
+            "does it depend on something that outlives an execution or is not fixed, such as a cache, addresses or "
+            "the order of a set?",
+            place,
+        )

@@ -1,0 +1,128 @@
+"""Follows a recorded schedule on a model, as far as the model's operations agree with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dpor.counterexample.explain import explain, steps_of
+from dpor.counterexample.recorder import Recorder
+from dpor.counterexample.schedule import Schedule, ScheduleStep, encode, model_id
+from dpor.executions import Found, apply_restart, message_of, require_controlled, run_once
+from dpor.hosted import HostedModel, json_parameters
+from dpor.results import ReplayRequest, ReplayResult
+
+
+def follow(
+    request: ReplayRequest,
+    schedule: Schedule,
+    *,
+    on_exception: Callable[[BaseException], None] | None = None,
+) -> ReplayResult:
+    """Run a model under a schedule, as far as its operations agree with it.
+
+    `on_exception` is given the exception with which the model breaks. Raises DporError as `check_model` does; a
+    divergence is no error, the result explains it.
+    """
+    with HostedModel(
+        request.file, request.model, request.root, request.parameters, request.options, request.source
+    ) as hosted:
+        hosted.speak()
+        while True:
+            follower = _Follower(hosted, schedule.steps)
+            seen: list[Found] = []
+            outcome = run_once(
+                hosted,
+                follower,
+                algorithm="follow",
+                steps=[(step.thread, _outcome_of(step)) for step in schedule.steps],
+                everything_visible=True,
+                max_steps=max(hosted.options.max_steps, 2 * len(schedule.steps)),
+                seen=seen,
+            )
+            if not apply_restart(hosted, outcome):
+                break
+        require_controlled(hosted, outcome)
+        return follower.result(hosted.fingerprint() != schedule.fingerprint, seen, outcome, on_exception)
+
+
+def _outcome_of(step: ScheduleStep) -> int:
+    drawn = step.operation == "choose" and isinstance(step.choice, int)
+    return int(step.choice or 0) if drawn else 0
+
+
+class _Follower(Recorder):
+    """Records an execution while comparing it with a schedule; stops it where they disagree."""
+
+    def __init__(self, hosted: HostedModel, steps: tuple[ScheduleStep, ...]) -> None:
+        super().__init__(hosted.is_first_party, hosted.root)
+        self._hosted = hosted
+        self._wanted = steps
+        self._position = 0
+        self._divergence: str | None = None
+
+    def step(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, thread: str, operation: str, target: object, key: object, value: object, event: bool
+    ) -> bool:
+        if self._divergence is not None:
+            return False
+        if self._position < len(self._wanted):
+            wanted = self._wanted[self._position]
+            if (wanted.thread, wanted.operation) != (thread, operation):
+                done = f"{thread}: {operation}"
+                self._divergence = (
+                    f"step {self._position + 1}: the schedule has [{wanted}], the model did [{done}]"
+                )
+                return False
+        self._position += 1
+        super().step(thread, operation, target, key, value, event)
+        return True
+
+    def result(
+        self,
+        changed: bool,
+        seen: list[Found],
+        outcome: dict[str, Any],
+        on_exception: Callable[[BaseException], None] | None,
+    ) -> ReplayResult:
+        """What following the schedule gave."""
+        divergence = self._divergence or self._renamed() or self._stuck(outcome)
+        if divergence is not None or not seen:
+            trace = steps_of(self.execution(None))
+            return ReplayResult(None, trace, changed, divergence)
+        found = seen[0]
+        if on_exception is not None and found.exception is not None:
+            on_exception(found.exception)
+        execution = self.execution(
+            self.failure(found.kind, message_of(found, self), found.thread, found.exception)
+        )
+        hosted = self._hosted
+        text = encode(
+            Schedule(
+                model=model_id(hosted.info.file, hosted.info.name),
+                steps=self.schedule_steps(),
+                parameters=json_parameters(hosted.parameters),
+                fingerprint=hosted.fingerprint(),
+                memory_model=hosted.options.memory_model.value,
+            )
+        )
+        violation = explain(execution, text, hosted.root)
+        return ReplayResult(violation, violation.trace, changed, None)
+
+    def _renamed(self) -> str | None:
+        for number, (wanted, seen) in enumerate(zip(self._wanted, self.schedule_steps(), strict=False), 1):
+            if wanted.target != seen.target:
+                return f"step {number}: the schedule has [{wanted}], the model did [{seen}]"
+        return None
+
+    def _stuck(self, outcome: dict[str, Any]) -> str | None:
+        if outcome["divergence"] is None:
+            if self._position < len(self._wanted):
+                wanted = self._wanted[self._position]
+                return f"step {self._position + 1}: the schedule has [{wanted}], the model has already ended"
+            return None
+        divergence: tuple[int, str, str] = outcome["divergence"]
+        step, thread, _ = divergence
+        wanted: ScheduleStep | None = self._wanted[step] if step < len(self._wanted) else None
+        shown = f"the schedule has [{wanted}], but " if wanted is not None else ""
+        return f"step {step + 1}: {shown}thread {thread} cannot run there"
