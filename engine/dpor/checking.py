@@ -40,7 +40,13 @@ def check_model(
     a model that cannot be checked: see `HostedModel`, and UNSUPPORTED_PAIR, NONDETERMINISTIC, UNCONTROLLED.
     """
     with HostedModel(
-        request.file, request.model, request.root, request.parameters, request.options, request.source
+        request.file,
+        request.model,
+        request.root,
+        request.parameters,
+        request.options,
+        request.source,
+        request.overlays,
     ) as hosted:
         return _Check(hosted, request.all_violations, on_progress).run()
 

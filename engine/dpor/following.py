@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from dpor.counterexample.explain import explain, steps_of
@@ -25,9 +26,16 @@ def follow(
     divergence is no error, the result explains it.
     """
     with HostedModel(
-        request.file, request.model, request.root, request.parameters, request.options, request.source
+        request.file,
+        request.model,
+        request.root,
+        request.parameters,
+        request.options,
+        request.source,
+        request.overlays,
     ) as hosted:
         hosted.speak()
+        former: _Attempt | None = None
         while True:
             follower = _Follower(hosted, schedule.steps)
             seen: list[Found] = []
@@ -40,10 +48,30 @@ def follow(
                 max_steps=max(hosted.options.max_steps, 2 * len(schedule.steps)),
                 seen=seen,
             )
-            if not apply_restart(hosted, outcome):
-                break
-        require_controlled(hosted, outcome)
-        return follower.result(hosted.fingerprint() != schedule.fingerprint, seen, outcome, on_exception)
+            if apply_restart(hosted, outcome):
+                continue
+            attempt = _Attempt(follower, seen, outcome)
+            if former is None and not hosted.fresh_modules and follower.diverged(outcome):
+                # A schedule does not say whether the check had to load the modules for each execution; if it had,
+                # their bodies are its first steps.
+                former = attempt
+                hosted.fresh_modules = True
+                continue
+            break
+        if former is not None and former.follower.position >= attempt.follower.position:
+            attempt = former
+        require_controlled(hosted, attempt.outcome)
+        changed = hosted.fingerprint() != schedule.fingerprint
+        return attempt.follower.result(changed, attempt.seen, attempt.outcome, on_exception)
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """One execution under a schedule: its recorder, the failures in it, its outcome."""
+
+    follower: _Follower
+    seen: list[Found]
+    outcome: dict[str, Any]
 
 
 def _outcome_of(step: ScheduleStep) -> int:
@@ -58,7 +86,7 @@ class _Follower(Recorder):
         super().__init__(hosted.is_first_party, hosted.root)
         self._hosted = hosted
         self._wanted = steps
-        self._position = 0
+        self.position = 0
         self._divergence: str | None = None
 
     def step(  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -66,17 +94,21 @@ class _Follower(Recorder):
     ) -> bool:
         if self._divergence is not None:
             return False
-        if self._position < len(self._wanted):
-            wanted = self._wanted[self._position]
+        if self.position < len(self._wanted):
+            wanted = self._wanted[self.position]
             if (wanted.thread, wanted.operation) != (thread, operation):
                 done = f"{thread}: {operation}"
                 self._divergence = (
-                    f"step {self._position + 1}: the schedule has [{wanted}], the model did [{done}]"
+                    f"step {self.position + 1}: the schedule has [{wanted}], the model did [{done}]"
                 )
                 return False
-        self._position += 1
+        self.position += 1
         super().step(thread, operation, target, key, value, event)
         return True
+
+    def diverged(self, outcome: dict[str, Any]) -> bool:
+        """True if the model did something else than the schedule says."""
+        return (self._divergence or self._renamed() or self._stuck(outcome)) is not None
 
     def result(
         self,
@@ -117,9 +149,9 @@ class _Follower(Recorder):
 
     def _stuck(self, outcome: dict[str, Any]) -> str | None:
         if outcome["divergence"] is None:
-            if self._position < len(self._wanted):
-                wanted = self._wanted[self._position]
-                return f"step {self._position + 1}: the schedule has [{wanted}], the model has already ended"
+            if self.position < len(self._wanted):
+                wanted = self._wanted[self.position]
+                return f"step {self.position + 1}: the schedule has [{wanted}], the model has already ended"
             return None
         divergence: tuple[int, str, str] = outcome["divergence"]
         step, thread, _ = divergence

@@ -61,8 +61,8 @@ class HostedModel:
     """A model that can be run under control. A context manager: leaving it puts the process back as it was.
 
     Arguments: the model's file and name, the folder that counts as first-party, parameter and option overrides, the
-    text to use in place of the file's content. Entering raises DporError: NOT_FOUND, SYNTAX_ERROR, IMPORT_ERROR,
-    BAD_PARAMETER, BAD_OPTION.
+    text to use in place of the file's content, and those of other files by path. Entering raises DporError:
+    NOT_FOUND, SYNTAX_ERROR, IMPORT_ERROR, BAD_PARAMETER, BAD_OPTION.
     """
 
     def __init__(
@@ -73,10 +73,13 @@ class HostedModel:
         parameters: Mapping[str, Any],
         options: Mapping[str, Any],
         source: str | None = None,
+        overlays: Mapping[str, str] | None = None,
     ) -> None:
         self.root = Path(root).resolve()
         self.file = (self.root / file).resolve()
-        self._source = source
+        self._overlay = {Path(path).resolve(): text for path, text in (overlays or {}).items()}
+        if source is not None:
+            self._overlay[self.file] = source
         self.info = describe_model(self.file, model, self.root, source)
         self._overrides = {name: value for name, value in options.items() if name not in OPTIONS_OF_A_CHECK}
         self._parameters = dict(parameters)
@@ -86,10 +89,9 @@ class HostedModel:
         self.host = Host()
         self.patches = Patches(self.host)
         packages = tuple(self._overrides.get("instrument") or self.info.options.get("instrument") or ())
-        overlay = {} if source is None else {self.file: source}
         self.packages = (packages,) if isinstance(packages, str) else packages
         hooks = {hook.value: getattr(self.host, hook.value) for hook in Hook}
-        self.instrumentation = Instrumentation(self.root, self.packages, hooks, overlay)
+        self.instrumentation = Instrumentation(self.root, self.packages, hooks, self._overlay)
         self.fresh_modules = False
         self._module_name = module_name_of(self.file)
         self._function: Callable[..., Any] | None = None
@@ -159,7 +161,7 @@ class HostedModel:
         """A hash of the model's code: of all first-party files that it was loaded from."""
         digest = hashlib.sha256()
         for path in sorted({self.file, *self.instrumentation.files}):
-            edited = self._source if path == self.file else None
+            edited = self._overlay.get(path)
             text = path.read_bytes() if edited is None else edited.encode()
             digest.update(path.name.encode() + b"\0" + text + b"\0")
         return digest.hexdigest()[:16]

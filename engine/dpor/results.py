@@ -148,7 +148,7 @@ class CheckRequest:
     `file` is the path of the model's file, `root` the folder that counts as first-party and that spans are made
     relative to; `parameters` override defaults; `options` override those of the decorator (algorithm, k,
     memory_model, max_steps, max_executions, preemption_bound, timeout, races, seed...); `source`, if given, is
-    checked instead of the file's content.
+    checked instead of the file's content, and `overlays` (absolute path to text) instead of other files' contents.
     """
 
     file: str
@@ -158,12 +158,13 @@ class CheckRequest:
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     all_violations: bool = False
     source: str | None = None
+    overlays: Mapping[str, str] = field(default_factory=dict[str, str])
     version: int = VERSION
 
 
 @dataclass(frozen=True)
 class ReplayRequest:
-    """Ask for one schedule to be replayed on a model."""
+    """Ask for one schedule to be replayed on a model; `source` and `overlays` are those of CheckRequest."""
 
     file: str
     model: str
@@ -172,6 +173,7 @@ class ReplayRequest:
     parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     source: str | None = None
+    overlays: Mapping[str, str] = field(default_factory=dict[str, str])
     version: int = VERSION
 
 

@@ -52,15 +52,16 @@ class Cache:
     """Results of one project; to be used from one thread.
 
     No method raises: a cache that cannot be used is announced once through `warn` (a code and a sentence) and from
-    then on finds and keeps nothing. A file that is damaged is set aside first and started afresh.
+    then on finds and keeps nothing. A file that is damaged is set aside first and started afresh. `environment` is
+    the stamp of the interpreter that checks the models (None: this one).
     """
 
-    def __init__(self, root: Path, warn: Callable[[Code, str], None]) -> None:
+    def __init__(self, root: Path, warn: Callable[[Code, str], None], environment: str | None = None) -> None:
         self.folder = root / FOLDER
         self._file = self.folder / FILE
         self._warn = warn
         self._hasher = Hasher()
-        self._environment = environment_stamp()
+        self._environment = environment or environment_stamp()
         self._connection: sqlite3.Connection | None = None
         self._given_up = False
         self._asked: dict[str, str] = {}
@@ -126,8 +127,9 @@ class Cache:
         row = connection.execute("SELECT dependencies, result FROM results WHERE key = ?", (key,)).fetchone()
         if row is None:
             return None
+        texts = subject.texts
         for name, digest in json.loads(row[0]).items():
-            if self._hasher.hash(subject.root / name) != digest:
+            if self._hasher.hash(subject.root / name, texts) != digest:
                 return None
         result = from_json(ModelResult, json.loads(row[1]))
         return replace(result, line=subject.info.line, cached=True)
@@ -141,10 +143,12 @@ class Cache:
             return
         files = dependency_files(subject, result.dependencies)
         key = request_key(subject, self._hasher, self._environment)
-        changed = self._asked.get(subject.info.id, key) != key
-        if changed or any(_written_since(file, started) for file in files):
+        texts = subject.texts
+        # A text that was handed in cannot have changed since.
+        changed = subject.request.source is None and self._asked.get(subject.info.id, key) != key
+        if changed or any(_written_since(file, started) for file in files if file not in texts):
             return
-        hashes = {_stored_name(file, subject.root): self._hasher.hash(file) for file in files}
+        hashes = {_stored_name(file, subject.root): self._hasher.hash(file, texts) for file in files}
         values = (key, result.id, json.dumps(hashes), json.dumps(to_json(result)), time.time())
         with connection:
             connection.execute("INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?)", values)

@@ -7,7 +7,7 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from dpor import codes
@@ -23,8 +23,13 @@ class Hasher:
     def __init__(self) -> None:
         self._known: dict[Path, tuple[tuple[int, int, int], str]] = {}
 
-    def hash(self, path: Path) -> str | None:
-        """Return the hash of the file's content, or None if it cannot be read."""
+    def hash(self, path: Path, texts: Mapping[Path, str] | None = None) -> str | None:
+        """Return the hash of the file's content, or None if it cannot be read.
+
+        `texts` holds, by path, what is used instead of files' contents.
+        """
+        if texts and path in texts:
+            return hashlib.sha256(texts[path].encode(errors="surrogatepass")).hexdigest()
         try:
             status = path.stat()
             stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
@@ -48,7 +53,7 @@ def request_key(subject: Subject, hasher: Hasher, environment: str) -> str:
     options = {name: value for name, value in request.options.items() if name != "timeout"}
     parts = [
         subject.info.id,
-        hasher.hash(subject.path),
+        hasher.hash(subject.path, subject.texts),
         to_json(request.parameters),
         to_json(options),
         request.all_violations,

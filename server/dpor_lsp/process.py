@@ -122,10 +122,10 @@ class HeadAndTail:
         del self._tail[:excess]
 
 
-def worker_command() -> list[str]:
-    """Return the command line of a worker under this interpreter."""
+def worker_command(interpreter: str = sys.executable) -> list[str]:
+    """Return the command line of a worker under an interpreter (default: this one)."""
     # -P: a file of the user's beside the working directory must not stand in for a module of the worker.
-    return [sys.executable, "-P", "-m", "dpor_lsp.worker"]
+    return [interpreter, "-P", "-m", "dpor_lsp.worker"]
 
 
 def run_worker(
@@ -135,11 +135,14 @@ def run_worker(
     cancellation: Cancellation,
     on_progress: Callable[[Progress], None] | None = None,
     command: Sequence[str] | None = None,
+    start: Callable[[], Worker] | None = None,
+    directory: str | None = None,
 ) -> WorkerEnd:
     """Have one request served by a process of its own and wait for its end.
 
     Whatever happens, also an exception such as KeyboardInterrupt in this thread, no process is left behind.
-    `command` starts another program that speaks the worker's protocol. Raises OSError if it cannot be started.
+    `command` starts another program that speaks the worker's protocol; `start` gives a worker that waits already;
+    `directory` is the model's working directory (None: the parent's). Raises OSError if it cannot be started.
     """
     if cancellation.cancelled:
         return WorkerEnd(Ending.CANCELLED)
@@ -150,8 +153,9 @@ def run_worker(
         "memory": limits.memory,
         "hang": limits.hang,
         "timeout": limits.timeout,
+        "directory": directory,
     }
-    worker = _Worker(list(command or worker_command()))
+    worker = start() if start is not None else Worker(list(command or worker_command()))
     cancellation.add(worker.cancel)
     try:
         worker.send(message)
@@ -172,16 +176,19 @@ class _Streams:
     evidence: HeadAndTail = field(default_factory=HeadAndTail)
 
 
-class _Worker:
-    """One running worker; threads read its two streams and wait for its exit, one consumer follows the events."""
+class Worker:
+    """One running worker; threads read its two streams and wait for its exit, one consumer follows the events.
 
-    def __init__(self, command: list[str]) -> None:
+    Raises OSError if `command` cannot be started.
+    """
+
+    def __init__(self, command: Sequence[str]) -> None:
         self._started = monotonic()
         self._events: queue.SimpleQueue[_Event | dict[str, Any]] = queue.SimpleQueue()
         self._streams = _Streams()
         self._ended = False
         self._process: subprocess.Popen[bytes] = subprocess.Popen(
-            command,
+            list(command),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -197,9 +204,16 @@ class _Worker:
         for thread in (*self._readers, threading.Thread(target=self._wait, daemon=True)):
             thread.start()
 
+    @property
+    def alive(self) -> bool:
+        """True as long as the process runs."""
+        return self._process.poll() is None
+
     def send(self, message: dict[str, Any]) -> None:
         """Give the worker its request; standard input stays open for as long as it may live."""
         assert self._process.stdin is not None
+        # A worker may have waited for long before it got something to do.
+        self._started = monotonic()
         # A worker that could not start has closed its end; its exit says more than this error.
         with contextlib.suppress(OSError):
             self._process.stdin.write(json.dumps(message).encode() + b"\n")

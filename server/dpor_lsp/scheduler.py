@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import itertools
-import queue
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from dpor.codes import Code
-from dpor.results import ModelResult, Progress, Reason, Verdict
+from dpor.results import ModelResult, Progress, Reason, ReplayRequest, ReplayResult, Verdict, from_json
 from dpor_lsp.outcomes import cancelled, check_outcome, unchecked
-from dpor_lsp.process import Cancellation, run_worker
+from dpor_lsp.process import Cancellation, Ending, Worker, run_worker
 from dpor_lsp.subjects import Limits, Subject
 
 
 @dataclass(eq=False)
 class Job:
-    """One model to check; `cancellation` calls it off whether it runs or waits."""
+    """One model to check; `cancellation` calls it off whether it runs or waits.
+
+    `start` gives the worker (None: the scheduler's own command), `directory` is the model's working directory.
+    `first` is a counterexample to replay before the check, so that a bug that is still there is known at once.
+    Jobs of different `group`s take turns.
+    """
 
     subject: Subject
     limits: Limits
     cancellation: Cancellation = field(default_factory=Cancellation)
+    start: Callable[[], Worker] | None = None
+    directory: str | None = None
+    first: ReplayRequest | None = None
+    group: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,12 +56,42 @@ class Progressed:
     progress: Progress
 
 
+@dataclass(frozen=True, eq=False)
+class Replayed:
+    """The counterexample that a job was to replay first has been followed; the check itself goes on."""
+
+    job: Job
+    result: ReplayResult
+
+
 @dataclass(frozen=True)
 class Interrupted:
     """The user wants everything to end."""
 
 
-Event = Started | Progressed | Finished | Interrupted
+Event = Started | Progressed | Replayed | Finished | Interrupted
+
+
+class TurnQueue:
+    """Jobs in the order in which they came within a group, the groups taking turns; used under a lock."""
+
+    def __init__(self) -> None:
+        self._groups: dict[str, deque[tuple[int, Job]]] = {}
+
+    def put(self, number: int, job: Job) -> None:
+        """Add a job at the end of its group."""
+        self._groups.setdefault(job.group, deque()).append((number, job))
+
+    def take(self) -> tuple[int, Job] | None:
+        """Remove and return the job whose turn it is, or None if there is none."""
+        for group, jobs in self._groups.items():
+            number, job = jobs.popleft()
+            # Whoever was served stands at the end of the line.
+            del self._groups[group]
+            if jobs:
+                self._groups[group] = jobs
+            return number, job
+        return None
 
 
 def run_job(
@@ -66,6 +105,8 @@ def run_job(
             cancellation=job.cancellation,
             on_progress=on_progress,
             command=command,
+            start=job.start,
+            directory=job.directory,
         )
     except OSError as error:
         reason = Reason(
@@ -73,6 +114,29 @@ def run_job(
         )
         return unchecked(job.subject, Verdict.ERROR, reason)
     return check_outcome(job.subject, end, job.limits)
+
+
+def replay_first(job: Job, command: Sequence[str] | None = None) -> ReplayResult | None:
+    """Follow the counterexample that a job brings in a worker; None if it brings none or it cannot be followed.
+
+    The check that comes afterwards says whatever there is to say about a model that cannot be run.
+    """
+    if job.first is None:
+        return None
+    try:
+        end = run_worker(
+            job.first,
+            job.limits,
+            cancellation=job.cancellation,
+            command=command,
+            start=job.start,
+            directory=job.directory,
+        )
+        if end.ending is not Ending.FINISHED or end.result is None or "replay" not in end.result:
+            return None
+        return from_json(ReplayResult, end.result["replay"])
+    except (OSError, KeyError, TypeError, ValueError):
+        return None
 
 
 class Scheduler:
@@ -88,7 +152,7 @@ class Scheduler:
         self._deliver = deliver
         self._command = command
         self._lock = threading.Lock()
-        self._waiting: queue.SimpleQueue[tuple[int, Job]] = queue.SimpleQueue()
+        self._waiting = TurnQueue()
         self._numbers = itertools.count()
         self._open: dict[int, Job] = {}
         self._threads: set[threading.Thread] = set()
@@ -98,12 +162,16 @@ class Scheduler:
         with self._lock:
             number = next(self._numbers)
             self._open[number] = job
-            self._waiting.put((number, job))
+            self._waiting.put(number, job)
             if len(self._threads) >= self._workers:
                 return
             thread = threading.Thread(target=self._work, daemon=True)
             self._threads.add(thread)
         thread.start()
+
+    def resize(self, workers: int) -> None:
+        """Run up to `workers` jobs at once from now on; those that run go on."""
+        self._workers = workers
 
     def cancel(self) -> None:
         """Call off everything; what had not ended is delivered as cancelled."""
@@ -123,11 +191,11 @@ class Scheduler:
     def _work(self) -> None:
         while True:
             with self._lock:
-                try:
-                    number, job = self._waiting.get_nowait()
-                except queue.Empty:
+                taken = self._waiting.take()
+                if taken is None:
                     self._threads.discard(threading.current_thread())
                     return
+            number, job = taken
             result = self._run(job)
             with self._lock:
                 del self._open[number]
@@ -138,6 +206,9 @@ class Scheduler:
             return cancelled(job.subject)
         self._deliver(Started(job))
         try:
+            replayed = replay_first(job, self._command)
+            if replayed is not None:
+                self._deliver(Replayed(job, replayed))
             return run_job(job, lambda progress: self._deliver(Progressed(job, progress)), self._command)
         except Exception as error:
             # The thread has nobody to raise to, and a check without a result would be waited for in vain.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +22,14 @@ class Subject:
     def path(self) -> Path:
         """The absolute path of the model's file."""
         return Path(self.request.file)
+
+    @property
+    def texts(self) -> Mapping[Path, str]:
+        """The texts that are used instead of files' contents, such as the buffers of an editor, by absolute path."""
+        texts = {Path(path): text for path, text in self.request.overlays.items()}
+        if self.request.source is not None:
+            texts[self.path] = self.request.source
+        return texts
 
 
 @dataclass(frozen=True)

@@ -82,9 +82,16 @@ class Alarm:
 
 
 def main() -> None:
-    """Serve the one request on standard input, send its result and end the process at once."""
+    """Serve the one request on standard input, send its result and end the process at once.
+
+    With `--warm` on the command line everything that a check needs is loaded before the request is there.
+    """
+    if "--warm" in sys.argv[1:]:
+        _load()
     message = _read_request()
     channel = _take_streams()
+    if message.get("directory"):
+        os.chdir(message["directory"])
     _lower_priority()
     _limit_memory(int(message["memory"]))
     alarm = Alarm(channel.descriptor, float(message["hang"]), message["timeout"])
@@ -99,6 +106,15 @@ def main() -> None:
     channel.send(kind="result", result=result)
     # What the model left running (threads, exit handlers) must not delay or change the answer.
     os._exit(0)
+
+
+def _load() -> None:
+    """Import what a check and a replay need, so that neither waits for it."""
+    import importlib
+
+    # The second is loaded for a replay alone, and loads what shows a counterexample.
+    for name in ("dpor.checking", "dpor.counterexample.replay"):
+        importlib.import_module(name)
 
 
 def _serve(message: dict[str, Any], channel: Channel, alarm: Alarm) -> Any:

@@ -258,3 +258,22 @@ def test_installing_a_package_invalidates(
     assert Cache(project, warnings).find(make_subject()) is not None
     os.utime(packages, (1, 1))
     assert Cache(project, warnings).find(make_subject()) is None
+
+
+def test_the_texts_of_an_editor_count_instead_of_the_files(
+    cache: Cache, make_subject: MakeSubject, make_result: MakeResult, project: Path
+) -> None:
+    other = project / "other.py"
+    other.write_text("A = 1\n")
+    plain = make_subject()
+    edited = replace(plain, request=replace(plain.request, source="def model():\n    return 1\n"))
+    result = make_result(dependencies=(str(plain.path), str(other)))
+    cache.keep(edited, result, LATER)
+    assert cache.find(plain) is None
+    assert cache.find(edited) is not None
+    overlaid = replace(edited, request=replace(edited.request, overlays={str(other): "A = 2\n"}))
+    assert cache.find(overlaid) is None
+    same = replace(edited, request=replace(edited.request, overlays={str(other): "A = 1\n"}))
+    assert cache.find(same) is not None
+    plain.path.write_text(edited.request.source or "")
+    assert cache.find(plain) is not None

@@ -1,0 +1,49 @@
+"""The schedule of a counterexample shows the same failure again, also for models that the check had to restart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dpor.checking import check_model
+from dpor.counterexample.replay import replay_model
+from dpor.results import CheckRequest, ReplayRequest, Verdict
+
+MODULE_STATE = """
+import dpor
+
+total = 0
+
+def add():
+    global total
+    total += 1
+
+@dpor.model
+def counts():
+    dpor.spawn(add)
+    dpor.spawn(add)
+    dpor.join_all()
+    assert total == 2
+"""
+
+
+def test_a_model_that_changes_its_modules_state_can_be_replayed(tmp_path: Path) -> None:
+    file = tmp_path / "counts.py"
+    file.write_text(MODULE_STATE)
+    result = check_model(CheckRequest(str(file), "counts", str(tmp_path)))
+    assert result.verdict is Verdict.VIOLATED
+    schedule = result.violations[0].schedule
+    replayed = replay_model(ReplayRequest(str(file), "counts", str(tmp_path), schedule))
+    assert replayed.divergence is None
+    assert replayed.violation is not None
+    assert replayed.violation.location == result.violations[0].location
+
+
+def test_a_mended_model_with_module_state_diverges_where_it_was_mended(tmp_path: Path) -> None:
+    file = tmp_path / "counts.py"
+    file.write_text(MODULE_STATE)
+    schedule = check_model(CheckRequest(str(file), "counts", str(tmp_path))).violations[0].schedule
+    mended = MODULE_STATE.replace("total += 1", "total = 2")
+    replayed = replay_model(ReplayRequest(str(file), "counts", str(tmp_path), schedule, source=mended))
+    assert replayed.violation is None
+    assert replayed.changed
+    assert "main.0: load total" in (replayed.divergence or "")
