@@ -44,6 +44,7 @@ class Code(enum.Enum):
     BAD_SCHEDULE = "DPOR401"
     FOREIGN_SCHEDULE = "DPOR402"
     DIVERGED = "DPOR403"
+    BAD_TRACE = "DPOR404"
 
     CACHE_CORRUPT = "DPOR501"
     UNEXPECTED = "DPOR502"
@@ -83,5 +84,6 @@ _MEANINGS = {
     Code.BAD_SCHEDULE: "the text is not a schedule",
     Code.FOREIGN_SCHEDULE: "the schedule belongs to another model",
     Code.DIVERGED: "the model's code no longer follows the schedule",
+    Code.BAD_TRACE: "the file is not a recorded trace that this version can show",
     Code.CACHE_CORRUPT: "the result cache could not be read and was started afresh",
 }

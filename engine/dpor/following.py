@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any
 
 from dpor.counterexample.explain import explain, steps_of
+from dpor.counterexample.observation import Observation
 from dpor.counterexample.recorder import Recorder
+from dpor.counterexample.records import Execution
 from dpor.counterexample.schedule import Schedule, ScheduleStep, encode, model_id
 from dpor.executions import Found, apply_restart, message_of, require_controlled, run_once
 from dpor.hosted import HostedModel, json_parameters
@@ -25,6 +28,37 @@ def follow(
     `on_exception` is given the exception with which the model breaks. Raises DporError as `check_model` does; a
     divergence is no error, the result explains it.
     """
+    with followed(request, schedule) as run:
+        if on_exception is not None and run.result.violation is not None and run.exception is not None:
+            on_exception(run.exception)
+        return run.result
+
+
+@dataclass(frozen=True)
+class Followed:
+    """A schedule that was followed: the result, and what was recorded.
+
+    `exception` is the one with which the model broke; `hosted` is the model, which is only loaded while `followed`
+    lasts.
+    """
+
+    result: ReplayResult
+    execution: Execution
+    recorder: Recorder
+    hosted: HostedModel
+    exception: BaseException | None
+
+
+@contextlib.contextmanager
+def followed(
+    request: ReplayRequest,
+    schedule: Schedule,
+    observe: Callable[[HostedModel], Observation] | None = None,
+) -> Generator[Followed]:
+    """Run a model under a schedule, and keep it loaded for as long as the context lasts.
+
+    `observe` makes what observes the run. Raises DporError as `check_model` does.
+    """
     with HostedModel(
         request.file,
         request.model,
@@ -37,7 +71,7 @@ def follow(
         hosted.speak()
         former: _Attempt | None = None
         while True:
-            follower = _Follower(hosted, schedule.steps)
+            follower = _Follower(hosted, schedule.steps, observe(hosted) if observe is not None else None)
             seen: list[Found] = []
             outcome = run_once(
                 hosted,
@@ -62,7 +96,7 @@ def follow(
             attempt = former
         require_controlled(hosted, attempt.outcome)
         changed = hosted.fingerprint() != schedule.fingerprint
-        return attempt.follower.result(changed, attempt.seen, attempt.outcome, on_exception)
+        yield attempt.follower.conclude(changed, attempt.seen, attempt.outcome)
 
 
 @dataclass(frozen=True)
@@ -82,8 +116,10 @@ def _outcome_of(step: ScheduleStep) -> int:
 class _Follower(Recorder):
     """Records an execution while comparing it with a schedule; stops it where they disagree."""
 
-    def __init__(self, hosted: HostedModel, steps: tuple[ScheduleStep, ...]) -> None:
-        super().__init__(hosted.is_first_party, hosted.root)
+    def __init__(
+        self, hosted: HostedModel, steps: tuple[ScheduleStep, ...], observation: Observation | None
+    ) -> None:
+        super().__init__(hosted.is_first_party, hosted.root, observation)
         self._hosted = hosted
         self._wanted = steps
         self.position = 0
@@ -110,21 +146,14 @@ class _Follower(Recorder):
         """True if the model did something else than the schedule says."""
         return (self._divergence or self._renamed() or self._stuck(outcome)) is not None
 
-    def result(
-        self,
-        changed: bool,
-        seen: list[Found],
-        outcome: dict[str, Any],
-        on_exception: Callable[[BaseException], None] | None,
-    ) -> ReplayResult:
+    def conclude(self, changed: bool, seen: list[Found], outcome: dict[str, Any]) -> Followed:
         """What following the schedule gave."""
         divergence = self._divergence or self._renamed() or self._stuck(outcome)
         if divergence is not None or not seen:
-            trace = steps_of(self.execution(None))
-            return ReplayResult(None, trace, changed, divergence)
+            execution = self.execution(None)
+            result = ReplayResult(None, steps_of(execution), changed, divergence)
+            return Followed(result, execution, self, self._hosted, None)
         found = seen[0]
-        if on_exception is not None and found.exception is not None:
-            on_exception(found.exception)
         execution = self.execution(
             self.failure(found.kind, message_of(found, self), found.thread, found.exception)
         )
@@ -139,7 +168,8 @@ class _Follower(Recorder):
             )
         )
         violation = explain(execution, text, hosted.root)
-        return ReplayResult(violation, violation.trace, changed, None)
+        result = ReplayResult(violation, violation.trace, changed, None)
+        return Followed(result, execution, self, hosted, found.exception)
 
     def _renamed(self) -> str | None:
         for number, (wanted, seen) in enumerate(zip(self._wanted, self.schedule_steps(), strict=False), 1):

@@ -77,9 +77,9 @@ class HostedModel:
     ) -> None:
         self.root = Path(root).resolve()
         self.file = (self.root / file).resolve()
-        self._overlay = {Path(path).resolve(): text for path, text in (overlays or {}).items()}
+        self.overlay = {Path(path).resolve(): text for path, text in (overlays or {}).items()}
         if source is not None:
-            self._overlay[self.file] = source
+            self.overlay[self.file] = source
         self.info = describe_model(self.file, model, self.root, source)
         self._overrides = {name: value for name, value in options.items() if name not in OPTIONS_OF_A_CHECK}
         self._parameters = dict(parameters)
@@ -91,7 +91,7 @@ class HostedModel:
         packages = tuple(self._overrides.get("instrument") or self.info.options.get("instrument") or ())
         self.packages = (packages,) if isinstance(packages, str) else packages
         hooks = {hook.value: getattr(self.host, hook.value) for hook in Hook}
-        self.instrumentation = Instrumentation(self.root, self.packages, hooks, self._overlay)
+        self.instrumentation = Instrumentation(self.root, self.packages, hooks, self.overlay)
         self.fresh_modules = False
         self._module_name = module_name_of(self.file)
         self._function: Callable[..., Any] | None = None
@@ -161,7 +161,7 @@ class HostedModel:
         """A hash of the model's code: of all first-party files that it was loaded from."""
         digest = hashlib.sha256()
         for path in sorted({self.file, *self.instrumentation.files}):
-            edited = self._overlay.get(path)
+            edited = self.overlay.get(path)
             text = path.read_bytes() if edited is None else edited.encode()
             digest.update(path.name.encode() + b"\0" + text + b"\0")
         return digest.hexdigest()[:16]

@@ -178,6 +178,11 @@ class ReplayRequest:
 
 
 @dataclass(frozen=True)
+class TraceRequest(ReplayRequest):
+    """Ask for one schedule to be replayed on a model and recorded in full."""
+
+
+@dataclass(frozen=True)
 class Progress:
     """How far a check is: executions so far, seconds so far, and the estimated explored share (0 to 1)."""
 

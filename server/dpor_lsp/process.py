@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import IO, Any, cast
 
-from dpor.results import CheckRequest, Progress, ReplayRequest, from_json, to_json
+from dpor.results import CheckRequest, Progress, ReplayRequest, TraceRequest, from_json, to_json
 from dpor_lsp.subjects import Limits
 
 OUTPUT_LIMIT = 64 << 10
@@ -146,9 +146,8 @@ def run_worker(
     """
     if cancellation.cancelled:
         return WorkerEnd(Ending.CANCELLED)
-    kind = "replay" if isinstance(request, ReplayRequest) else "check"
     message = {
-        "kind": kind,
+        "kind": _kind(request),
         "request": to_json(request),
         "memory": limits.memory,
         "hang": limits.hang,
@@ -163,6 +162,12 @@ def run_worker(
     finally:
         cancellation.remove(worker.cancel)
         worker.end()
+
+
+def _kind(request: CheckRequest | ReplayRequest) -> str:
+    if isinstance(request, TraceRequest):
+        return "trace"
+    return "replay" if isinstance(request, ReplayRequest) else "check"
 
 
 class _Event(enum.Enum):

@@ -1,4 +1,4 @@
-"""The process in which one model is checked or replayed: `python -m dpor_lsp.worker`, started by `process`.
+"""The process in which one model is checked, replayed or traced: `python -m dpor_lsp.worker`, started by `process`.
 
 One line of JSON comes in on standard input. What standard error was at the start becomes the private channel, on
 which JSON lines go out; whatever else appears there (an interpreter that cannot start, the stacks that faulthandler
@@ -25,6 +25,7 @@ from dpor.results import (
     Progress,
     Reason,
     ReplayRequest,
+    TraceRequest,
     Verdict,
     from_json,
     to_json,
@@ -120,6 +121,8 @@ def _load() -> None:
 def _serve(message: dict[str, Any], channel: Channel, alarm: Alarm) -> Any:
     if message["kind"] == "replay":
         return _replay(from_json(ReplayRequest, message["request"]))
+    if message["kind"] == "trace":
+        return _trace(from_json(TraceRequest, message["request"]))
     return to_json(_check(from_json(CheckRequest, message["request"]), channel, alarm))
 
 
@@ -147,6 +150,15 @@ def _replay(request: ReplayRequest) -> dict[str, Any]:
         from dpor.counterexample.replay import replay_model
 
         return {"replay": to_json(replay_model(request))}
+    except BaseException as error:
+        return {"reason": to_json(_reason(error))}
+
+
+def _trace(request: TraceRequest) -> dict[str, Any]:
+    try:
+        from dpor.tracing import trace_model
+
+        return {"trace": to_json(trace_model(request))}
     except BaseException as error:
         return {"reason": to_json(_reason(error))}
 

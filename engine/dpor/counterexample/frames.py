@@ -57,15 +57,23 @@ class Locator:
 
     def sites_of_traceback(self, traceback: TracebackType | None) -> tuple[Site, ...]:
         """The chain of calls of a traceback, innermost first: where an exception was raised."""
-        sites: list[Site] = []
+        return tuple(
+            self._site(entry.tb_frame.f_code, entry.tb_lasti, entry.tb_lineno, id(entry.tb_frame))
+            for entry in self._visible_entries(traceback)
+        )
+
+    def frames_of_traceback(self, traceback: TracebackType | None) -> Iterator[FrameType]:
+        """The frames of a traceback that `sites_of_traceback` has sites for, innermost first."""
+        return (entry.tb_frame for entry in self._visible_entries(traceback))
+
+    def _visible_entries(self, traceback: TracebackType | None) -> list[TracebackType]:
+        """The entries of a traceback that belong to a model or an instrumented package, innermost first."""
+        entries: list[TracebackType] = []
         while traceback is not None:
-            code = traceback.tb_frame.f_code
-            if self._file(code.co_filename)[1]:
-                sites.append(
-                    self._site(code, traceback.tb_lasti, traceback.tb_lineno, id(traceback.tb_frame))
-                )
+            if self._file(traceback.tb_frame.f_code.co_filename)[1]:
+                entries.append(traceback)
             traceback = traceback.tb_next
-        return tuple(reversed(sites[-_DEEPEST:]))
+        return entries[-_DEEPEST:][::-1]
 
     def _site(self, code: CodeType, instruction: int, line: int | None, activation: int) -> Site:
         span = self._spans.get((code, instruction))

@@ -59,6 +59,7 @@ class Names:
         self._settled: dict[int, tuple[str, bool]] = {}
         self._taken: dict[str, int] = {}
         self._main_module: str | None = None
+        self._modules: dict[int, dict[str, Any]] = {}
 
     def number(self, target: object) -> int:
         """The number of an object, in order of first appearance; -1 for None."""
@@ -102,6 +103,15 @@ class Names:
     def hold_global(self, namespace: dict[str, Any], variable: str, value: object) -> None:
         """Note that a module's variable is `value`."""
         self._hold(value, _Holder(Rank.HELD, None, self.global_name(namespace, variable)))
+
+    def hold_globals(self, namespace: dict[str, Any]) -> None:
+        """Note what a module's variables are: reading one that nothing rebinds is no operation that would tell."""
+        if id(namespace) in self._modules:
+            return
+        self._modules[id(namespace)] = namespace
+        for variable, value in list(namespace.items()):
+            if is_held(value) and not variable.startswith("__"):
+                self._hold(value, _Holder(Rank.MODEL_VARIABLE, None, self.global_name(namespace, variable)))
 
     def hold_variable(self, name: str, value: object, rank: Rank = Rank.VARIABLE) -> None:
         """Note that a variable of a function is `value`."""

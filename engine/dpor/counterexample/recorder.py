@@ -14,6 +14,7 @@ from typing import Any, cast
 from dpor.counterexample.frames import Locator
 from dpor.counterexample.locks import HeldLocks, lock_of
 from dpor.counterexample.names import Names, Rank, is_held, is_namespace
+from dpor.counterexample.observation import Call, Observation, Stuck
 from dpor.counterexample.operations import Operation, effect
 from dpor.counterexample.records import Execution, Failure, Record, Site, Wait
 from dpor.counterexample.schedule import Choice, ScheduleStep
@@ -83,10 +84,15 @@ class Recorder:
 
     Arguments: `is_first_party(filename)`, and the folder that spans are made relative to. Nothing here runs
     code of the user's classes. `execution` gives what the analyses need, `schedule_steps` what a schedule
-    keeps; both are for the time after the last step.
+    keeps; both are for the time after the last step. An `observation` is told of every step what a report leaves out.
     """
 
-    def __init__(self, is_first_party: Callable[[str], bool], root: Path | str | None = None) -> None:
+    def __init__(
+        self,
+        is_first_party: Callable[[str], bool],
+        root: Path | str | None = None,
+        observation: Observation | None = None,
+    ) -> None:
         self._locator = Locator(is_first_party, Path(root) if root is not None else None)
         self._names = Names()
         self._steps: list[_Raw] = []
@@ -96,6 +102,7 @@ class Recorder:
         self._conditions: dict[int, object] = {}
         self._asleep: dict[int, list[str]] = {}
         self._notified: set[str] = set()
+        self.observation = observation
 
     def step(
         self, thread: str, operation: str, target: object, key: object, value: object, event: bool
@@ -113,7 +120,7 @@ class Recorder:
             state.children += 1
         elif word is Operation.START:
             self._paths.setdefault(id(target), thread)
-        if word is Operation.SPAWN or not self._names.is_known(target):
+        if word is Operation.SPAWN or not self._steps or not self._names.is_known(target):
             self._hold_frames(thread, frame)
         self._names.number(target)
         for seen in (target, value):
@@ -139,6 +146,38 @@ class Recorder:
                 event=event,
             )
         )
+        if self.observation is not None:
+            self._observe(self.observation, frame, target, key, value)
+
+    def _observe(
+        self, observation: Observation, frame: FrameType | None, target: object, key: object, value: object
+    ) -> None:
+        raw = self._steps[-1]
+        observation.step(
+            raw.thread,
+            raw.operation,
+            target,
+            key,
+            value,
+            effect(raw.operation, raw.method, raw.text),
+            self._locator.sites(frame),
+            self._locator.visible_frames(frame),
+            {path: state.locks.now() for path, state in self._threads.items()},
+            {
+                path: Stuck(
+                    path,
+                    self._wait_word(path, state.pending.operation),
+                    state.pending.target,
+                    state.pending.since,
+                )
+                for path, state in self._threads.items()
+                if state.pending is not None
+            },
+        )
+
+    def _wait_word(self, thread: str, operation: Operation) -> Operation:
+        """What a thread waits for: nobody gets a condition's lock back before having been notified."""
+        return Operation.WAIT if operation is Operation.WAKE and thread not in self._notified else operation
 
     def waiting(self, thread: str, operation: str, target: object) -> None:
         """Note where a thread is about to block, in that thread's greenlet."""
@@ -149,13 +188,13 @@ class Recorder:
         self._names.number(target)
         state.sites = self._locator.sites(frame) or state.sites
         state.pending = _Pending(Operation.of(operation), target, len(self._steps))
+        if self.observation is not None:
+            sites, frames = self._locator.sites(frame), self._locator.visible_frames(frame)
+            self.observation.waiting(thread, len(self._steps), sites, frames)
 
     def blocked(self, thread: str, operation: str, target: object) -> None:
         """Note that a thread is still waiting when the execution has ended."""
-        word = Operation.of(operation)
-        if word is Operation.WAKE and thread not in self._notified:
-            word = Operation.WAIT
-        self._blocked.append((thread, word, target))
+        self._blocked.append((thread, self._wait_word(thread, Operation.of(operation)), target))
 
     def failure(
         self, kind: ViolationKind, message: str, thread: str | None, exception: BaseException | None = None
@@ -173,6 +212,41 @@ class Recorder:
             sites or (self._thread(thread).sites if thread else ()),
             class_name(exception),
             "".join(traceback.format_tb(exception.__traceback__)),
+        )
+
+    def calls_of(self, exception: BaseException) -> tuple[Call, ...]:
+        """The active calls where an exception was raised, innermost first, as the observation sees them."""
+        if self.observation is None:
+            return ()
+        sites = self._locator.sites_of_traceback(exception.__traceback__)
+        frames = self._locator.frames_of_traceback(exception.__traceback__)
+        return self.observation.calls_of_traceback(sites, frames)
+
+    def name_of(self, target: object) -> str:
+        """The readable name of an object, as reports have it; for the time after `execution`."""
+        return self._thread_name(target) if id(target) in self._paths else self._name(target)
+
+    def label_of(self, target: object) -> str:
+        """What to call an object within a value: `Account#1`, `<Lock>`; for the time after `execution`."""
+        return self._label(target)
+
+    def place_name(self, owner: object, key: str) -> str:
+        """The readable name of an attribute or variable; for the time after `execution`."""
+        return self._keyed_name(Operation.LOAD, owner, key)
+
+    def path_of(self, thread: object) -> str | None:
+        """The spawn path of a thread object."""
+        return self._paths.get(id(thread))
+
+    def wait_target(self, operation: Operation, target: object) -> str | None:
+        """The readable name of what a thread waits for; for the time after `execution`."""
+        return self._target(operation, target)
+
+    def stuck(self) -> tuple[Stuck, ...]:
+        """The threads that wait for ever at the end."""
+        return tuple(
+            Stuck(thread, operation, target, self._wait(thread, operation, target).since)
+            for thread, operation, target in self._blocked
         )
 
     def execution(self, failure: Failure | None = None) -> Execution:
@@ -218,6 +292,7 @@ class Recorder:
             of_model = thread == _MAIN and active is frames[-1]
             if of_model:
                 self._names.hold_module(active.f_globals)
+            self._names.hold_globals(active.f_globals)
             self._names.hold_frame(active, Rank.MODEL_VARIABLE if of_model else Rank.VARIABLE)
 
     def _hold(self, operation: Operation, target: object, key: object, value: object) -> None:
@@ -307,7 +382,9 @@ class Recorder:
             return None
         if operation.is_lifecycle or id(target) in self._paths:
             return self._thread_name(target)
-        key = raw.key if raw is not None else None
+        return self._keyed_name(operation, target, raw.key if raw is not None else None)
+
+    def _keyed_name(self, operation: Operation, target: object, key: object) -> str:
         if is_namespace(target) and type(key) is str:
             return self._names.global_name(cast("dict[str, Any]", target), key)
         if _is_cell(target) and type(key) is str:

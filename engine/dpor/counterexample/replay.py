@@ -86,14 +86,23 @@ def replay(model: Callable[..., Any], schedule: str, *, allow_divergence: bool =
 
 
 def _follow(request: ReplayRequest, catch: Catch | None) -> ReplayResult:
+    request, schedule = resolve(request)
+    return _machinery()(request, schedule, on_exception=catch)
+
+
+def resolve(request: ReplayRequest) -> tuple[ReplayRequest, Schedule]:
+    """The request with what its schedule says of parameters and memory model, and that schedule.
+
+    Raises DporError: BAD_SCHEDULE, FOREIGN_SCHEDULE, BAD_PARAMETER.
+    """
     schedule = decode(request.schedule)
     _require_same_model(request, schedule)
-    request = dataclasses.replace(
+    resolved = dataclasses.replace(
         request,
         parameters=_parameters(request, schedule),
         options={**request.options, "memory_model": schedule.memory_model},
     )
-    return _machinery()(request, schedule, on_exception=catch)
+    return resolved, schedule
 
 
 def _machinery() -> Follow:

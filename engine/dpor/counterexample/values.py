@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import collections
 import enum
+import re
 import types
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any, cast
 
 LONGEST = 60
@@ -17,6 +19,11 @@ _LONGEST_KEY = 24
 _MOST_ITEMS = 6
 _DEEPEST = 3
 _MOST_BITS = 400
+SKETCHED_LONGEST = 240
+_SKETCHED_ITEMS = 50
+# A private-use character: `repr` never gives one, so no value can be mistaken for a mark.
+_MARK = "\ue000"
+_MARKED = re.compile(f"{_MARK}(\\d+){_MARK}")
 
 _PLAIN = (bool, float, complex, type(None), type(...), type(NotImplemented), range)
 # By name, so that none of these modules is imported for a model that does not use it.
@@ -69,14 +76,67 @@ _plain_tuple: type[Any] = tuple
 Namer = Callable[[object], str]
 
 
+@dataclass(frozen=True)
+class _Style:
+    """How values are described: what names objects, how many items of the outermost container and
+    characters of a text show.
+    """
+
+    name: Namer
+    items: int = _MOST_ITEMS
+    longest: int = LONGEST
+
+
 def describe(value: object, name: Namer) -> str:
     """The text of a value, at most `LONGEST` characters; `name` gives the readable name of an object."""
-    return shorten(_describe(value, name, 0), LONGEST)
+    return shorten(_describe(value, _Style(name), 0), LONGEST)
 
 
 def describe_key(key: object, name: Namer) -> str:
     """The text of an item's key, at most 24 characters."""
-    return shorten(_describe(key, name, 1), _LONGEST_KEY)
+    return shorten(_describe(key, _Style(name), 1), _LONGEST_KEY)
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """What a value was at one time, with the names of the objects in it left open until they are known.
+
+    `template` is its text, with a mark in the place of each of `objects`, which are kept alive. Two sketches are the
+    same if the text is and the objects are identical.
+    """
+
+    template: str
+    objects: tuple[object, ...] = ()
+
+    @classmethod
+    def of(cls, value: object) -> Sketch:
+        """The sketch of a value; no code of the value's class runs."""
+        objects: list[object] = []
+
+        def mark(item: object) -> str:
+            objects.append(item)
+            return f"{_MARK}{len(objects) - 1}{_MARK}"
+
+        text = _describe(value, _Style(mark, _SKETCHED_ITEMS, SKETCHED_LONGEST), 0)
+        return cls(text, tuple(objects))
+
+    def is_same(self, other: Sketch) -> bool:
+        """True if nothing that shows has changed between the two."""
+        return (
+            self.template == other.template
+            and len(self.objects) == len(other.objects)
+            and all(one is another for one, another in zip(self.objects, other.objects, strict=True))
+        )
+
+    @property
+    def alone(self) -> object:
+        """The object that the value was, if it was one that is shown by its name alone; else None."""
+        return self.objects[0] if self.template == f"{_MARK}0{_MARK}" else None
+
+    def text(self, name: Namer) -> str:
+        """The text of the value, at most `SKETCHED_LONGEST` characters, with names from `name`."""
+        text = _MARKED.sub(lambda found: name(self.objects[int(found[1])]), self.template)
+        return shorten(text, SKETCHED_LONGEST)
 
 
 def shorten(text: str, longest: int) -> str:
@@ -127,7 +187,7 @@ def instance_dict(value: object) -> dict[str, Any]:
     return {}
 
 
-def _describe(value: Any, name: Namer, depth: int) -> str:
+def _describe(value: Any, style: _Style, depth: int) -> str:
     cls = cast("type[Any]", type(value))
     if issubclass(cls, enum.Enum):
         return f"{cls.__name__}.{instance_dict(value).get('_name_', '?')}"
@@ -136,20 +196,20 @@ def _describe(value: Any, name: Namer, depth: int) -> str:
     if issubclass(cls, int):
         return int.__repr__(value) if int.bit_length(value) < _MOST_BITS else _huge(value)
     if issubclass(cls, str):
-        return str.__repr__(str.__getitem__(value, slice(LONGEST + 2)))
+        return str.__repr__(str.__getitem__(value, slice(style.longest + 2)))
     if cls in (bytes, bytearray):
-        return repr(bytes(value[: LONGEST + 2]))
+        return repr(bytes(value[: style.longest + 2]))
     if cls in _SEQUENCES:
-        return _sequence(value, name, depth)
+        return _sequence(value, style, depth)
     if cls in _MAPPINGS:
-        return _mapping(value, name, depth)
+        return _mapping(value, style, depth)
     if issubclass(cls, tuple):
-        return _named_tuple(value, name, depth)
+        return _named_tuple(value, style, depth)
     if cls is slice:
         bounds = (value.start, value.stop, value.step)
-        return ":".join("" if bound is None else _describe(bound, name, depth + 1) for bound in bounds)
+        return ":".join("" if bound is None else _describe(bound, style, depth + 1) for bound in bounds)
     if cls is types.MethodType:
-        return f"{_describe(value.__self__, name, depth + 1)}.{getattr(value.__func__, '__name__', '?')}"
+        return f"{_describe(value.__self__, style, depth + 1)}.{getattr(value.__func__, '__name__', '?')}"
     if cls in (types.FunctionType, types.BuiltinFunctionType):
         return value.__qualname__.rpartition("<locals>.")[2]
     if issubclass(cls, type):
@@ -158,8 +218,8 @@ def _describe(value: Any, name: Namer, depth: int) -> str:
         return str(instance_dict(value).get("__name__", "module"))
     if issubclass(cls, BaseException):
         arguments = BaseException.__dict__["args"].__get__(value)
-        return f"{class_name(value)}({', '.join(_items(arguments, name, depth))})"
-    return name(value)
+        return f"{class_name(value)}({', '.join(_items(arguments, style, depth))})"
+    return style.name(value)
 
 
 def _is_plain(value: object) -> bool:
@@ -174,11 +234,11 @@ def _huge(value: int) -> str:
     return f"{'-' if int.__lt__(value, 0) else ''}<integer of {int.bit_length(value)} bits>"
 
 
-def _sequence(value: Any, name: Namer, depth: int) -> str:
+def _sequence(value: Any, style: _Style, depth: int) -> str:
     opening, closing = _SEQUENCES[type(value)]
     if depth >= _DEEPEST and value:
         return f"{opening}…{closing}"
-    texts = _items(value, name, depth)
+    texts = _items(value, style, depth)
     if type(value) in (set, frozenset):
         texts.sort()
         if not texts:
@@ -188,33 +248,33 @@ def _sequence(value: Any, name: Namer, depth: int) -> str:
     return f"{opening}{', '.join(texts)}{closing}"
 
 
-def _mapping(value: Any, name: Namer, depth: int) -> str:
+def _mapping(value: Any, style: _Style, depth: int) -> str:
     opening, closing = _MAPPINGS[type(value)]
     if depth >= _DEEPEST and value:
         return f"{opening}…{closing}"
     texts: list[str] = []
     for number, (key, item) in enumerate(cast("dict[Any, Any]", value).items()):
-        if number == _MOST_ITEMS:
+        if number == (_MOST_ITEMS if depth else style.items):
             texts.append("…")
             break
-        texts.append(f"{_describe(key, name, depth + 1)}: {_describe(item, name, depth + 1)}")
+        texts.append(f"{_describe(key, style, depth + 1)}: {_describe(item, style, depth + 1)}")
     return f"{opening}{', '.join(texts)}{closing}"
 
 
-def _named_tuple(value: Any, name: Namer, depth: int) -> str:
+def _named_tuple(value: Any, style: _Style, depth: int) -> str:
     items: list[Any] = list(_plain_tuple.__iter__(value))
-    texts = _items(items, name, depth)
+    texts = _items(items, style, depth)
     fields: Any = type.__dict__["__dict__"].__get__(type(value)).get("_fields", ())
     if len(fields) == len(items):
         texts = [f"{field}={text}" for field, text in zip(fields, texts, strict=False)]
     return f"{class_name(value)}({', '.join(texts)})"
 
 
-def _items(values: Iterable[Any], name: Namer, depth: int) -> list[str]:
+def _items(values: Iterable[Any], style: _Style, depth: int) -> list[str]:
     texts: list[str] = []
     for number, item in enumerate(values):
-        if number == _MOST_ITEMS:
+        if number == (_MOST_ITEMS if depth else style.items):
             texts.append("…")
             break
-        texts.append(_describe(item, name, depth + 1))
+        texts.append(_describe(item, style, depth + 1))
     return texts

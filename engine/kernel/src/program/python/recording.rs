@@ -180,21 +180,25 @@ impl Host {
         }
     }
 
+    /// The threads that have come to an operation and cannot perform it as things stand.
+    fn held_up(&self) -> Vec<ThreadId> {
+        let state = self.state();
+        let threads = &state.driver.threads;
+        let held_up = |thread: &ThreadId| {
+            threads.get(*thread).status == Status::Pending && !threads.is_enabled(*thread, &*state.driver.memory)
+        };
+        threads.alive().iter().copied().filter(held_up).collect()
+    }
+
     /// At the end of a recorded execution: who still waits, for what.
     pub fn report_blocked(&self, py: Python<'_>) -> PyResult<()> {
         if !self.is_recording() {
             return Ok(());
         }
         let waiting: Vec<(String, &'static str, Option<Py<PyAny>>)> = {
+            let held_up = self.held_up();
             let mut state = self.state();
-            let alive: Vec<ThreadId> = state.driver.threads.alive().to_vec();
-            alive
-                .into_iter()
-                .filter(|thread| {
-                    state.driver.threads.get(*thread).status == Status::Pending
-                        && !state.driver.threads.is_enabled(*thread, &*state.driver.memory)
-                })
-                .collect::<Vec<_>>()
+            held_up
                 .into_iter()
                 .filter_map(|thread| {
                     let (word, object) = state.thread(thread).waiting.take()?;
@@ -209,5 +213,15 @@ impl Host {
             }
         }
         Ok(())
+    }
+}
+
+#[pymethods]
+impl Host {
+    /// The spawn paths of the threads that cannot go on as things stand; a recorder asks after a step.
+    fn waiting_threads(&self) -> Vec<String> {
+        let held_up = self.held_up();
+        let state = self.state();
+        held_up.into_iter().map(|thread| state.identities.path(thread).to_owned()).collect()
     }
 }

@@ -1,0 +1,89 @@
+"""Records an execution in full: a schedule in, a `TraceDocument` out."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from dpor.counterexample.document import build
+from dpor.counterexample.observation import Observation, RunningTask
+from dpor.counterexample.replay import resolve
+from dpor.counterexample.trace_document import TraceDocument
+from dpor.following import followed
+from dpor.hosted import HostedModel, json_parameters
+from dpor.options import MemoryModel
+from dpor.results import ReplayRequest
+
+_DEFAULT_TASK_NAME = re.compile(r"Task-\d+")
+_LARGEST_SOURCE = 1 << 20
+
+
+def trace_model(request: ReplayRequest) -> TraceDocument:
+    """Follow a request's schedule on its model, in this process, and record everything that happens.
+
+    Raises DporError as `replay_model` does. A divergence is no error: the document ends there and explains it.
+    """
+    resolved, schedule = resolve(request)
+
+    def observe(hosted: HostedModel) -> Observation:
+        return Observation(
+            hosted.host.waiting_threads,
+            lambda: _running_task(hosted),
+            # Modules that are loaded as part of the execution have nothing before it.
+            lambda: () if hosted.fresh_modules else _namespaces(hosted),
+            sequential=hosted.options.memory_model is MemoryModel.SC,
+        )
+
+    with followed(resolved, schedule, observe) as run:
+        hosted = run.hosted
+        return build(
+            run.execution,
+            run.result,
+            run.recorder,
+            run.exception,
+            model=f"{hosted.info.file}::{hosted.info.name}",
+            root=hosted.root,
+            schedule=request.schedule,
+            fingerprint=hosted.fingerprint(),
+            parameters=json_parameters(hosted.parameters),
+            options={"memory_model": hosted.options.memory_model.value},
+            read=lambda name: _read(hosted.root / name, hosted.overlay),
+        )
+
+
+def _read(path: Path, overlay: Mapping[Path, str]) -> str | None:
+    """The text of a source file, the editor's before the disk's; None if it cannot be read or is very large."""
+    if path in overlay:
+        return overlay[path]
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return None
+    return data.decode(errors="replace") if len(data) <= _LARGEST_SOURCE else None
+
+
+def _namespaces(hosted: HostedModel) -> Iterator[dict[str, Any]]:
+    for name in hosted.instrumentation.modules:
+        module = sys.modules.get(name)
+        if module is not None:
+            yield vars(module)
+
+
+def _running_task(hosted: HostedModel) -> RunningTask | None:
+    """The asyncio task that the current thread runs."""
+    thread: Any = hosted.host.current_thread()
+    loop = getattr(thread, "dpor_running_loop", None)
+    tasks: Any = sys.modules.get("asyncio.tasks")
+    if loop is None or tasks is None:
+        return None
+    task = tasks.current_task(loop)
+    if task is None:
+        return None
+    name = str(task.get_name())
+    if _DEFAULT_TASK_NAME.fullmatch(name):
+        code = getattr(task.get_coro(), "__qualname__", name)
+        name = str(code).rpartition("<locals>.")[2]
+    return RunningTask(task, name)
