@@ -42,6 +42,9 @@ impl EventId {
     }
 }
 
+/// The state token of a location that holds a symbolic value, which can be equal to any other.
+pub const ANY_VALUE: u32 = u32::MAX;
+
 /// How an operation touches a location.
 ///
 /// `Intent*` modes are those of multi-granularity locking: an operation on one cell of a container announces
@@ -141,6 +144,8 @@ pub enum OperationKind {
     ChannelTryGet,
     /// One of `detail` alternatives is drawn.
     Choose,
+    /// The symbolic condition `detail` is decided: outcome 1 if it holds, 0 if not.
+    Branch,
     /// Waits until a predicate over shared state holds.
     WaitUntil,
     /// Stopped for good by a failed assumption.
@@ -191,6 +196,14 @@ impl Choice {
             | Choice::Flush { thread, .. }
             | Choice::ReadFrom { thread, .. }
             | Choice::Branch { thread, .. } => thread,
+        }
+    }
+
+    /// The thread performs `operation` with this outcome.
+    pub fn of(thread: ThreadId, operation: &Operation, outcome: u32) -> Choice {
+        match operation.kind {
+            OperationKind::Branch => Choice::Branch { thread, taken: outcome != 0 },
+            _ => Choice::Step { thread, outcome },
         }
     }
 

@@ -27,6 +27,6 @@ pub struct Event {
 impl Event {
     /// The choice that led to this event.
     pub fn choice(&self) -> Choice {
-        Choice::Step { thread: self.thread, outcome: self.outcome }
+        Choice::of(self.thread, &self.operation, self.outcome)
     }
 }

@@ -7,6 +7,7 @@ mod clock;
 mod data_races;
 mod epochs;
 mod event;
+mod path_condition;
 mod step;
 
 use std::rc::Rc;
@@ -15,6 +16,7 @@ pub use clock::{join, ClockTable};
 pub use data_races::{DataRace, DataRaces};
 pub use epochs::EpochTable;
 pub use event::Event;
+pub use path_condition::{Literal, Outcomes, PathConditions, PathId, Sides, Solver};
 pub use step::{initials, Step};
 
 use crate::memory::MemoryModel;
@@ -42,6 +44,9 @@ pub struct Execution {
     fresh: usize,
     /// What threads that are blocked at the end would have done, as if these were events after the last.
     blocked: Vec<Event>,
+    /// The symbolic branches among the events, each with the path condition after it.
+    branches: Vec<(EventId, PathId)>,
+    conditions: Rc<PathConditions>,
     scratch: Vec<u32>,
     candidates: Vec<EventId>,
 }
@@ -71,6 +76,35 @@ impl Execution {
         &self.clocks
     }
 
+    /// The path conditions of the check.
+    pub fn conditions(&self) -> &Rc<PathConditions> {
+        &self.conditions
+    }
+
+    /// Share the path conditions with what was explored before, and with what will be.
+    pub fn use_conditions(&mut self, conditions: Rc<PathConditions>) {
+        self.conditions = conditions;
+    }
+
+    /// The path condition after all events.
+    pub fn path(&self) -> PathId {
+        self.branches.last().map_or(PathId::TRUE, |(_, path)| *path)
+    }
+
+    /// The path condition after the first `length` events.
+    pub fn path_at(&self, length: usize) -> PathId {
+        let count = self.branches.partition_point(|(event, _)| event.index() < length);
+        self.branches[..count].last().map_or(PathId::TRUE, |(_, path)| *path)
+    }
+
+    /// The branches that happen before what follows `last`, the last event of a thread: those that every execution
+    /// has in which the thread comes to the same point.
+    pub fn literals_before(&self, last: EventId) -> impl Iterator<Item = Literal> + '_ {
+        let past = move |event: EventId| last != EventId::NONE && event <= last && self.happens_before(event, last);
+        let branches = self.branches.iter().filter(move |(event, _)| past(*event));
+        branches.filter_map(|(event, _)| self.steps[event.index()].literal())
+    }
+
     pub fn choices(&self) -> Vec<Choice> {
         self.events.iter().map(Event::choice).collect()
     }
@@ -96,6 +130,9 @@ impl Execution {
         self.fresh = length;
         self.conflicts.retain(|race| race.second.index() < length);
         self.blocked.clear();
+        while self.branches.last().is_some_and(|(event, _)| event.index() >= length) {
+            self.branches.pop();
+        }
     }
 
     /// Append an event whose `id` is the current length; computes its clock and notes its immediate conflicts.
@@ -110,7 +147,11 @@ impl Execution {
         }
         self.clocks.push(&clock);
         self.scratch = clock;
-        self.steps.push(Rc::new(Step::of(&event)));
+        let step = Step::of(&event);
+        if let Some(literal) = step.literal() {
+            self.branches.push((event.id, self.conditions.extend(self.path(), literal)));
+        }
+        self.steps.push(Rc::new(step));
         self.events.push(event);
     }
 
@@ -265,12 +306,12 @@ impl Execution {
             if event.id == race.second || self.clocks.count(event.id, first.thread) > first.index {
                 continue;
             }
-            if event.id > race.second {
-                let draws = event.operation.kind == OperationKind::Choose;
-                if draws || drawn.iter().any(|draw| self.happens_before(*draw, event.id)) {
-                    drawn.push(event.id);
-                    continue;
-                }
+            let draws = || {
+                self.steps[event.id.index()].draws() || drawn.iter().any(|draw| self.happens_before(*draw, event.id))
+            };
+            if event.id > race.second && draws() {
+                drawn.push(event.id);
+                continue;
             }
             steps.push(self.steps[event.id.index()].clone());
         }

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::Event;
+use super::{Event, Literal};
 use crate::operation::{accesses_conflict, Accesses, Choice, Operation, OperationKind, ThreadId};
 
 #[derive(Clone, Debug)]
@@ -24,7 +24,13 @@ impl Step {
     }
 
     pub fn choice(&self) -> Choice {
-        Choice::Step { thread: self.thread, outcome: self.outcome }
+        Choice::of(self.thread, &self.operation, self.outcome)
+    }
+
+    /// The constraint that the step adds to the path condition, if it is a branch.
+    pub fn literal(&self) -> Option<Literal> {
+        let branches = self.operation.kind == OperationKind::Branch;
+        branches.then_some(Literal { condition: self.operation.detail, taken: self.outcome != 0 })
     }
 
     /// Whether two adjacent steps cannot be swapped: one thread, a conflict, or one makes the other possible.
@@ -40,9 +46,18 @@ impl Step {
             || (other.operation.kind == OperationKind::Join && other.operation.detail == self.thread.0)
     }
 
-    /// Whether the step is one of several alternatives, `operation.detail` in number.
+    /// Whether the step is one of several alternatives: of `operation.detail` values, or of the sides of a branch.
     pub fn draws(&self) -> bool {
-        self.operation.kind == OperationKind::Choose
+        matches!(self.operation.kind, OperationKind::Choose | OperationKind::Branch)
+    }
+
+    /// How many alternatives a step that draws has, feasible or not.
+    pub fn alternatives(&self) -> u32 {
+        match self.operation.kind {
+            OperationKind::Choose => self.operation.detail,
+            OperationKind::Branch => 2,
+            _ => 1,
+        }
     }
 
     /// Whether both are the same thread taking the same alternative.

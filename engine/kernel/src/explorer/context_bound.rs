@@ -40,11 +40,13 @@ impl Explorer for ContextBound {
     fn choose(&mut self, state: &State) -> Decision {
         if self.depth == self.nodes.len() {
             let can_switch = self.switches < self.bound;
+            let branching = state.branching();
             let mut choices: Vec<Choice> = state
                 .enabled()
                 .filter(|thread| can_switch || state.current.is_none() || state.current == Some(*thread))
+                .filter(|thread| branching.is_none_or(|branching| branching == *thread))
                 .flat_map(|thread| {
-                    (0..state.alternatives(thread)).map(move |outcome| Choice::Step { thread, outcome })
+                    state.outcomes(thread).into_iter().map(move |outcome| state.choice(thread, outcome))
                 })
                 .collect();
             choices.sort_by_key(|choice| Some(choice.thread()) != state.current);

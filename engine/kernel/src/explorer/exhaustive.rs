@@ -1,6 +1,7 @@
 //! Every interleaving, without any reduction: the oracle that the other explorers are tested against.
 //!
-//! Only the start of a thread is not interleaved: it touches nothing and cannot be disabled, so it happens at once.
+//! Only the start of a thread and symbolic branches are not interleaved: they touch nothing and cannot be disabled, so
+//! they happen at once.
 //!
 //! It also counts equivalence classes, by the fingerprint of the happens-before graph of each execution; a further
 //! interleaving of a class is reported as a duplicate. Memory grows with the number of classes.
@@ -40,15 +41,19 @@ impl Explorer for Exhaustive {
                 self.nodes.push(Node { choices: vec![Choice::step(thread)], taken: 0 });
                 return Decision::Take(Choice::step(thread));
             }
+            let branching = state.branching();
             let mut choices: Vec<Choice> = state
                 .enabled()
+                .filter(|thread| branching.is_none_or(|branching| branching == *thread))
                 .flat_map(|thread| {
-                    (0..state.alternatives(thread)).map(move |outcome| Choice::Step { thread, outcome })
+                    state.outcomes(thread).into_iter().map(move |outcome| state.choice(thread, outcome))
                 })
                 .collect();
             // Going on with the current thread first keeps the first execution cheap and readable.
             choices.sort_by_key(|choice| Some(choice.thread()) != state.current);
-            choices.extend(state.memory.internal_choices());
+            if branching.is_none() {
+                choices.extend(state.memory.internal_choices());
+            }
             self.nodes.push(Node { choices, taken: 0 });
         }
         let node = &self.nodes[self.depth];

@@ -21,14 +21,14 @@ mod source;
 mod wakeup_tree;
 
 pub use context_bound::ContextBound;
-pub use registry::{create, names, ExplorerOptions, UnsupportedPair};
+pub use registry::{create, decides_branches, names, ExplorerOptions, UnsupportedPair};
 pub use replay::{Divergence, Replay, ReplayStep};
 
 use std::rc::Rc;
 
-use crate::execution::{Execution, Step};
+use crate::execution::{Execution, Outcomes, Step};
 use crate::memory::MemoryModel;
-use crate::operation::{Choice, Operation, ThreadId};
+use crate::operation::{Choice, Operation, OperationKind, ThreadId};
 use crate::threads::Threads;
 
 /// What an explorer sees when it has to choose.
@@ -58,6 +58,28 @@ impl State<'_> {
     /// How many alternatives the thread's pending operation draws from.
     pub fn alternatives(&self, thread: ThreadId) -> u32 {
         self.threads.alternatives(thread)
+    }
+
+    /// The outcomes that the thread's pending operation may be given here, the preferred one first.
+    pub fn outcomes(&self, thread: ThreadId) -> Outcomes {
+        let operation = &self.threads.get(thread).pending;
+        self.execution.conditions().outcomes(self.execution.path(), operation, self.alternatives(thread))
+    }
+
+    /// The thread that has come to a symbolic branch, if one has.
+    ///
+    /// A branch touches nothing and nothing can disable it, so it is decided at once. That is a reduction (all its
+    /// feasible sides together are a source set), and it keeps built-in code that branches in the middle of one
+    /// operation, such as a sort, as atomic as it is.
+    pub fn branching(&self) -> Option<ThreadId> {
+        let thread = self.current.unwrap_or(ThreadId::MAIN);
+        let pending = self.pending(thread)?;
+        (pending.kind == OperationKind::Branch).then_some(thread)
+    }
+
+    /// The choice that gives the thread's pending operation this outcome.
+    pub fn choice(&self, thread: ThreadId, outcome: u32) -> Choice {
+        Choice::of(thread, &self.threads.get(thread).pending, outcome)
     }
 
     /// The thread to prefer when nothing else matters: the one that ran last, then the first.

@@ -4,19 +4,22 @@
 //! Each prefix E keeps a wakeup tree `wut(E)` and a sleep set `sleep(E)`. Every equivalence class is explored exactly
 //! once and no exploration is ever given up. The trees can grow with the number of executions, as the paper says.
 //!
-//! Two extensions. A thread that draws a value is several branches, one an alternative; they are added only where the
+//! Three extensions. A thread that draws a value is several branches, one an alternative; they are added only where the
 //! thread is chosen freely, because a draw in a planned sequence comes from an execution after which its alternatives
-//! are explored, and whatever else they can do is found there as reversed races. The last step of a reversed
+//! are explored, and whatever else they can do is found there as reversed races. A symbolic branch is such a draw whose
+//! alternatives are the sides that are satisfiable together with the branches so far; it is decided as soon as a thread
+//! comes to it, also where a planned sequence leaves it out, and nothing is planned that no solution allows. The last
+//! step of a reversed
 //! race is inserted with the accesses that it has where it is inserted, which can differ from those that it had where
 //! the race was seen (a compare-exchange that fails after the race's first event and succeeds before it).
 
 use std::rc::Rc;
 
-use super::wakeup_tree::{covers, Branch, WakeupTree};
+use super::wakeup_tree::{covers, Branch, Prefix, WakeupTree};
 use super::{depth_first_fraction, sleep_after, Decision, End, Explorer, Finished, SleepSet, State};
 use crate::execution::{Execution, Step};
 use crate::memory::MemoryModel;
-use crate::operation::{Operation, ThreadId};
+use crate::operation::ThreadId;
 
 /// One prefix E of the current execution.
 struct Node {
@@ -42,20 +45,22 @@ impl Optimal {
         for race in execution.races(memory) {
             let v = execution.reversal(race, execution.len(), memory);
             let node = &mut self.nodes[race.first.index()];
-            if !covers(&node.sleep, &v) {
-                node.tree.insert(v, &node.sleep);
+            let prefix = Prefix::of(execution, race.first.index());
+            if !covers(&node.sleep, &v, prefix) {
+                node.tree.insert(v, &node.sleep, prefix);
             }
         }
     }
 }
 
-/// The branches for the alternatives of a drawn value, one after another.
-fn alternatives(thread: ThreadId, operation: &Operation, count: u32) -> impl Iterator<Item = Branch> {
-    let operation = *operation;
-    (0..count).map(move |outcome| Branch {
-        step: Rc::new(Step { thread, outcome, operation, accesses: Default::default() }),
-        below: WakeupTree::default(),
-    })
+/// The steps that the thread's pending operation can be and that do not sleep, one an outcome.
+fn alternatives(state: &State, thread: ThreadId, sleep: &[Rc<Step>]) -> Vec<Rc<Step>> {
+    let Some(&operation) = state.pending(thread) else { return Vec::new() };
+    let steps = state
+        .outcomes(thread)
+        .into_iter()
+        .map(|outcome| Rc::new(Step { thread, outcome, operation, accesses: Default::default() }));
+    steps.filter(|step| !sleep.iter().any(|sleeper| sleeper.same_choice(step))).collect()
 }
 
 impl Explorer for Optimal {
@@ -69,26 +74,34 @@ impl Explorer for Optimal {
 
     fn choose(&mut self, state: &State) -> Decision {
         if self.depth == self.nodes.len() {
-            let tree = std::mem::take(&mut self.tree);
+            let mut tree = std::mem::take(&mut self.tree);
+            if let Some(thread) = state.branching() {
+                let prefix = Prefix::of(state.execution, state.execution.len());
+                tree.decide(alternatives(state, thread, &self.sleep), prefix);
+            }
             self.nodes.push(Node { sleep: self.sleep.clone(), tree, explored: 0 });
         }
         let node = &mut self.nodes[self.depth];
-        if node.tree.is_empty() {
-            let sleep = &node.sleep;
+        let sleep = &node.sleep;
+        if state.branching().is_none() && node.tree.is_empty() {
             let awake = |thread: ThreadId| {
-                let asleep = sleep.iter().filter(|sleeper| sleeper.thread == thread).count();
-                (asleep as u32) < state.alternatives(thread)
+                let outcomes = state.outcomes(thread);
+                let asleep = |outcome: &u32| sleep.iter().any(|s| s.thread == thread && s.outcome == *outcome);
+                !outcomes.iter().all(asleep)
             };
             let Some(thread) = state.preferred(awake) else { return Decision::GiveUp };
-            let Some(operation) = state.pending(thread) else { return Decision::GiveUp };
-            let branches = alternatives(thread, operation, state.alternatives(thread))
-                .filter(|branch| !sleep.iter().any(|sleeper| sleeper.same_choice(&branch.step)));
-            node.tree.branches.extend(branches);
+            let steps = alternatives(state, thread, sleep);
+            let free = steps.into_iter().map(|step| Branch { step, below: WakeupTree::default() });
+            node.tree.branches.extend(free);
+        }
+        if node.tree.is_empty() {
+            return Decision::GiveUp;
         }
         let branch = node.tree.branches.remove(0);
         self.tree = branch.below;
-        if state.is_enabled(branch.step.thread) {
-            Decision::Take(branch.step.choice())
+        let step = &branch.step;
+        if state.is_enabled(step.thread) && (!step.draws() || state.outcomes(step.thread).contains(&step.outcome)) {
+            Decision::Take(step.choice())
         } else {
             Decision::GiveUp
         }

@@ -5,7 +5,7 @@
 use super::{Decision, End, Explorer, Finished, State};
 use crate::execution::Execution;
 use crate::memory::MemoryModel;
-use crate::operation::{Choice, ThreadId};
+use crate::operation::ThreadId;
 
 /// A 64-bit xorshift-multiply generator (Vigna's xorshift64*), enough for drawing schedules and free of dependencies.
 struct Generator(u64);
@@ -69,7 +69,10 @@ impl Explorer for Random {
     }
 
     fn choose(&mut self, state: &State) -> Decision {
-        let enabled: Vec<ThreadId> = state.enabled().collect();
+        let enabled: Vec<ThreadId> = match state.branching() {
+            Some(thread) => vec![thread],
+            None => state.enabled().collect(),
+        };
         let thread = match &mut self.strategy {
             Strategy::Uniform => enabled[self.generator.below(enabled.len())],
             Strategy::Pct { priorities, changes, .. } => {
@@ -88,8 +91,9 @@ impl Explorer for Random {
                 enabled.iter().copied().max_by_key(|thread| priorities[thread.index()]).unwrap_or(enabled[0])
             }
         };
-        let outcome = self.generator.below(state.alternatives(thread) as usize) as u32;
-        Decision::Take(Choice::Step { thread, outcome })
+        let outcomes = state.outcomes(thread);
+        let outcome = outcomes[self.generator.below(outcomes.len())];
+        Decision::Take(state.choice(thread, outcome))
     }
 
     fn performed(&mut self, _execution: &Execution) {}

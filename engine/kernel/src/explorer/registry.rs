@@ -42,6 +42,14 @@ const ENTRIES: &[Entry] = &[
     },
 ];
 
+/// The explorers that decide symbolic branches.
+const DECIDE_BRANCHES: &[&str] = &["optimal", "source", "exhaustive", "random"];
+
+/// Whether the explorer can treat symbolic values.
+pub fn decides_branches(name: &str) -> bool {
+    DECIDE_BRANCHES.contains(&name)
+}
+
 /// The names of all explorers, the default first.
 pub fn names() -> impl Iterator<Item = &'static str> {
     ENTRIES.iter().map(|entry| entry.name)

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::{Decision, End, Explorer, Finished, State};
 use crate::execution::Execution;
 use crate::memory::MemoryModel;
-use crate::operation::{Choice, ThreadId};
+use crate::operation::ThreadId;
 
 /// One step of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl Explorer for Replay {
         let Some(step) = self.steps.get(self.position.get()).copied() else {
             if self.complete {
                 return match state.preferred(|_| true) {
-                    Some(thread) => Decision::Take(Choice::step(thread)),
+                    Some(thread) => Decision::Take(state.choice(thread, state.outcomes(thread)[0])),
                     None => Decision::GiveUp,
                 };
             }
@@ -73,7 +73,7 @@ impl Explorer for Replay {
                 Some(Divergence { step: self.position.get(), thread, reason: DivergenceReason::ScheduleEnded });
             return Decision::GiveUp;
         };
-        if !state.is_enabled(step.thread) || step.outcome >= state.alternatives(step.thread) {
+        if !state.is_enabled(step.thread) || !state.outcomes(step.thread).contains(&step.outcome) {
             self.divergence = Some(Divergence {
                 step: self.position.get(),
                 thread: step.thread,
@@ -81,7 +81,7 @@ impl Explorer for Replay {
             });
             return Decision::GiveUp;
         }
-        Decision::Take(Choice::Step { thread: step.thread, outcome: step.outcome })
+        Decision::Take(state.choice(step.thread, step.outcome))
     }
 
     fn performed(&mut self, _execution: &Execution) {

@@ -5,9 +5,9 @@
 //! once; an exploration whose enabled threads all sleep is redundant. Memory is bounded by the length of one execution.
 
 use super::{depth_first_fraction, sleep_after, sleeps, Decision, End, Explorer, Finished, SleepSet, State};
-use crate::execution::{initials, Execution};
+use crate::execution::{initials, Execution, Outcomes};
 use crate::memory::MemoryModel;
-use crate::operation::{Choice, ThreadId};
+use crate::operation::ThreadId;
 
 /// One prefix E of the current execution.
 struct Node {
@@ -17,9 +17,10 @@ struct Node {
     explored: usize,
     /// The sleep set at E, with the threads explored from here so far.
     sleep: SleepSet,
-    /// The alternative that the current thread takes, and how many it has.
-    outcome: u32,
-    alternatives: u32,
+    /// The outcomes that the current thread's operation can have; empty until it is chosen. The current one is at
+    /// position `outcome`.
+    outcomes: Outcomes,
+    outcome: usize,
 }
 
 #[derive(Default)]
@@ -62,20 +63,25 @@ impl Explorer for Source {
         if self.depth < self.nodes.len() {
             let node = &mut self.nodes[self.depth];
             let thread = node.backtrack[node.explored];
-            node.alternatives = state.alternatives(thread);
-            return Decision::Take(Choice::Step { thread, outcome: node.outcome });
+            if node.outcomes.is_empty() {
+                node.outcomes = state.outcomes(thread);
+            }
+            return Decision::Take(state.choice(thread, node.outcomes[node.outcome]));
         }
-        let Some(thread) = state.preferred(|thread| !sleeps(&self.sleep, thread)) else {
+        let awake = |thread: ThreadId| !sleeps(&self.sleep, thread);
+        let Some(thread) = state.branching().or_else(|| state.preferred(awake)) else {
             return Decision::GiveUp;
         };
+        let outcomes = state.outcomes(thread);
+        let choice = state.choice(thread, outcomes[0]);
         self.nodes.push(Node {
             backtrack: vec![thread],
             explored: 0,
             sleep: self.sleep.clone(),
+            outcomes,
             outcome: 0,
-            alternatives: state.alternatives(thread),
         });
-        Decision::Take(Choice::step(thread))
+        Decision::Take(choice)
     }
 
     fn performed(&mut self, execution: &Execution) {
@@ -89,11 +95,12 @@ impl Explorer for Source {
         while let Some(depth) = self.nodes.len().checked_sub(1) {
             let node = &mut self.nodes[depth];
             node.outcome += 1;
-            if node.outcome < node.alternatives {
+            if node.outcome < node.outcomes.len() {
                 return Finished { more: true, duplicate: false };
             }
             node.sleep.push(execution.step(depth));
             node.outcome = 0;
+            node.outcomes.clear();
             node.explored += 1;
             if node.explored < node.backtrack.len() {
                 return Finished { more: true, duplicate: false };

@@ -6,6 +6,7 @@ use super::{Effect, MemoryModel, PrimitiveState, Primitives};
 use crate::execution::Event;
 use crate::operation::{
     Access, AccessMode, Accesses, Choice, EventId, LocationId, MemoryOrder, Operation, OperationKind, ThreadId,
+    ANY_VALUE,
 };
 
 #[derive(Default)]
@@ -59,7 +60,8 @@ impl MemoryModel for SequentialConsistency {
         match operation.kind {
             // `before` is the interned value that the location held; a failing compare-exchange only reads.
             CompareExchange => {
-                let mode = if earlier.before == operation.detail { AccessMode::Write } else { AccessMode::Read };
+                let may_match = earlier.before == operation.detail || earlier.before == ANY_VALUE;
+                let mode = if may_match { AccessMode::Write } else { AccessMode::Read };
                 smallvec![Access { location: operation.target, mode }]
             }
             // `before` says whether the cell existed; the container's length is in the operation's detail.

@@ -4,6 +4,7 @@
 #![allow(dead_code)]
 
 use _kernel::driver::{Counts, Driver, Summary};
+use _kernel::execution::{Literal, Sides, Solver};
 use _kernel::explorer::{create, ExplorerOptions};
 use _kernel::limits::{Limits, Meter};
 use _kernel::memory::{PrimitiveState, SequentialConsistency};
@@ -29,6 +30,8 @@ pub enum Instruction {
     Join(usize),
     /// The register becomes one of so many values.
     Choose(u32),
+    /// The register becomes 1 if the symbolic condition holds, else 0.
+    Branch(u32),
     /// Skip so many instructions unless the register has the value.
     SkipUnless(i64, usize),
     /// Stop for good unless the register has the value.
@@ -58,6 +61,44 @@ pub struct Script {
     pub threads: Vec<Vec<Instruction>>,
     states: Vec<ThreadState>,
     memory: BTreeMap<u32, i64>,
+    /// The values of the symbolic variables, where they are tried one by one: branches are no events then.
+    pub values: Option<[i64; 2]>,
+}
+
+/// How many values each of the two symbolic variables can have, and how many conditions there are on them.
+pub const DOMAIN: i64 = 3;
+pub const CONDITIONS: u32 = 10;
+
+/// Whether a condition holds of the values.
+pub fn holds(condition: u32, [a, b]: [i64; 2]) -> bool {
+    match condition % CONDITIONS {
+        0 => a < 1,
+        1 => a < 2,
+        2 => a == 1,
+        3 => b < 1,
+        4 => b < 2,
+        5 => b == 1,
+        6 => a < b,
+        7 => a == b,
+        8 => a + b == 2,
+        _ => a > 7,
+    }
+}
+
+/// Tries every value.
+struct SmallDomain;
+
+impl Solver for SmallDomain {
+    fn sides(&mut self, path: &[Literal], condition: u32) -> Sides {
+        let values = (0..DOMAIN).flat_map(|a| (0..DOMAIN).map(move |b| [a, b]));
+        let allowed: Vec<_> =
+            values.filter(|v| path.iter().all(|literal| holds(literal.condition, *v) == literal.taken)).collect();
+        assert!(!allowed.is_empty(), "only satisfiable paths are asked about");
+        Sides {
+            when_true: allowed.iter().any(|v| holds(condition, *v)),
+            when_false: allowed.iter().any(|v| !holds(condition, *v)),
+        }
+    }
 }
 
 /// What an exploration found: counts, and the final states (registers, variables, whether it was blocked).
@@ -70,7 +111,7 @@ pub struct Found {
 impl Script {
     pub fn new(threads: Vec<Vec<Instruction>>) -> Script {
         let states = vec![ThreadState::default(); threads.len()];
-        Script { threads, states, memory: BTreeMap::new() }
+        Script { threads, states, memory: BTreeMap::new(), values: None }
     }
 
     fn value(&self, variable: u32) -> i64 {
@@ -88,6 +129,7 @@ impl Script {
         let explorer = create(algorithm, "sc", &options).expect("known").expect("supported");
         let meter = Meter::new(Limits { max_executions: Some(20_000), ..Limits::default() });
         let mut driver = Driver::new(explorer, Box::<SequentialConsistency>::default(), meter);
+        driver.execution.conditions().solve_with(Box::new(SmallDomain));
         let mut outcomes = BTreeSet::new();
         let shared = std::cell::RefCell::new(Vec::new());
         script.memory.clear();
@@ -160,7 +202,7 @@ impl Program for Recording<'_> {
                             state.counter += skip;
                         }
                     }
-                    Instruction::Choose(_) => state.register = i64::from(answer.outcome),
+                    Instruction::Choose(_) | Instruction::Branch(_) => state.register = i64::from(answer.outcome),
                     _ => {}
                 }
             }
@@ -177,6 +219,11 @@ impl Program for Recording<'_> {
                     if state.register != value {
                         state.counter += skip;
                     }
+                }
+                Some(Instruction::Branch(condition)) if script.values.is_some() => {
+                    let held = script.values.is_some_and(|values| holds(condition, values));
+                    script.states[index].register = i64::from(held);
+                    script.states[index].counter += 1;
                 }
                 Some(Instruction::Assume(value)) if script.states[index].register == value => {
                     script.states[index].counter += 1;
@@ -203,6 +250,10 @@ impl Program for Recording<'_> {
             Choose(count) => {
                 alternatives = count;
                 Operation::new(OperationKind::Choose, none, count)
+            }
+            Branch(condition) => {
+                alternatives = 2;
+                Operation::new(OperationKind::Branch, none, condition)
             }
             Assume(_) => Operation::new(OperationKind::Blocked, none, 0),
             SemaphoreAcquire => Operation::new(OperationKind::SemaphoreAcquire, SEMAPHORE, 1),

@@ -85,7 +85,7 @@ impl Atomic {
     /// What a plain operation touches, with the value before it.
     fn touched(slf: &Bound<'_, Self>, state: &mut State, mode: AccessMode) -> Touch {
         // Kept by loads as well: a compare-exchange that came before one would have met this value.
-        let before = Some(state.identities.value_token(&Atomic::held(slf)));
+        let before = Some(state.token(&Atomic::held(slf)));
         Touch { accesses: Some(smallvec![access(slf.get().primitive.location, mode)]), before }
     }
 
@@ -136,7 +136,7 @@ impl Atomic {
 }
 
 /// Whether the atomic's value is what a compare-exchange expects: the same object, or an equal plain value.
-fn matches(current: &Bound<'_, PyAny>, expected: &Bound<'_, PyAny>) -> bool {
+fn matches_plain(current: &Bound<'_, PyAny>, expected: &Bound<'_, PyAny>) -> bool {
     if current.is(expected) {
         return true;
     }
@@ -147,6 +147,14 @@ fn matches(current: &Bound<'_, PyAny>, expected: &Bound<'_, PyAny>) -> bool {
             .is_ok_and(|module| module.extract::<String>().is_ok_and(|module| module == "builtins"))
     };
     plain(current) && plain(expected) && current.eq(expected).unwrap_or(false)
+}
+
+/// The same where values may be symbolic: whether they are equal is a branch then.
+fn matches(host: &Host, current: &Bound<'_, PyAny>, expected: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if !current.is(expected) && (host.is_symbolic(current) || host.is_symbolic(expected)) {
+        return current.eq(expected);
+    }
+    Ok(matches_plain(current, expected))
 }
 
 #[pymethods]
@@ -203,8 +211,12 @@ impl Atomic {
         let mut event = false;
         if matches!(standing, Standing::Live) {
             let location = slf.get().primitive.location;
-            let mode = |slf: &Bound<'_, Self>| {
-                if matches(&Atomic::held(slf), expected) {
+            // Whether symbolic values are equal is decided once the operation has its turn, as part of it.
+            let undecided = host.is_symbolic(expected);
+            let mode = |state: &mut State, held: &Bound<'_, PyAny>| {
+                let symbolic = undecided || state.types.facts(held).symbolic;
+                let writes = symbolic || matches_plain(held, expected);
+                if writes {
                     AccessMode::Write
                 } else {
                     AccessMode::Read
@@ -215,24 +227,27 @@ impl Atomic {
                 if state.is_visible(location) {
                     true
                 } else {
-                    let touched = [access(location, mode(slf))];
+                    let touched = [access(location, mode(&mut state, &Atomic::held(slf)))];
                     state.quiet(&touched);
                     false
                 }
             };
             if visible {
                 let token = host.state().identities.value_token(expected);
-                let kind = OperationKind::CompareExchange;
+                let kind = match undecided {
+                    true => OperationKind::ReadModifyWrite,
+                    false => OperationKind::CompareExchange,
+                };
                 let operation = Operation { order, ..Operation::new(kind, location, token) };
                 host.perform(py, operation, 1, |state| {
-                    let before = state.identities.value_token(&Atomic::held(slf));
-                    let accesses = [access(location, mode(slf))].into_iter().collect();
-                    Touch { accesses: Some(accesses), before: Some(before) }
+                    let held = Atomic::held(slf);
+                    let accesses = [access(location, mode(state, &held))].into_iter().collect();
+                    Touch { accesses: Some(accesses), before: Some(state.token(&held)) }
                 })?;
                 event = true;
             }
         }
-        let took_place = matches(&Atomic::held(slf), expected);
+        let took_place = matches(host, &Atomic::held(slf), expected)?;
         if matches!(standing, Standing::Live) {
             let location = slf.get().primitive.location;
             host.state().synchronise_atomic(location, !took_place);

@@ -194,7 +194,7 @@ impl Host {
             match phase {
                 Phase::Running => self.check_rebinding(py, object, name)?,
                 // Made while modules are imported: it exists before every execution.
-                Phase::Idle => drop(self.created(object.clone())),
+                Phase::Idle => drop(self.created(object.clone())?),
                 _ => {}
             }
             return put();

@@ -58,7 +58,7 @@ impl ControlledCall {
                         host.observe(py, argument)?;
                     }
                 }
-                Ok(host.created(function.call(arguments, keywords)?))
+                host.created(function.call(arguments, keywords)?)
             }
             How::Unbound { name } => host.call_unbound(py, name.bind(py), function, arguments, keywords),
             How::BoundAttribute { object, effect } => {
@@ -69,7 +69,7 @@ impl ControlledCall {
             }
             How::Foreign { object } => {
                 host.touch_foreign(py, object.bind(py))?;
-                Ok(host.created(function.call(arguments, keywords)?))
+                host.created(function.call(arguments, keywords)?)
             }
         }
     }
@@ -115,6 +115,14 @@ impl Host {
                 self.observe(py, argument)?;
             }
         }
+        let concrete = match effect {
+            ContainerEffect::CellLoad
+            | ContainerEffect::CellStore
+            | ContainerEffect::CellDelete
+            | ContainerEffect::CellDefault => self.concrete_arguments(object, arguments)?,
+            _ => None,
+        };
+        let arguments = concrete.as_ref().unwrap_or(arguments);
         let key = match effect {
             ContainerEffect::CellLoad
             | ContainerEffect::CellStore
@@ -276,13 +284,13 @@ impl Host {
                         }
                     }
                 }
-                Ok(self.created(function.call(arguments, keywords)?))
+                self.created(function.call(arguments, keywords)?)
             }
             _ => {
                 for argument in arguments.iter() {
                     self.observe(py, argument)?;
                 }
-                Ok(self.created(function.call(arguments, keywords)?))
+                self.created(function.call(arguments, keywords)?)
             }
         }
     }

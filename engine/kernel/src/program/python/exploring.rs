@@ -11,9 +11,10 @@ use pyo3::types::{PyDict, PyList};
 use super::host::Host;
 use super::plan::{Plan, RacePolicy};
 use super::state::{Phase, Restart};
+use super::symbolic::PythonSolver;
 use crate::driver::{Counts, Driver, Summary};
 use crate::execution::DataRaces;
-use crate::explorer::{create, names, End, ExplorerOptions};
+use crate::explorer::{create, decides_branches, names, End, ExplorerOptions};
 use crate::limits::Meter;
 use crate::operation::{Operation, OperationKind, ThreadId};
 
@@ -134,6 +135,12 @@ impl Host {
         names().collect()
     }
 
+    /// Whether an algorithm explores symbolic branches.
+    #[staticmethod]
+    fn decides_branches(algorithm: &str) -> bool {
+        decides_branches(algorithm)
+    }
+
     /// The name of an algorithm that supports the memory model, if this pair is unsupported; None if it is supported.
     /// Raises ValueError for an unknown algorithm.
     #[staticmethod]
@@ -167,6 +174,12 @@ impl Host {
         state.stop_at_race = plan.stop_at_failure && state.races_are_errors;
         state.restart = None;
         state.escape = None;
+        state.refusal = None;
+        state.symbolic = false;
+        if let Some(solver) = &plan.solver {
+            let solver = PythonSolver::new(solver.clone_ref(py), state.solver_error.clone());
+            state.driver.execution.conditions().solve_with(Box::new(solver));
+        }
         state.recorder = plan.recorder.as_ref().map(|recorder| recorder.clone_ref(py));
         self.recording.store(state.recorder.is_some(), Ordering::Relaxed);
         Ok(())
@@ -185,6 +198,10 @@ impl Host {
                 let stop = state.escape.is_some() || state.driver.fault().is_some();
                 (summary, state.restart.clone(), stop)
             };
+            let solver_error = self.state().solver_error.take();
+            if let Some(error) = solver_error {
+                return Err(error);
+            }
             if stop {
                 return Ok(false);
             }
@@ -262,6 +279,7 @@ impl Host {
         outcome.set_item("complete", finished && bound.is_none() && exhaustive && counts.cut == 0)?;
         outcome.set_item("bound", bound.map(|bound| bound.name()))?;
         outcome.set_item("escape", state.escape.clone())?;
+        outcome.set_item("refusal", state.refusal.as_ref().map(|error| error.clone_ref(py)))?;
         outcome.set_item("foreign", state.foreign.clone())?;
         let restart = match &state.restart {
             Some(Restart::ModuleState) => Some(vec!["module-state".to_owned()]),

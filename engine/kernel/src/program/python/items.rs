@@ -52,6 +52,8 @@ impl Host {
         if !has_builtin_items(kind) {
             return object.get_item(key);
         }
+        let concrete = self.concrete_key(object, key)?;
+        let key = concrete.as_ref().unwrap_or(key);
         let effect = item_effect(kind, key, ContainerEffect::CellLoad);
         let event = self.touch_container(py, object, effect, Some(key))?;
         let loaded = object.get_item(key);
@@ -74,6 +76,8 @@ impl Host {
         if !has_builtin_items(kind) {
             return object.set_item(key, value);
         }
+        let concrete = self.concrete_key(object, key)?;
+        let key = concrete.as_ref().unwrap_or(key);
         let effect = item_effect(kind, key, ContainerEffect::CellStore);
         let event = self.touch_container(py, object, effect, Some(key))?;
         object.set_item(key, value)?;
@@ -88,6 +92,8 @@ impl Host {
         if !has_builtin_items(kind) {
             return object.del_item(key);
         }
+        let concrete = self.concrete_key(object, key)?;
+        let key = concrete.as_ref().unwrap_or(key);
         let effect = item_effect(kind, key, ContainerEffect::CellDelete);
         let event = self.touch_container(py, object, effect, Some(key))?;
         let deleted = object.del_item(key);
@@ -121,6 +127,11 @@ impl Host {
             _ if has_builtin_items(kind) => ContainerEffect::ReadWhole,
             _ => return container.contains(item),
         };
+        let concrete = match effect {
+            ContainerEffect::CellLoad => self.concrete_key(container, item)?,
+            _ => None,
+        };
+        let item = concrete.as_ref().unwrap_or(item);
         let event = self.touch_container(py, container, effect, Some(item))?;
         let found = container.contains(item)?;
         if self.is_recording() {
@@ -176,7 +187,8 @@ impl Host {
 
     /// A container display or comprehension has just made this object.
     #[pyo3(signature = (object, /))]
-    pub fn created<'py>(&self, object: Bound<'py, PyAny>) -> Bound<'py, PyAny> {
+    pub fn created<'py>(&self, object: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.concrete_content(&object)?;
         let mut state = self.state();
         if state.phase != Phase::Unwinding {
             let facts = state.types.facts(&object);
@@ -184,7 +196,8 @@ impl Host {
                 state.object(&object, facts);
             }
         }
-        object
+        drop(state);
+        Ok(object)
     }
 
     /// An iterator over the object whose every step is visible.

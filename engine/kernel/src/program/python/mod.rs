@@ -19,6 +19,7 @@ mod recording;
 mod services;
 mod state;
 mod switching;
+mod symbolic;
 mod types;
 mod undo;
 mod variables;

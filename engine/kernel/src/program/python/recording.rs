@@ -37,6 +37,10 @@ pub enum Word {
     Join,
     End,
     Choose,
+    /// A symbolic value comes into being.
+    Nondet,
+    /// A symbolic condition is decided.
+    Branch,
     Assume,
     WaitUntil,
     AtomicLoad,
@@ -76,6 +80,8 @@ impl Word {
             Word::Join => "join",
             Word::End => "end",
             Word::Choose => "choose",
+            Word::Nondet => "nondet",
+            Word::Branch => "branch",
             Word::Assume => "assume",
             Word::WaitUntil => "wait-until",
             Word::AtomicLoad => "atomic-load",

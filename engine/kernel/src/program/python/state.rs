@@ -11,6 +11,7 @@ use super::greenlets::Greenlet;
 use super::identity::{Identities, ObjectId};
 use super::objects::Objects;
 use super::recording::Word;
+use super::symbolic::SolverError;
 use super::types::TypeTable;
 use super::undo::Undo;
 use crate::driver::Driver;
@@ -18,7 +19,7 @@ use crate::execution::{DataRace, DataRaces};
 use crate::explorer::{End, Replay};
 use crate::limits::{Limits, Meter};
 use crate::memory::SequentialConsistency;
-use crate::operation::{Access, AccessMode, EventId, LocationId, Operation, OperationKind, ThreadId};
+use crate::operation::{Access, AccessMode, EventId, LocationId, Operation, OperationKind, ThreadId, ANY_VALUE};
 
 /// What the host is doing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -80,6 +81,12 @@ pub struct State {
     pub restart: Option<Restart>,
     /// What the model did that cannot be controlled.
     pub escape: Option<String>,
+    /// The coded error with which the symbolic layer gave the check up.
+    pub refusal: Option<Py<PyAny>>,
+    /// Whether the model has symbolic values.
+    pub symbolic: bool,
+    /// What the solver raised.
+    pub solver_error: SolverError,
     /// Whether every access is an event, which it need not be until its location races.
     pub everything_visible: bool,
     /// Whether the model's modules are loaded afresh in each execution.
@@ -153,6 +160,9 @@ impl State {
             misuses: Vec::new(),
             restart: None,
             escape: None,
+            refusal: None,
+            symbolic: false,
+            solver_error: SolverError::default(),
             everything_visible: false,
             fresh_modules: false,
             stop_at_failure: true,
@@ -182,6 +192,14 @@ impl State {
             hub: None,
             ended: None,
         })
+    }
+
+    /// The state token of an atomic's value.
+    pub fn token(&mut self, value: &Bound<'_, PyAny>) -> u32 {
+        if self.symbolic && self.types.facts(value).symbolic {
+            return ANY_VALUE;
+        }
+        self.identities.value_token(value)
     }
 
     pub fn running(&self) -> bool {

@@ -56,6 +56,7 @@ struct TypeEntry {
     kind: TypeKind,
     token: u32,
     identity_key: bool,
+    symbolic: bool,
     _keep: Py<PyType>,
 }
 
@@ -67,6 +68,8 @@ pub struct TypeFacts {
     pub token: u32,
     /// Whether instances are compared by identity, so that an instance is a dict key of its own.
     pub identity_key: bool,
+    /// Whether instances are symbolic values.
+    pub symbolic: bool,
 }
 
 #[derive(Default)]
@@ -88,6 +91,7 @@ impl TypeTable {
             kind: entry.kind,
             token: entry.token,
             identity_key: entry.identity_key,
+            symbolic: entry.symbolic,
         })
     }
 
@@ -106,8 +110,10 @@ impl TypeTable {
         let name = format!("{}.{}", module_of(ty), qualified_name(ty));
         let token = self.token(name);
         let identity_key = kind == TypeKind::Instance && compares_by_identity(ty);
-        self.types.insert(ty.as_ptr() as usize, TypeEntry { kind, token, identity_key, _keep: ty.clone().unbind() });
-        TypeFacts { kind, token, identity_key }
+        let symbolic = ty.hasattr(intern!(ty.py(), "__dpor_symbolic__")).unwrap_or(false);
+        let _keep = ty.clone().unbind();
+        self.types.insert(ty.as_ptr() as usize, TypeEntry { kind, token, identity_key, symbolic, _keep });
+        TypeFacts { kind, token, identity_key, symbolic }
     }
 
     /// A number for a name.
@@ -206,6 +212,9 @@ fn classify(ty: &Bound<'_, PyType>) -> TypeKind {
     }
     // Each thread has its own attributes.
     if ty.hasattr(intern!(py, "__dpor_thread_local__")).unwrap_or(false) {
+        return TypeKind::Immutable;
+    }
+    if ty.hasattr(intern!(py, "__dpor_symbolic__")).unwrap_or(false) {
         return TypeKind::Immutable;
     }
     let module = module_of(ty);

@@ -1,0 +1,212 @@
+//! Symbolic values as the host sees them: branches on conditions, the solver, and the places where a value has to be a
+//! number (indexes, keys of dicts and elements of sets).
+//!
+//! Expressions, models and the solver itself are Python (`dpor.symbolic`); here a condition is its number.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyInt, PyList, PySet, PyString, PyTuple};
+use smallvec::SmallVec;
+
+use super::container_effects::ContainerEffect;
+use super::host::Host;
+use super::recording::Word;
+use super::state::Phase;
+use super::switching::Touch;
+use crate::execution::{Literal, Sides, Solver};
+use crate::operation::{Accesses, LocationId, Operation, OperationKind};
+
+/// Where what the solver raises is kept until the execution has ended.
+pub type SolverError = Rc<RefCell<Option<PyErr>>>;
+
+/// A solver in Python: a callable that is given the literals of a path and a condition, and says whether the condition
+/// can be true and whether it can be false.
+pub struct PythonSolver {
+    sides: Py<PyAny>,
+    error: SolverError,
+}
+
+impl PythonSolver {
+    pub fn new(sides: Py<PyAny>, error: SolverError) -> PythonSolver {
+        PythonSolver { sides, error }
+    }
+}
+
+impl Solver for PythonSolver {
+    fn sides(&mut self, path: &[Literal], condition: u32) -> Sides {
+        let literals: Vec<(u32, bool)> = path.iter().map(|literal| (literal.condition, literal.taken)).collect();
+        let asked = Python::attach(|py| {
+            let answer = self.sides.bind(py).call1((literals, condition))?;
+            answer.extract::<(bool, bool)>()
+        });
+        match asked {
+            Ok((when_true, when_false)) => Sides { when_true, when_false },
+            Err(error) => {
+                // The exploration ends with this execution, so that it does not matter what is taken.
+                self.error.borrow_mut().get_or_insert(error);
+                Sides::BOTH
+            }
+        }
+    }
+}
+
+fn pairs(literals: impl Iterator<Item = Literal>) -> Vec<(u32, bool)> {
+    literals.map(|literal| (literal.condition, literal.taken)).collect()
+}
+
+#[pymethods]
+impl Host {
+    /// Decide a symbolic condition for the calling thread; both sides are explored if both are possible. A condition
+    /// that was decided in the past of the thread keeps its value.
+    fn branch(&self, py: Python<'_>, condition: u32) -> PyResult<bool> {
+        let known = {
+            let state = self.state();
+            match state.phase {
+                Phase::Running => {}
+                _ => return Err(Self::aborted()),
+            }
+            let last = state.driver.threads.get(state.current).last;
+            let mut past = state.driver.execution.literals_before(last);
+            let known = past.find(|literal| literal.condition == condition);
+            known.map(|literal| literal.taken)
+        };
+        if let Some(taken) = known {
+            return Ok(taken);
+        }
+        let operation = Operation::new(OperationKind::Branch, LocationId::NONE, condition);
+        self.perform(py, operation, 2, |_| Touch::of(Accesses::new()))?;
+        let taken = self.state().driver.outcome() != 0;
+        let value = PyBool::new(py, taken).to_owned();
+        let key = condition.into_pyobject(py)?;
+        self.note(py, Word::Branch, None, Some(key.as_any()), Some(value.as_any()), true);
+        Ok(taken)
+    }
+
+    /// The conditions that were decided in the past of the calling thread, in every execution in which it comes here.
+    fn literals(&self) -> Vec<(u32, bool)> {
+        let state = self.state();
+        let last = state.driver.threads.get(state.current).last;
+        pairs(state.driver.execution.literals_before(last))
+    }
+
+    /// All conditions that were decided in the running (or last) execution, by whichever thread.
+    fn path(&self) -> Vec<(u32, bool)> {
+        let state = self.state();
+        let execution = &state.driver.execution;
+        let path = execution.path_at(state.driver.position().min(execution.len()));
+        pairs(execution.conditions().literals(path).into_iter())
+    }
+
+    /// The calling thread has made a symbolic value called `name`.
+    fn made_symbolic(&self, py: Python<'_>, name: &Bound<'_, PyString>, value: &Bound<'_, PyAny>) {
+        self.state().symbolic = true;
+        self.note(py, Word::Nondet, None, Some(name.as_any()), Some(value), false);
+    }
+
+    /// Whether the code that runs is a predicate of `wait_until`.
+    #[getter]
+    fn probing(&self) -> bool {
+        self.state().phase == Phase::Probing
+    }
+
+    /// Give the check up with a coded error.
+    fn refuse(&self, py: Python<'_>, error: Py<PyAny>) -> PyResult<()> {
+        self.state().refusal.get_or_insert(error);
+        Err(self.escape_with(py, "has a symbolic value where none can be".to_owned()))
+    }
+}
+
+impl Host {
+    #[inline]
+    pub fn is_symbolic(&self, value: &Bound<'_, PyAny>) -> bool {
+        let mut state = self.state();
+        state.symbolic && state.types.facts(value).symbolic
+    }
+
+    fn has_symbolic(&self, value: &Bound<'_, PyAny>) -> bool {
+        if let Ok(tuple) = value.cast_exact::<PyTuple>() {
+            return tuple.iter().any(|item| self.has_symbolic(&item));
+        }
+        self.is_symbolic(value)
+    }
+
+    /// A key with numbers in place of symbolic values: each value that they can have is a branch.
+    fn concrete<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        if let Ok(tuple) = key.cast_exact::<PyTuple>() {
+            let items = tuple.iter().map(|item| self.concrete(&item)).collect::<PyResult<Vec<_>>>()?;
+            return Ok(PyTuple::new(key.py(), items)?.into_any());
+        }
+        if self.is_symbolic(key) {
+            return key.call_method0(intern!(key.py(), "__dpor_concrete__"));
+        }
+        Ok(key.clone())
+    }
+
+    /// The key with which a container is about to be asked.
+    #[inline]
+    pub fn concrete_key<'py>(
+        &self,
+        object: &Bound<'py, PyAny>,
+        key: &Bound<'py, PyAny>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if !self.state().symbolic || key.is_exact_instance_of::<PyInt>() || key.is_exact_instance_of::<PyString>() {
+            return Ok(None);
+        }
+        if !self.has_symbolic(key) {
+            return Ok(None);
+        }
+        let py = key.py();
+        if object.cast::<PyList>().is_ok() && self.is_symbolic(key) {
+            let bounded: bool = key.call_method0(intern!(py, "__dpor_is_bounded__"))?.extract()?;
+            if !bounded {
+                // Which values are in range is all that a list can tell apart.
+                self.touch_container(py, object, ContainerEffect::Length, None)?;
+                let length = object.cast::<PyList>().map_or(0, |list| list.len());
+                return Ok(Some(key.call_method1(intern!(py, "__dpor_index__"), (length,))?));
+            }
+        }
+        self.concrete(key).map(Some)
+    }
+
+    /// The arguments of a container's method, the first of which is a key.
+    pub fn concrete_arguments<'py>(
+        &self,
+        object: &Bound<'py, PyAny>,
+        arguments: &Bound<'py, PyTuple>,
+    ) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        let Ok(first) = arguments.get_item(0) else { return Ok(None) };
+        let Some(key) = self.concrete_key(object, &first)? else { return Ok(None) };
+        let rest = arguments.iter().skip(1);
+        let all: SmallVec<[Bound<'py, PyAny>; 4]> = std::iter::once(key).chain(rest).collect();
+        Ok(Some(PyTuple::new(object.py(), all)?))
+    }
+
+    /// Let a dict or set that built-in code has just made hold numbers where it was given symbolic values.
+    pub fn concrete_content(&self, object: &Bound<'_, PyAny>) -> PyResult<()> {
+        if !self.state().symbolic {
+            return Ok(());
+        }
+        if let Ok(dict) = object.cast::<PyDict>() {
+            if dict.keys().iter().any(|key| self.has_symbolic(&key)) {
+                let items = dict.items();
+                dict.clear();
+                for item in items.iter() {
+                    let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
+                    dict.set_item(self.concrete(&key)?, value)?;
+                }
+            }
+        } else if let Ok(set) = object.cast::<PySet>() {
+            let items: Vec<_> = set.iter().collect();
+            if items.iter().any(|item| self.has_symbolic(item)) {
+                set.clear();
+                for item in items {
+                    set.add(self.concrete(&item)?)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
