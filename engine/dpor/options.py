@@ -19,6 +19,7 @@ class Algorithm(enum.Enum):
     PCT = "pct"
     SOURCE = "source"
     OPTIMAL = "optimal"
+    PARSIMONIOUS = "parsimonious"
 
 
 class MemoryModel(enum.Enum):

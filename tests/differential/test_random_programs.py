@@ -92,7 +92,7 @@ def agree(program: Program, answer: Any) -> None:
     note(program.source())
     note(f"DPOR_PROGRAM_SEED={SEED}")
     expected, _ = answer(program, "exhaustive", max_executions=MAX_INTERLEAVINGS)
-    for algorithm in ("source", "optimal"):
+    for algorithm in ("source", "optimal", "parsimonious"):
         got, result = answer(program, algorithm)
         assert (algorithm, got) == (algorithm, expected)
         assert algorithm == "source" or result.redundant == 0
@@ -108,7 +108,7 @@ def counted(program: Program, answer: Any) -> None:
     expected = brute_force.count(program, MAX_PREFIXES)
     if expected is None:
         reject()
-    for algorithm in ("source", "optimal"):
+    for algorithm in ("source", "optimal", "parsimonious"):
         got, result = answer(program, algorithm)
         assert (algorithm, got.executions, got.blocked) == (algorithm, expected.executions, expected.blocked)
         assert got.outcomes == expected.outcomes

@@ -75,9 +75,10 @@ def _as_tests(rows):
     return [pytest.param(row, id=row.name) for row in short]
 
 
+@pytest.mark.parametrize("algorithm", ["optimal", "parsimonious"])
 @pytest.mark.parametrize("row", _as_tests(ROWS))
-def test_optimal_explores_each_class_once(row, check):
-    result = check(row.file, row.program, dict(row.parameters), algorithm="optimal")
+def test_each_class_is_explored_once(row, algorithm, check):
+    result = check(row.file, row.program, dict(row.parameters), algorithm=algorithm)
     assert (*_counts(result), result.redundant) == (row.executions, row.blocked, 0)
     assert not result.violations
 
@@ -95,9 +96,9 @@ def test_source_finds_the_same_classes(row, check):
 def test_exhaustive_search_agrees_on_the_smallest_sizes(program, parameters, check):
     file = expectations.program_files()[program]
     expected = check(file, program, parameters, algorithm="exhaustive")
-    result = check(file, program, parameters, algorithm="optimal")
-    assert _counts(result) == _counts(expected)
-    assert result.redundant == 0
+    for algorithm in ("optimal", "parsimonious"):
+        result = check(file, program, parameters, algorithm=algorithm)
+        assert (algorithm, *_counts(result), result.redundant) == (algorithm, *_counts(expected), 0)
 
 
 def test_every_program_is_expected_somewhere():

@@ -223,7 +223,12 @@ impl Execution {
 
     /// The reversible races whose second event is new in this execution, in the order of the second event.
     pub fn fresh_races<'a>(&'a self, memory: &'a dyn MemoryModel) -> impl Iterator<Item = Race> + 'a {
-        let first = self.conflicts.partition_point(|race| race.second.index() < self.fresh);
+        self.races_from(self.fresh, memory)
+    }
+
+    /// The reversible races whose second event is at `position` or later, in the order of the second event.
+    pub fn races_from<'a>(&'a self, position: usize, memory: &'a dyn MemoryModel) -> impl Iterator<Item = Race> + 'a {
+        let first = self.conflicts.partition_point(|race| race.second.index() < position);
         self.conflicts[first..].iter().filter_map(move |conflict| self.reversible(*conflict, memory))
     }
 

@@ -14,6 +14,7 @@
 mod context_bound;
 mod exhaustive;
 mod optimal;
+mod parsimonious;
 mod random;
 mod registry;
 mod replay;

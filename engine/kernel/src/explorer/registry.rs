@@ -2,6 +2,7 @@
 
 use super::exhaustive::Exhaustive;
 use super::optimal::Optimal;
+use super::parsimonious::Parsimonious;
 use super::random::Random;
 use super::source::Source;
 use super::Explorer;
@@ -31,6 +32,7 @@ struct Entry {
 const ENTRIES: &[Entry] = &[
     Entry { name: "optimal", memory_models: &["sc"], create: |_| Box::<Optimal>::default() },
     Entry { name: "source", memory_models: &["sc"], create: |_| Box::<Source>::default() },
+    Entry { name: "parsimonious", memory_models: &["sc"], create: |_| Box::<Parsimonious>::default() },
     Entry { name: "exhaustive", memory_models: &["sc"], create: |_| Box::<Exhaustive>::default() },
     Entry {
         name: "random",

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 
 use super::builtins::{interned, BuiltinEffect};
-use super::container_effects::{method_effect, ContainerEffect};
+use super::container_effects::{content, method_effect, takes_items, ContainerEffect};
 use super::host::{require_host, Host};
 use super::recording::Word;
 use super::types::TypeKind;
@@ -110,10 +110,15 @@ impl Host {
             effect = ContainerEffect::WriteWhole;
         }
         // Arguments that are containers are read first (`extend`, `update`, set operations).
+        let mut read = arguments.clone();
         if matches!(effect, ContainerEffect::WriteWhole | ContainerEffect::ReadWhole) {
+            let takes_items = takes_items(text);
+            let mut contents = Vec::with_capacity(arguments.len());
             for argument in arguments.iter() {
-                self.observe(py, argument)?;
+                let argument = self.observe(py, argument)?;
+                contents.push(if takes_items { content(argument)? } else { argument });
             }
+            read = PyTuple::new(py, contents)?;
         }
         let concrete = match effect {
             ContainerEffect::CellLoad
@@ -142,7 +147,7 @@ impl Host {
             effect = ContainerEffect::WriteWhole;
         }
         let event = self.touch_container(py, object, effect, key.as_ref())?;
-        let called = function.call(arguments, keywords);
+        let called = function.call(&read, keywords);
         let result = self.noted(py, called, Word::Call, object, Some(name.as_any()), event)?;
         if effect == ContainerEffect::View && self.kind(&result) != TypeKind::Immutable {
             self.alias_of(&result, object);

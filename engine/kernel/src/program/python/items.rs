@@ -4,7 +4,7 @@ use pyo3::exceptions::PyStopIteration;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
-use super::container_effects::{item_effect, ContainerEffect};
+use super::container_effects::{content, item_effect, ContainerEffect};
 use super::host::{require_host, Host};
 use super::recording::Word;
 use super::state::Phase;
@@ -177,8 +177,9 @@ impl Host {
         target: &Bound<'py, PyAny>,
         operand: Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.observe(py, operand.clone())?;
+        let mut operand = self.observe(py, operand)?;
         if self.kind(target).is_container() {
+            operand = content(operand)?;
             let event = self.touch_container(py, target, ContainerEffect::WriteWhole, None)?;
             self.note(py, Word::WriteAll, Some(target), None, Some(&operand), event);
         }

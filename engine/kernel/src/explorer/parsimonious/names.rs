@@ -1,0 +1,97 @@
+//! Threads by their spawn paths, so that plans mean the same in another process and threads have one order there.
+
+use rustc_hash::FxHashMap;
+
+use crate::execution::Execution;
+use crate::operation::{OperationKind, ThreadId};
+
+/// A thread, by its place in the table of an exploration.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ThreadName(pub u32);
+
+impl ThreadName {
+    pub const MAIN: ThreadName = ThreadName(0);
+
+    fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A spawn path: which child of `main`, which child of that, and so on.
+pub type Path = Vec<u32>;
+
+/// The threads that an exploration knows.
+pub struct ThreadTable {
+    paths: Vec<Path>,
+    by_path: FxHashMap<Path, ThreadName>,
+    /// The number of a thread in this process, once an execution has spawned it.
+    threads: Vec<Option<ThreadId>>,
+    names: FxHashMap<ThreadId, ThreadName>,
+}
+
+impl Default for ThreadTable {
+    fn default() -> ThreadTable {
+        let mut table = ThreadTable {
+            paths: Vec::new(),
+            by_path: FxHashMap::default(),
+            threads: Vec::new(),
+            names: FxHashMap::default(),
+        };
+        let main = table.name_at(Path::new());
+        table.set(main, ThreadId::MAIN);
+        table
+    }
+}
+
+impl ThreadTable {
+    /// The name of the thread at a path.
+    pub fn name_at(&mut self, path: Path) -> ThreadName {
+        if let Some(name) = self.by_path.get(&path) {
+            return *name;
+        }
+        let name = ThreadName(self.paths.len() as u32);
+        self.by_path.insert(path.clone(), name);
+        self.paths.push(path);
+        self.threads.push(None);
+        name
+    }
+
+    /// The name of a thread; `main`'s if no execution has spawned it.
+    pub fn name(&self, thread: ThreadId) -> ThreadName {
+        self.names.get(&thread).copied().unwrap_or(ThreadName::MAIN)
+    }
+
+    /// The thread of that name, if an execution has spawned it.
+    pub fn thread(&self, name: ThreadName) -> Option<ThreadId> {
+        self.threads[name.index()]
+    }
+
+    pub fn path(&self, name: ThreadName) -> &[u32] {
+        &self.paths[name.index()]
+    }
+
+    /// The last event of the execution spawned `child`.
+    pub fn learn(&mut self, child: ThreadId, execution: &Execution) {
+        let Some(spawn) = execution.events().last() else { return };
+        if self.names.contains_key(&child) {
+            return;
+        }
+        let spawns = |kind: OperationKind| kind == OperationKind::Spawn;
+        let siblings = execution.events()[..execution.len() - 1].iter();
+        let number = siblings.filter(|event| event.thread == spawn.thread && spawns(event.operation.kind)).count();
+        let mut path = self.paths[self.name(spawn.thread).index()].clone();
+        path.push(number as u32);
+        let name = self.name_at(path);
+        self.set(name, child);
+    }
+
+    /// The order of schedules: whether a schedule with a head of `first` comes before one with a head of `second`.
+    pub fn precedes(&self, first: ThreadName, second: ThreadName) -> bool {
+        self.path(first) < self.path(second)
+    }
+
+    fn set(&mut self, name: ThreadName, thread: ThreadId) {
+        self.threads[name.index()] = Some(thread);
+        self.names.insert(thread, name);
+    }
+}

@@ -1,0 +1,57 @@
+//! Section 4.3: the sleep set, characterised rather than listed.
+//!
+//! Two schedules σ and σ' that reverse races with the same event ê after E1 can be compatible: then either the
+//! executions that begin with σ must not go on with σ', or the other way round. The paper lets the earlier one in the
+//! order ∝ win, where ∝ is the order in which schedules are found, and characterises what precedes σ by *schedule
+//! expressions* `P ▷ x`, and `P[φ] ▷ x` for what is inherited from the schedules that σ contains (Algorithm 2).
+//!
+//! Any total order of the schedules that one execution can contain does (section 4.3 says as much), and the heads give
+//! one that needs no record of how a schedule was found: *σ' ∝ σ if the thread of the head of σ' precedes the thread
+//! of the head of σ*. It is total where it has to be: the heads of two schedules that one execution contains both
+//! conflict with ê, and neither happens before the other, because a schedule has no such event but its head; so they
+//! are of different threads. Every schedule is found whatever is in the sleep set that it belongs to (Lemma 3), and an
+//! execution that contains several is reached from the least of them and refused after each of the others: once.
+//! Nothing is inherited, because the same order holds everywhere; what the paper calls a contained, conflicting or
+//! inherited schedule is only where the lesser one would have been found.
+//!
+//! A schedule expression so becomes the pair of where E1 ends and the thread of hd(σ), which is what a [`Schedule`]
+//! holds: `MkSchedChar` is the schedule's own entry in the execution. `UpdSeq` blocks a schedule σ' with head e' if e'
+//! conflicts with ê, precedes hd(σ), and hd(σ) is not in its past. ê itself is enabled after σ (see below) and empties
+//! the sleep set, since whatever conflicts with it happens after it from then on, hence after hd(σ). The exploration
+//! takes it at once (the paper's proof of Theorem 5 rests on the same event), so a sleep set is alive only where σ
+//! ends: for further schedules that reverse races with ê. Those are the schedules that follow one another directly and
+//! have the same ê, the *chain* below.
+//!
+//! Where ê cannot be taken after σ, hd(σ) has changed what ê waits for. Such an ê touches one location, and hd(σ)
+//! writes it, so that everything that conflicts with ê happens after hd(σ): the sleep set is empty. (A wait for a
+//! predicate over several locations is the exception, which the caller has to refuse.) The same holds where hd(σ)
+//! changes what ê touches.
+
+use super::names::{ThreadName, ThreadTable};
+use super::schedule::{Reversal, Schedule};
+use crate::execution::Execution;
+
+/// The schedules that end at `base`, one directly after another, and were put before the same event of `reversed`;
+/// the last first.
+pub fn chain(schedules: &[Schedule], base: usize, reversed: ThreadName) -> impl Iterator<Item = &Schedule> {
+    let before = schedules.partition_point(|schedule| schedule.head < base);
+    let mut end = base;
+    schedules[..before].iter().rev().take_while(move |schedule| {
+        let next = schedule.head + 1 == end && schedule.reversed == Some(reversed);
+        end = schedule.start;
+        next
+    })
+}
+
+/// `UpdSeq(σ, SSChar[E1]) = block`, where σ is the schedule of the reversal and the chain is that of E1.
+pub fn blocks<'a>(
+    chain: impl Iterator<Item = &'a Schedule>,
+    reversal: &Reversal,
+    execution: &Execution,
+    threads: &ThreadTable,
+) -> bool {
+    let head = threads.name(reversal.head().thread);
+    // What happens after the head of a schedule of the chain is in the way of neither that one nor those before it.
+    let mut apart = chain.take_while(|schedule| !reversal.needs(&execution.events()[schedule.head]));
+    apart.any(|schedule| threads.precedes(head, schedule.thread))
+}
