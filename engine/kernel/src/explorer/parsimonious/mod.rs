@@ -205,7 +205,7 @@ impl Explorer for Parsimonious {
         let position = self.steps.len();
         if let Some((name, outcome)) = self.current.step(position) {
             let thread = self.threads.thread(name).filter(|thread| state.is_enabled(*thread));
-            return thread.map_or(Decision::GiveUp, |thread| Decision::Take(Choice::Step { thread, outcome }));
+            return thread.map_or(Decision::GiveUp, |thread| Decision::Take(state.choice(thread, outcome)));
         }
         // Lines 13 to 15. Taking ê right after σ empties the sleep set, so that nothing is ever blocked.
         let reversed = self.current.reversed.filter(|_| position == self.current.planned());
