@@ -189,7 +189,7 @@ class _Check:
         location = None
         if bound == "max_steps":
             location = self._loop()
-            mend = "does this loop ever end? Bound it, wait on a condition instead of spinning, or raise max_steps"
+            mend = "does this loop ever end? Bound it, or raise max_steps"
         return Verdict.INCOMPLETE, Reason(_BOUNDS[bound], message, mend, location)
 
     def _loop(self) -> Any:

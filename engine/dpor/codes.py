@@ -33,6 +33,7 @@ class Code(enum.Enum):
     DEADLOCK = "DPOR203"
     MISUSE = "DPOR204"
     DATA_RACE = "DPOR205"
+    LIVELOCK = "DPOR206"
 
     MAX_STEPS = "DPOR301"
     MAX_EXECUTIONS = "DPOR302"
@@ -74,6 +75,7 @@ _MEANINGS = {
     Code.DEADLOCK: "some schedule ends with threads that wait for each other for ever",
     Code.MISUSE: "a synchronisation primitive is misused in some schedule",
     Code.DATA_RACE: "two threads access a variable without synchronisation and one of them writes",
+    Code.LIVELOCK: "some schedule ends with a thread that goes round in a loop for ever, waiting for a change",
     Code.UNEXPECTED: "the model was expected to be violated and is verified",
     Code.MAX_STEPS: "an execution reached max_steps",
     Code.MAX_EXECUTIONS: "the check reached max_executions",

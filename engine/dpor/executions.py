@@ -105,6 +105,10 @@ def message_of(found: Found, recorder: Recorder) -> str:
         target = (steps[-1].target if steps else None) or "a variable"
         return f"data race on {target}: nothing orders the accesses of {found.other} and {found.thread}"
     if error is None:
+        if found.kind is ViolationKind.LIVELOCK:
+            return (
+                f"livelock: {found.thread} goes round in a loop for ever, and nothing that it reads changes"
+            )
         threads = len(found.waiting)
         return f"deadlock: {threads} thread{'s wait' if threads != 1 else ' waits'} for ever"
     text = str(error)
@@ -161,7 +165,7 @@ class Tail:
         self, thread: str, operation: str, target: object, key: object, value: object, event: bool
     ) -> None:
         """Remember the place of an operation."""
-        frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+        frame = sys._getframe().f_back  # pyright: ignore[reportPrivateUsage]
         while frame is not None and not self._hosted.is_first_party(frame.f_code.co_filename):
             frame = frame.f_back
         if frame is not None:

@@ -36,8 +36,14 @@ class ViolationKind(enum.Enum):
     ASSERTION = "assertion"
     EXCEPTION = "exception"
     DEADLOCK = "deadlock"
+    LIVELOCK = "livelock"
     MISUSE = "misuse"
     DATA_RACE = "data-race"
+
+    @property
+    def is_standstill(self) -> bool:
+        """True if nothing was raised: threads wait, or go round in a loop, for ever."""
+        return self in (ViolationKind.DEADLOCK, ViolationKind.LIVELOCK)
 
 
 class Pattern(enum.Enum):

@@ -78,6 +78,15 @@ FAMILIES = {
         ("s.x = 1", 1),
         ("s.x = 2", 1),
     ),
+    "loop": (
+        ("while s.x != 1:\n    pass", 1),
+        ("while True:\n    with s.lock:\n        if s.x == 2:\n            break", 3),
+        ("while not s.lock.acquire(timeout=1):\n    pass\ns.x = 3\ns.lock.release()", 3),
+        ("while s.a.exchange(1):\n    pass", 1),
+        ("s.a.store(0)", 1),
+        ("s.x = 1", 1),
+        ("s.x = 2", 1),
+    ),
     "list": (
         ("s.items.append(1)", 1),
         ("s.items.append(2)", 1),
@@ -129,13 +138,16 @@ class Palette:
 
 
 @st.composite
-def palettes(draw: st.DrawFn, *, rich: bool) -> Palette:
-    """Draw what a program is about; only a `rich` one has primitives other than locks, and containers."""
+def palettes(draw: st.DrawFn, *, rich: bool, only: tuple[str, ...] = ()) -> Palette:
+    """Draw what a program is about; only a `rich` one has primitives other than locks, and containers.
+
+    `only` names the families to use instead of drawing some.
+    """
     locations = draw(
         st.lists(st.sampled_from(PLAIN + ATOMIC), min_size=1, max_size=draw(st.integers(1, 3)), unique=True)
     )
     locks = draw(st.lists(st.sampled_from(LOCKS), min_size=1, max_size=2, unique=True))
-    families = (
+    families = only or (
         draw(st.lists(st.sampled_from(sorted(FAMILIES)), min_size=1, max_size=2, unique=True)) if rich else []
     )
     snippets = tuple(snippet for family in families for snippet in FAMILIES[family])
@@ -143,9 +155,12 @@ def palettes(draw: st.DrawFn, *, rich: bool) -> Palette:
 
 
 @st.composite
-def programs(draw: st.DrawFn, *, rich: bool, weight: int) -> Program:
-    """Draw a program of at most about `weight` events; `rich` adds primitives and containers to variables."""
-    palette = draw(palettes(rich=rich))
+def programs(draw: st.DrawFn, *, rich: bool, weight: int, families: tuple[str, ...] = ()) -> Program:
+    """Draw a program of at most about `weight` events; `rich` adds primitives and containers to variables.
+
+    `families` names those to use instead of drawing some.
+    """
+    palette = draw(palettes(rich=rich, only=families))
     count = draw(st.sampled_from((2, 2, 3)))
     threads = [_body(draw, palette, max(2, weight // count), ()) for _ in range(count)]
     top = tuple(range(count))

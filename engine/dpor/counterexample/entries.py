@@ -9,7 +9,7 @@ from dpor.counterexample.layout import clean
 from dpor.counterexample.operations import Operation
 from dpor.counterexample.phrases import effect_text, place_of, wait_text
 from dpor.counterexample.syntax import Sources
-from dpor.results import SourceSpan, TraceStep, Violation, ViolationKind, WaitingThread
+from dpor.results import SourceSpan, TraceStep, Violation, WaitingThread
 
 
 @dataclass
@@ -167,7 +167,7 @@ def _is_bystander(wait: WaitingThread, violation: Violation) -> bool:
     deadlock.
     """
     return (
-        violation.kind is ViolationKind.DEADLOCK
+        violation.kind.is_standstill
         and wait.operation == Operation.JOIN.value
         and any(other.operation != Operation.JOIN.value for other in violation.waiting)
     )

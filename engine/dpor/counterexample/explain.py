@@ -16,6 +16,7 @@ CODES = {
     ViolationKind.ASSERTION: Code.ASSERTION,
     ViolationKind.EXCEPTION: Code.EXCEPTION,
     ViolationKind.DEADLOCK: Code.DEADLOCK,
+    ViolationKind.LIVELOCK: Code.LIVELOCK,
     ViolationKind.MISUSE: Code.MISUSE,
     ViolationKind.DATA_RACE: Code.DATA_RACE,
 }
@@ -62,9 +63,12 @@ def describe_failure(failure: Failure, root: Path | None = None) -> str:
 
 
 def _most_telling(execution: Execution, waiting: tuple[WaitingThread, ...]) -> WaitingThread | None:
-    """The waiting thread at whose place a deadlock is reported: one of a cycle, else one that does not just
-    join.
+    """The waiting thread at whose place a standstill is reported: one in a loop, else one of a cycle, else one that
+    does not just join.
     """
+    spinning = [wait for wait in waiting if wait.operation == Operation.SPIN.value]
+    if spinning:
+        return spinning[0]
     cycle = waiting_cycle(execution.waits)
     by_thread = {wait.thread: wait for wait in waiting}
     if cycle:

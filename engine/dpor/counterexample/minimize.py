@@ -34,7 +34,7 @@ def summary(violation: Violation) -> list[str]:
     For a deadlock one line a waiting thread; else the steps around the last context switches that matter,
     such as `main.0 reads Account#1.balance = 100 (line 12)`.
     """
-    if violation.kind is ViolationKind.DEADLOCK:
+    if violation.kind.is_standstill:
         # Threads that only wait for the end of others say the least.
         waiting = sorted(violation.waiting, key=lambda wait: wait.operation == Operation.JOIN.value)
         lines = [describe_wait(wait) for wait in waiting]

@@ -38,6 +38,7 @@ class Operation(enum.Enum):
     CHOOSE = "choose"
     ASSUME = "assume"
     WAIT_UNTIL = "wait-until"
+    SPIN = "spin"
     ATOMIC_LOAD = "atomic-load"
     ATOMIC_STORE = "atomic-store"
     EXCHANGE = "exchange"

@@ -34,7 +34,7 @@ def find_pattern(execution: Execution, relevant: Collection[int], root: Path | N
     if failure is None or len(relevant) > _MOST_STEPS:
         return None
     execution = condensed(execution, relevant)
-    if failure.kind is ViolationKind.DEADLOCK:
+    if failure.kind.is_standstill:
         if is_lock_order_inversion(execution):
             return Pattern.LOCK_ORDER_INVERSION
         return Pattern.LOST_WAKEUP if is_lost_wakeup(execution) else None

@@ -32,6 +32,7 @@ _VERBS = {
     Operation.CHOOSE: "chooses alternative",
     Operation.ASSUME: "assumes",
     Operation.WAIT_UNTIL: "waits until a condition holds",
+    Operation.SPIN: "looks again, since what it looked at has changed",
     Operation.ATOMIC_LOAD: "loads",
     Operation.ATOMIC_STORE: "stores",
     Operation.EXCHANGE: "exchanges",
@@ -51,6 +52,7 @@ _WAITS = {
     Operation.PUT: "waits for room in",
     Operation.GET: "waits for an item of",
     Operation.WAIT_UNTIL: "waits for its condition",
+    Operation.SPIN: "goes round in a loop",
 }
 
 # Operations whose value is what the target holds afterwards.

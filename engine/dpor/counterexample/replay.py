@@ -13,7 +13,7 @@ from dpor.codes import Code
 from dpor.counterexample.schedule import Schedule, decode, model_id
 from dpor.counterexample.text import render
 from dpor.errors import DporError
-from dpor.results import ReplayRequest, ReplayResult, Violation, ViolationKind
+from dpor.results import ReplayRequest, ReplayResult, Violation
 
 _NOTE_WIDTH = 100
 
@@ -61,8 +61,8 @@ def replay(model: Callable[..., Any], schedule: str, *, allow_divergence: bool =
 
     Arguments: the function decorated with `@dpor.model`, and the schedule's text. If the schedule still
     breaks the model, its own exception is raised (the AssertionError of a failed `assert`, the exception
-    that left a thread), with the counterexample as a note; a deadlock raises `CounterexampleError`, an
-    AssertionError. If nothing breaks, the result is returned.
+    that left a thread), with the counterexample as a note; a deadlock or livelock raises
+    `CounterexampleError`, an AssertionError. If nothing breaks, the result is returned.
 
     Raises DporError for a schedule that cannot be used: BAD_SCHEDULE, FOREIGN_SCHEDULE, and DIVERGED if the
     model's operations no longer agree with the schedule, as after most changes of the model. That is no
@@ -144,7 +144,7 @@ def _request(model: Callable[..., Any], schedule: str) -> ReplayRequest:
 
 def _with_report(caught: list[BaseException], violation: Violation, root: Path) -> BaseException:
     """The exception to raise for a violation, with the counterexample as a note below its traceback."""
-    raises = violation.kind is not ViolationKind.DEADLOCK and caught
+    raises = not violation.kind.is_standstill and caught
     error = caught[0] if raises else CounterexampleError(violation)
     error.add_note(render(violation, width=_NOTE_WIDTH, color=False, root=root))
     return error

@@ -33,6 +33,8 @@ class Hook(enum.StrEnum):
     OBSERVE = "observe"
     BEFORE_INPLACE = "before_inplace"
     CREATED = "created"
+    ENTER_LOOP = "enter_loop"
+    AT_LOOP_HEAD = "at_loop_head"
 
     @property
     def identifier(self) -> str:
@@ -55,7 +57,12 @@ def namespace_entries(hooks: Mapping[str, object]) -> dict[str, object]:
 
 def is_temporary(name: str) -> bool:
     """True for a name that the instrumentation makes up for a value it needs twice."""
-    return name.startswith("__dpor_") and name.endswith("__") and name[7:-2].isdigit()
+    return name.startswith("__dpor_") and name.endswith("__") and name[7:-2].removeprefix("loop_").isdigit()
+
+
+def loop_token(number: int) -> str:
+    """The name of the variable that stands for the run through a function's loop with this number."""
+    return f"__dpor_loop_{number}__"
 
 
 def temporary(number: int) -> str:

@@ -22,6 +22,7 @@ class Rewriter(ast.NodeTransformer):
         self.symbols = symbols
         self.scope: Scope = symbols.module
         self._temporaries = 0
+        self._loops = 0
         self._unnamable = 0
 
     def visit(self, node: ast.AST) -> ast.AST | list[ast.AST] | None:

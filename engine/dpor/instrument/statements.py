@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 
 from dpor.instrument.assignments import Assignments
+from dpor.instrument.hooks import Hook, loop_token
 from dpor.instrument.rewriter import at
-from dpor.instrument.symbols import Access
+from dpor.instrument.symbols import Access, ScopeKind
 
 
 class Statements(Assignments):
@@ -18,7 +19,19 @@ class Statements(Assignments):
         node.orelse = self.block(node.orelse)
         return node
 
-    visit_While = visit_If
+    def visit_While(self, node: ast.While) -> ast.stmt | list[ast.stmt]:
+        """A loop in a function tells the host of each of its iterations: one that only looks need not be repeated."""
+        watched = self.scope.kind is ScopeKind.FUNCTION and not _is_left_and_resumed(node)
+        head = node.test
+        self.visit_If(node)
+        if not watched:
+            return node
+        token = loop_token(self._loops)
+        self._loops += 1
+        entered = at(ast.Assign([ast.Name(token, ast.Store())], self.hook(Hook.ENTER_LOOP, head)), head)
+        look = self.hook(Hook.AT_LOOP_HEAD, head, ast.Name(token, ast.Load()))
+        node.test = at(ast.BoolOp(ast.And(), [look, node.test]), head)
+        return [entered, node]
 
     def visit_Assert(self, node: ast.Assert) -> ast.stmt:
         node.test = self.test(node.test)
@@ -123,3 +136,9 @@ class Statements(Assignments):
         if name not in captured:
             captured[name] = self.temporary()
         return captured[name]
+
+
+def _is_left_and_resumed(loop: ast.While) -> bool:
+    """True if others may run code of the same thread between two iterations: the loop yields or awaits."""
+    suspending = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
+    return any(isinstance(node, suspending) for node in ast.walk(loop))

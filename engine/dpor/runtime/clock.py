@@ -56,6 +56,19 @@ class Clock:
 
         return clock
 
+    def deadlines(self) -> Callable[[], float]:
+        """The monotonic clock for the standard library's own time-outs, which only look at differences: looking at it
+        does not make an iteration of a loop differ from the one before.
+        """
+        real = time.monotonic
+
+        def clock() -> float:
+            if not self._mode.controls():
+                return real()
+            return _MONOTONIC + (self._mode.host.deadline_time() if self._mode.host.active else 0.0)
+
+        return clock
+
     def _nanoseconds(self, real: Callable[[], int], start: float) -> Callable[[], int]:
         def clock() -> int:
             if not self._mode.controls():

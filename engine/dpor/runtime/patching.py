@@ -221,11 +221,12 @@ class Patches:
 
     def _patch_time(self) -> None:
         table = self._clock.replacements()
+        deadlines = self._clock.deadlines()
         for name, value in table.items():
             self._patches.replace(time, name, value)
         # Bound under other names when these modules were imported.
-        self._patches.replace(queue, "time", table["monotonic"])
-        self._patches.replace(threading, "_time", table["monotonic"])
+        self._patches.replace(queue, "time", deadlines)
+        self._patches.replace(threading, "_time", deadlines)
 
     def _patch_randomness(self) -> None:
         self._randomness.patch(self._patches)

@@ -115,6 +115,13 @@ class TransparentHooks:
         assert isinstance(obj, list | dict | set)
         return obj
 
+    def enter_loop(self) -> int:
+        return 1
+
+    def at_loop_head(self, token: int) -> bool:
+        assert token == 1
+        return True
+
 
 def _spell(positions: tuple[int | None, int | None, int | None, int | None]) -> str:
     line, end_line, column, end_column = positions

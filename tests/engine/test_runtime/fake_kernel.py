@@ -259,6 +259,8 @@ class Host:
         assert self._current is not None
         return self._current.clock
 
+    deadline_time = time
+
     def escape(self, message: str) -> None:
         raise Escape(message)
 

@@ -51,8 +51,8 @@ CASES = [
 
 
 def _outcome(violation: Any) -> str:
-    if violation.kind.value == "deadlock":
-        return "deadlock"
+    if violation.kind.is_standstill:
+        return violation.kind.value
     if violation.code is Code.EXCEPTION and ":" not in violation.message:
         return violation.message
     return f"{violation.code.value} {violation.message}"

@@ -290,6 +290,20 @@ impl Execution {
         writers
     }
 
+    /// The events that conflict with `read`, after the event `since` (NONE: from the first) and before `position`.
+    pub fn touched_after(&self, read: Access, since: EventId, position: usize) -> impl Iterator<Item = EventId> + '_ {
+        let history = self.histories.get(read.location.index());
+        let modes = AccessMode::ALL.into_iter().filter(move |mode| mode.conflicts(read.mode));
+        let first = if since == EventId::NONE { EventId(0) } else { EventId(since.0 + 1) };
+        history.into_iter().flat_map(move |history| {
+            modes.clone().flat_map(move |mode| {
+                let events = history.of(mode);
+                let from = events.partition_point(|event| *event < first);
+                events[from..].iter().copied().take_while(move |event| event.index() < position)
+            })
+        })
+    }
+
     /// Whether `earlier` happens before `event` even without `event`'s own accesses.
     fn ordered_by_program(&self, earlier: EventId, event: &Event) -> bool {
         [event.program_order, event.joined]

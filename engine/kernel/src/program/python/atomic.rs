@@ -8,12 +8,13 @@ use pyo3::types::PyBool;
 use smallvec::smallvec;
 
 use super::host::Host;
+use super::loops::same_value;
 use super::primitives::{Primitive, Standing};
 use super::recording::Word;
 use super::state::{access, Phase, State};
 use super::switching::Touch;
 use super::undo::Undo;
-use crate::operation::{AccessMode, MemoryOrder, Operation, OperationKind};
+use crate::operation::{AccessMode, EventId, MemoryOrder, Operation, OperationKind};
 
 /// Frozen, with a lock that is never contended, because that costs less than checking borrows does.
 #[pyclass(frozen, module = "dpor._kernel", subclass, weakref)]
@@ -63,7 +64,10 @@ impl Atomic {
                 return Ok(false);
             }
             if !state.is_visible(location) {
-                state.quiet(&[access(location, mode)]);
+                state.check_for_races(&[access(location, mode)]);
+                if kind != Kind::Update {
+                    state.note_in_loops(&[access(location, mode)], EventId::NONE);
+                }
                 state.synchronise_atomic(location, kind == Kind::Load);
                 return Ok(false);
             }
@@ -129,6 +133,10 @@ impl Atomic {
         let event = Atomic::touch(slf, Kind::Update, order)?;
         let old = Atomic::held(slf);
         let new = compute(&old)?;
+        if matches!(slf.get().primitive.standing(slf.py())?, Standing::Live) {
+            let silent = same_value(&old, &new)?;
+            Atomic::host(slf).state().note_update_in_loops(slf.get().primitive.location, event, silent);
+        }
         Atomic::replace(slf, &new);
         Atomic::host(slf).note(slf.py(), word, Some(slf.as_any()), None, Some(&new), event);
         Ok(old)

@@ -54,13 +54,25 @@ impl Host {
             entry.set_item("location", race.location.0)?;
             found.push(entry);
         }
-        let deadlocked = summary.end == End::Maximal && !summary.waiting.is_empty() && !summary.assumption_failed;
+        let livelocked = state.livelocked();
+        // Who stopped at a failed assumption might have gone on otherwise, as might a thread that still has to look.
+        let assumed = summary.assumption_failed && !state.only_spins_stopped();
+        let stuck: Vec<ThreadId> = summary
+            .waiting
+            .iter()
+            .chain(livelocked.iter().filter(|thread| !state.driver.threads.get(**thread).daemon))
+            .copied()
+            .collect::<std::collections::BTreeSet<_>>()
+            .into_iter()
+            .collect();
+        let could_go_on = livelocked.is_empty() && state.any_spins();
+        let deadlocked = summary.end == End::Maximal && !stuck.is_empty() && !assumed && !could_go_on;
         // Who waits for a thread that failed was let down by the failure, not by a deadlock.
         if deadlocked && !broken {
             let entry = PyDict::new(py);
-            entry.set_item("kind", "deadlock")?;
+            entry.set_item("kind", if livelocked.is_empty() { "deadlock" } else { "livelock" })?;
             let waiting = PyList::empty(py);
-            for thread in &summary.waiting {
+            for thread in &stuck {
                 let operation = state.driver.threads.get(*thread).pending;
                 let holder = match operation.kind {
                     OperationKind::Acquire => state.driver.memory.holder(operation.target),
@@ -68,9 +80,14 @@ impl Host {
                     _ => None,
                 };
                 let holder = holder.map(|thread| state.identities.path(thread).to_owned());
-                waiting.append((state.identities.path(*thread), operation_name(Some(operation)), holder))?;
+                let name = match state.spin_ended(*thread) {
+                    Some(_) => "spin".to_owned(),
+                    None => operation_name(Some(operation)),
+                };
+                waiting.append((state.identities.path(*thread), name, holder))?;
             }
-            entry.set_item("thread", state.identities.path(summary.waiting[0]))?;
+            let first = livelocked.iter().find(|thread| stuck.contains(thread)).unwrap_or(&stuck[0]);
+            entry.set_item("thread", state.identities.path(*first))?;
             entry.set_item("waiting", waiting)?;
             found.push(entry);
         }
@@ -166,6 +183,7 @@ impl Host {
         state.driver = Driver::new(explorer, plan.memory(), Meter::new(plan.limits));
         state.stop_at_failure = plan.stop_at_failure;
         state.learning = plan.learns();
+        state.spins_wait = !plan.learns() || !state.driver.explorer().is_exhaustive();
         state.everything_visible = plan.everything_visible;
         state.fresh_modules = plan.fresh_modules;
         state.spurious_wakeups = plan.spurious_wakeups;

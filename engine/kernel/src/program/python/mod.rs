@@ -12,6 +12,7 @@ mod greenlets;
 mod host;
 mod identity;
 mod items;
+mod loops;
 mod objects;
 mod plan;
 mod primitives;

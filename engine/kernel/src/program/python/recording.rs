@@ -43,6 +43,7 @@ pub enum Word {
     Branch,
     Assume,
     WaitUntil,
+    Spin,
     AtomicLoad,
     AtomicStore,
     Exchange,
@@ -84,6 +85,7 @@ impl Word {
             Word::Branch => "branch",
             Word::Assume => "assume",
             Word::WaitUntil => "wait-until",
+            Word::Spin => "spin",
             Word::AtomicLoad => "atomic-load",
             Word::AtomicStore => "atomic-store",
             Word::Exchange => "exchange",
@@ -191,7 +193,8 @@ impl Host {
         let state = self.state();
         let threads = &state.driver.threads;
         let held_up = |thread: &ThreadId| {
-            threads.get(*thread).status == Status::Pending && !threads.is_enabled(*thread, &*state.driver.memory)
+            let pending = threads.get(*thread).status == Status::Pending;
+            state.spin_ended(*thread) == Some(false) || pending && !threads.is_enabled(*thread, &*state.driver.memory)
         };
         threads.alive().iter().copied().filter(held_up).collect()
     }

@@ -22,6 +22,28 @@ impl Host {
         let object = state.identities.thread_object(thread);
         state.identities.location(object, KeyId::STATE, false)
     }
+
+    /// Let the running thread take no further step. Never returns normally.
+    pub fn stop_for_good(&self, py: Python<'_>) -> PyResult<()> {
+        let turn = {
+            let mut state = self.state();
+            if state.phase != Phase::Running {
+                return Err(Self::aborted());
+            }
+            let current = state.current;
+            let operation = Operation::new(OperationKind::Blocked, LocationId::NONE, 0);
+            state.driver.arrive(current, operation, 1);
+            state.driver.threads.get_mut(current).status = Status::Stopped;
+            if state.driver.threads.waits_for_predicates() {
+                drop(state);
+                self.evaluate_predicates(py)?;
+                state = self.state();
+            }
+            state.driver.next_turn()
+        };
+        self.take_turn(py, turn)?;
+        Err(Self::aborted())
+    }
 }
 
 #[pymethods]
@@ -131,24 +153,7 @@ impl Host {
             return Ok(());
         }
         self.note(py, Word::Assume, None, None, None, true);
-        let turn = {
-            let mut state = self.state();
-            if state.phase != Phase::Running {
-                return Err(Self::aborted());
-            }
-            let current = state.current;
-            let operation = Operation::new(OperationKind::Blocked, LocationId::NONE, 0);
-            state.driver.arrive(current, operation, 1);
-            state.driver.threads.get_mut(current).status = Status::Stopped;
-            if state.driver.threads.waits_for_predicates() {
-                drop(state);
-                self.evaluate_predicates(py)?;
-                state = self.state();
-            }
-            state.driver.next_turn()
-        };
-        self.take_turn(py, turn)?;
-        Err(Self::aborted())
+        self.stop_for_good(py)
     }
 
     /// Move the thread's virtual clock on.
@@ -160,6 +165,14 @@ impl Host {
 
     /// The thread's virtual clock, in seconds since the execution began.
     fn time(&self) -> f64 {
+        let mut state = self.state();
+        state.affect_loops();
+        let current = state.current;
+        state.thread(current).time
+    }
+
+    /// The same for code that only looks how long it may still wait, which is no side effect.
+    fn deadline_time(&self) -> f64 {
         let mut state = self.state();
         let current = state.current;
         state.thread(current).time

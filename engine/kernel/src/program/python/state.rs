@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 use super::builtins::{Builtins, Origin};
 use super::greenlets::Greenlet;
 use super::identity::{Identities, ObjectId};
+use super::loops::Loops;
 use super::objects::Objects;
 use super::recording::Word;
 use super::symbolic::SolverError;
@@ -64,6 +65,8 @@ pub struct PythonThread {
     pub objects: u32,
     pub predicate: Option<Py<PyAny>>,
     pub predicate_reads: Vec<Access>,
+    /// The loops that it is in.
+    pub loops: Loops,
     /// What it may wait for, while a recorder listens.
     pub waiting: Option<(Word, Option<Py<PyAny>>)>,
 }
@@ -126,6 +129,10 @@ pub struct State {
     pub predicates_used: bool,
     /// What the visible writes of this execution replaced, by event.
     pub undo: Vec<(EventId, Undo)>,
+    /// Events of this execution that wrote what was there already.
+    pub silent_writes: Vec<EventId>,
+    /// Whether a thread waits after an iteration that only looked, rather than stopping for good.
+    pub spins_wait: bool,
     /// What the predicate that is being evaluated has read.
     pub probed: Vec<Access>,
     pub execution_number: u64,
@@ -185,6 +192,8 @@ impl State {
             halted: false,
             predicates_used: false,
             undo: Vec::new(),
+            silent_writes: Vec::new(),
+            spins_wait: false,
             probed: Vec::new(),
             execution_number: 0,
             objects: Objects::default(),
@@ -272,6 +281,13 @@ impl State {
     /// Note accesses that are no events.
     #[inline]
     pub fn quiet(&mut self, accesses: &[Access]) {
+        self.check_for_races(accesses);
+        self.note_in_loops(accesses, EventId::NONE);
+    }
+
+    /// Make the locations visible whose accesses, which are no events, race.
+    #[inline]
+    pub fn check_for_races(&mut self, accesses: &[Access]) {
         for access in accesses {
             if self.driver.quiet_access(self.current, access.location, access.mode) {
                 self.make_visible(access.location);

@@ -69,6 +69,7 @@ impl Host {
         match state.driver.commit(current, touched.accesses, touched.before) {
             Ok(effect) => {
                 state.synchronise(&operation);
+                state.note_event_in_loops(&operation);
                 Ok(effect)
             }
             Err(_) => {
@@ -270,6 +271,7 @@ impl Host {
             state.halted = false;
             state.found_races.clear();
             state.spurious_at.clear();
+            state.silent_writes.clear();
             state.race_told = false;
             if let Some(races) = &mut state.data_races {
                 races.reset();
@@ -304,6 +306,7 @@ impl Host {
     /// Drop what the last execution left behind, without a borrow: destructors are model code.
     fn release_objects(&self) {
         let mut threads = Vec::new();
+        let mut loops = Vec::new();
         let undo = std::mem::take(&mut self.state().undo);
         drop(undo);
         let (kept, failures, misuses) = {
@@ -313,11 +316,12 @@ impl Host {
                 threads.extend(thread.target.take());
                 threads.extend(thread.predicate.take());
                 threads.extend(thread.waiting.take().and_then(|(_, object)| object));
+                loops.push(std::mem::take(&mut thread.loops));
             }
             let kept = state.objects.forget_current();
             (kept, std::mem::take(&mut state.failures), std::mem::take(&mut state.misuses))
         };
-        drop((kept, threads, failures, misuses));
+        drop((kept, threads, loops, failures, misuses));
     }
 
     /// Let every suspended thread leave its code, running its `finally` blocks.

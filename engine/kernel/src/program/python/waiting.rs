@@ -71,6 +71,9 @@ impl Host {
     /// Evaluate the predicates of all threads that wait for one.
     pub fn evaluate_predicates(&self, py: Python<'_>) -> PyResult<()> {
         for thread in self.predicate_waiters() {
+            if self.state().update_spin(thread) {
+                continue;
+            }
             let (held, reads) = self.evaluate_predicate(py, thread)?;
             let mut state = self.state();
             state.thread(thread).predicate_reads = reads;
@@ -84,7 +87,7 @@ impl Host {
         for thread in self.predicate_waiters() {
             let reads = {
                 let mut state = self.state();
-                if state.driver.threads.get(thread).predicate_holds {
+                if state.driver.threads.get(thread).predicate_holds || state.spin_ended(thread).is_some() {
                     continue;
                 }
                 state.thread(thread).predicate_reads.clone()

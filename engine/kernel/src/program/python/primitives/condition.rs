@@ -89,6 +89,9 @@ impl Condition {
         let ended =
             host.perform(py, Operation::new(OperationKind::TimedWake, slot, own.0), 1, |_| Touch::default())?;
         let notified = ended == Effect::Done(1);
+        if notified {
+            host.state().affect_loops();
+        }
         let woke_spuriously = !notified && timeout.is_none();
         if let (false, Some(seconds)) = (notified, timeout) {
             primitive.pass_time(seconds);
@@ -126,6 +129,7 @@ impl Condition {
         this.check_owned(py, core, "cannot notify on un-acquired lock")?;
         let host = primitive.host();
         let operation = Operation::new(OperationKind::Notify, primitive.location, count);
+        host.state().affect_loops();
         let timed = host.state().driver.memory.primitives().has_timed_waiter(primitive.location);
         let (effect, event) = if timed {
             (host.perform(py, operation, 1, |_| Touch::default())?, true)

@@ -8,7 +8,7 @@ use pyo3::types::{PyDict, PyTuple};
 
 use super::{timeout_of, Primitive, Standing};
 use crate::memory::{Effect, PrimitiveState};
-use crate::operation::{Operation, OperationKind};
+use crate::operation::{EventId, Operation, OperationKind};
 use crate::program::python::host::Host;
 use crate::program::python::recording::Word;
 
@@ -49,6 +49,7 @@ impl LockCore {
             let current = state.current;
             let operation = Operation::new(OperationKind::Acquire, primitive.location, 0);
             state.driver.quiet_perform(current, &operation);
+            state.note_operation_in_loops(&operation, &[], EventId::NONE);
             return Ok(true);
         }
         let may_fail = !blocking || timeout.is_some();
@@ -95,6 +96,7 @@ impl LockCore {
             if deep {
                 let current = state.current;
                 state.driver.quiet_perform(current, &operation);
+                state.note_operation_in_loops(&operation, &[], EventId::NONE);
                 return Ok(());
             }
         }

@@ -26,7 +26,7 @@ use super::identity::KeyId;
 use super::state::{access, Phase, Restart};
 use super::switching::Touch;
 use crate::memory::{Effect, PrimitiveState};
-use crate::operation::{AccessMode, LocationId, Operation, OperationKind};
+use crate::operation::{AccessMode, EventId, LocationId, Operation, OperationKind};
 
 /// Added to a time-out that has passed, so that a deadline computed from it lies in the past.
 const AFTER_TIMEOUT: f64 = 1e-6;
@@ -101,8 +101,9 @@ impl Primitive {
             let current = state.current;
             if state.phase == Phase::Running && !state.is_visible(operation.target) {
                 let touched = state.driver.memory.accesses(current, &operation);
-                state.quiet(&touched);
+                state.check_for_races(&touched);
                 if state.driver.memory.enabled(current, &operation) {
+                    state.note_operation_in_loops(&operation, &touched, EventId::NONE);
                     let effect = state.driver.quiet_perform(current, &operation);
                     state.synchronise(&operation);
                     return Ok((effect, false));

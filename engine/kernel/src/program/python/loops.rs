@@ -1,0 +1,473 @@
+//! Loops that only look: an iteration without a side effect need not be repeated until something it read has changed.
+//!
+//! A polling loop (`while not flag: pass`, `while not done.wait(1): continue`, a lock taken to look and given back) has
+//! as many executions as it has fruitless iterations, which no bound ends. An iteration is *pure* if the thread is at
+//! the head of the loop again with the same local variables and the same locks, and did nothing in between but read.
+//! Doing the same again, it would read the same, and come back to the same state: every execution in which the
+//! iteration took place has one without it that differs in these reads only. So
+//!
+//! - an explorer that sees every execution stops the thread for good after a pure iteration, as a failed assumption
+//!   does: the execution in which it looked later, once, is explored as well ("spin-assume": Kokologiannakis, Ren,
+//!   Vafeiadis, "Dynamic Partial Order Reductions for Spinloops", FMCAD'21, and the loop purity of Nidhugg: Jonsson,
+//!   Lång, Sagonas, "Awaiting for Godot", FMCAD'22);
+//! - one that draws schedules, or follows one, lets the thread wait until something that it read is written.
+//!
+//! If at the end of an execution nothing that the iteration read has been written since, the thread is in a livelock.
+//!
+//! What counts as a side effect: every write, drawn value, spawned thread and look at the clock. A lock taken and given
+//! back within the iteration is none, nor is an atomic exchange that leaves the value as it was.
+
+use pyo3::ffi;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyString, PyWeakrefMethods, PyWeakrefReference};
+use rustc_hash::FxHashMap;
+
+use super::host::Host;
+use super::recording::Word;
+use super::state::{Phase, State};
+use super::switching::Touch;
+use crate::operation::{Access, AccessMode, Accesses, EventId, LocationId, Operation, OperationKind, ThreadId};
+use crate::threads::Status;
+
+/// Reads beyond which an iteration is taken as one that does something.
+const MOST_READS: usize = 100_000;
+
+/// What temporaries of the instrumentation begin with; they are no state of the loop.
+const TEMPORARY: &str = "__dpor_";
+
+/// A loop whose iteration has had no side effect so far.
+struct Watch {
+    /// Which run through which loop it is; grows within a thread.
+    token: u64,
+    /// Where the reads and lock operations of the iteration begin in the thread's lists.
+    reads_from: usize,
+    locks_from: usize,
+    /// The local variables at the head of the loop; None while it is not worth keeping them.
+    locals: Option<Locals>,
+    /// How many more times to pass before the local variables are kept again.
+    patience: u32,
+    /// How often in a row the local variables were found changed.
+    changes: u32,
+}
+
+/// Why a thread goes round in a loop without doing anything.
+#[derive(Default)]
+pub struct Spin {
+    /// What it read, with the last event in which it did.
+    reads: Vec<(Access, EventId)>,
+    /// The locks that it held at the head of the loop and gives back within it.
+    released: Vec<LocationId>,
+}
+
+/// A local variable's value: whether it is the same later is asked without keeping alive what may have a destructor.
+enum Kept {
+    Value(Py<PyAny>),
+    Weak(Py<PyWeakrefReference>),
+}
+
+/// The local variables of a frame at one moment.
+type Locals = Vec<(Py<PyAny>, Kept)>;
+
+/// The loops that one thread is in.
+#[derive(Default)]
+pub struct Loops {
+    watches: Vec<Watch>,
+    /// Watches that ended while the host's state was borrowed: what they kept is dropped later.
+    ended: Vec<Watch>,
+    reads: Vec<(Access, EventId)>,
+    /// Locks taken (true) and given back, in order.
+    locks: Vec<(LocationId, bool)>,
+    tokens: u64,
+    pub spin: Option<Spin>,
+}
+
+impl Loops {
+    /// The thread had a side effect: no loop that it is in can be pure in this iteration.
+    #[inline]
+    fn affect(&mut self) {
+        if !self.watches.is_empty() {
+            self.ended.append(&mut self.watches);
+            self.reads.clear();
+            self.locks.clear();
+        }
+    }
+
+    #[inline]
+    fn read(&mut self, access: Access, event: EventId) {
+        if self.watches.is_empty() {
+            return;
+        }
+        if self.reads.len() == MOST_READS {
+            self.affect();
+            return;
+        }
+        self.reads.push((access, event));
+    }
+
+    /// Whether the locks are held as at the head of the loop, and which of them were given up in between.
+    fn balance(&self, from: usize) -> Option<Vec<LocationId>> {
+        let mut depths: FxHashMap<LocationId, i32> = FxHashMap::default();
+        let mut released = Vec::new();
+        for (location, taken) in &self.locks[from..] {
+            let depth = depths.entry(*location).or_default();
+            *depth += if *taken { 1 } else { -1 };
+            if *depth < 0 && !released.contains(location) {
+                released.push(*location);
+            }
+        }
+        depths.values().all(|depth| *depth == 0).then_some(released)
+    }
+
+    /// What the iteration read: each location once, as of the last time.
+    fn reads_since(&self, from: usize) -> Vec<(Access, EventId)> {
+        let mut found: Vec<(Access, EventId)> = Vec::new();
+        for (access, event) in self.reads[from..].iter().rev() {
+            if !found.iter().any(|(other, _)| other == access) {
+                found.push((*access, *event));
+            }
+        }
+        found
+    }
+}
+
+/// What the head of a loop has to do.
+enum Head {
+    GoOn,
+    /// Keep the local variables, to compare with them next time.
+    Keep,
+    /// Compare the local variables with these.
+    Compare(Locals),
+}
+
+impl State {
+    /// Note what an access that is no event means for the loops of the running thread.
+    #[inline]
+    pub fn note_in_loops(&mut self, accesses: &[Access], event: EventId) {
+        let current = self.current;
+        let loops = &mut self.thread(current).loops;
+        for access in accesses {
+            match access.mode {
+                AccessMode::Read | AccessMode::IntentRead => loops.read(*access, event),
+                AccessMode::Write | AccessMode::IntentWrite => loops.affect(),
+            }
+        }
+    }
+
+    /// The running thread has had a side effect that is no access.
+    pub fn affect_loops(&mut self) {
+        let current = self.current;
+        self.thread(current).loops.affect();
+    }
+
+    /// The last event, an operation of the running thread, took place.
+    #[inline]
+    pub fn note_event_in_loops(&mut self, operation: &Operation) {
+        let current = self.current;
+        if self.thread(current).loops.watches.is_empty() {
+            return;
+        }
+        let id = EventId((self.driver.position() as u32).saturating_sub(1));
+        let accesses = self.driver.execution.event(id).accesses.clone();
+        self.note_operation_in_loops(operation, &accesses, id);
+    }
+
+    /// Note what an operation means for the loops of the running thread. `event` is NONE if it is no event.
+    pub fn note_operation_in_loops(&mut self, operation: &Operation, accesses: &[Access], event: EventId) {
+        use OperationKind::*;
+        let current = self.current;
+        let loops = &mut self.thread(current).loops;
+        if loops.watches.is_empty() {
+            return;
+        }
+        let writes = accesses.iter().any(|access| access.mode == AccessMode::Write);
+        match operation.kind {
+            Acquire => loops.locks.push((operation.target, true)),
+            TryAcquire if writes => loops.locks.push((operation.target, true)),
+            Release | Wait => loops.locks.push((operation.target, false)),
+            // The value decides; who performs it tells with `note_update_in_loops`.
+            ReadModifyWrite => {}
+            // That it is over changes nothing by itself.
+            TimedWake | Join | Start | End | Fence | WaitUntil | Blocked => {}
+            // A notification was used up, which does not happen again.
+            Wake | Spawn | Choose | Branch => loops.affect(),
+            _ => self.note_in_loops(accesses, event),
+        }
+    }
+
+    /// The running thread has updated an atomic: `silent` if its value is what it was.
+    pub fn note_update_in_loops(&mut self, location: LocationId, event: bool, silent: bool) {
+        let id = if event { EventId((self.driver.position() as u32).saturating_sub(1)) } else { EventId::NONE };
+        if silent {
+            if event {
+                self.silent_writes.push(id);
+            }
+            self.note_in_loops(&[Access { location, mode: AccessMode::Read }], id);
+        } else {
+            self.affect_loops();
+        }
+    }
+
+    /// Whether going round once more could find something new: something that was read has been written since, or a
+    /// thread waits for a lock that the loop gives back.
+    fn can_go_on(&self, spin: &Spin) -> bool {
+        let execution = &self.driver.execution;
+        let position = self.driver.position();
+        spin.reads.iter().any(|(read, since)| {
+            execution.touched_after(*read, *since, position).any(|writer| !self.silent_writes.contains(&writer))
+        }) || self.driver.threads.alive().iter().any(|thread| {
+            let thread = self.driver.threads.get(*thread);
+            thread.status == Status::Pending
+                && matches!(thread.pending.kind, OperationKind::Acquire | OperationKind::Wake)
+                && spin.released.contains(&thread.pending.target)
+        })
+    }
+
+    /// Whether the thread waits in a loop, and may go on.
+    pub fn spin_ended(&self, thread: ThreadId) -> Option<bool> {
+        let spin = self.threads.get(thread.index())?.loops.spin.as_ref()?;
+        Some(self.can_go_on(spin))
+    }
+
+    /// Decide whether a thread that waits in a loop may go on. Returns false if it waits for something else.
+    pub fn update_spin(&mut self, thread: ThreadId) -> bool {
+        let ended = self.spin_ended(thread);
+        if let Some(ended) = ended {
+            self.driver.threads.get_mut(thread).predicate_holds = ended;
+        }
+        ended.is_some()
+    }
+
+    /// Whether a thread stopped or waits after an iteration that only looked.
+    pub fn any_spins(&self) -> bool {
+        self.driver.threads.alive().iter().any(|thread| self.spin_ended(*thread).is_some())
+    }
+
+    /// Whether every thread that stopped for good did so in a loop, and none at a failed assumption.
+    pub fn only_spins_stopped(&self) -> bool {
+        let threads = &self.driver.threads;
+        let stopped = |thread: &ThreadId| threads.get(*thread).status == Status::Stopped;
+        threads.alive().iter().copied().filter(stopped).all(|thread| self.spin_ended(thread).is_some())
+    }
+
+    /// The threads that go round in a loop for ever: none if one of them could still find something new.
+    pub fn livelocked(&self) -> Vec<ThreadId> {
+        let mut found = Vec::new();
+        for thread in self.driver.threads.alive() {
+            match self.spin_ended(*thread) {
+                Some(true) => return Vec::new(),
+                Some(false) => found.push(*thread),
+                None => {}
+            }
+        }
+        found
+    }
+
+    /// What the head of the loop `token` has to do; None if the iteration had a side effect.
+    fn at_head(&mut self, token: u64) -> Head {
+        let current = self.current;
+        let loops = &mut self.thread(current).loops;
+        let (reads_from, locks_from) = (loops.reads.len(), loops.locks.len());
+        let Some(position) = loops.watches.iter().rposition(|watch| watch.token == token) else {
+            // Loops further in are over; those further out have smaller tokens.
+            let inner = loops.watches.partition_point(|watch| watch.token < token);
+            loops.ended.extend(loops.watches.drain(inner..));
+            loops.watches.push(Watch { token, reads_from, locks_from, locals: None, patience: 0, changes: 0 });
+            return Head::GoOn;
+        };
+        loops.ended.extend(loops.watches.drain(position + 1..));
+        let Some(watch) = loops.watches.last_mut() else { return Head::GoOn };
+        match watch.locals.take() {
+            Some(locals) => Head::Compare(locals),
+            None if watch.patience > 0 => {
+                watch.patience -= 1;
+                (watch.reads_from, watch.locks_from) = (reads_from, locks_from);
+                Head::GoOn
+            }
+            None => {
+                (watch.reads_from, watch.locks_from) = (reads_from, locks_from);
+                Head::Keep
+            }
+        }
+    }
+
+    /// The local variables at the head of the innermost loop are those of the last time, or not: keep the new ones.
+    /// Returns what the thread spins on, if the iteration was pure.
+    fn compared(&mut self, same: bool, locals: Locals) -> Option<Spin> {
+        let current = self.current;
+        let loops = &mut self.thread(current).loops;
+        let (reads_to, locks_to) = (loops.reads.len(), loops.locks.len());
+        let (reads_from, locks_from) = loops.watches.last().map(|watch| (watch.reads_from, watch.locks_from))?;
+        let released = if same { loops.balance(locks_from) } else { None };
+        let spin = released.map(|released| Spin { reads: loops.reads_since(reads_from), released });
+        let watch = loops.watches.last_mut()?;
+        (watch.reads_from, watch.locks_from) = (reads_to, locks_to);
+        if same && spin.is_some() {
+            watch.changes = 0;
+            watch.locals = Some(locals);
+        } else {
+            // A loop that counts something is looked at ever more rarely.
+            watch.changes = (watch.changes + 1).min(10);
+            watch.patience = (1 << watch.changes) - 1;
+        }
+        spin
+    }
+}
+
+/// The local variables of the Python function that is being executed.
+fn locals(py: Python<'_>) -> PyResult<Locals> {
+    // SAFETY: returns a borrowed reference to the running frame, or null if none runs; it is taken over at once.
+    let frame = unsafe { Bound::from_borrowed_ptr_or_opt(py, ffi::PyEval_GetFrame().cast()) };
+    let Some(frame) = frame else { return Ok(Locals::new()) };
+    let named = PyDict::new(py);
+    named.update(frame.getattr(intern!(py, "f_locals"))?.cast()?)?;
+    let mut kept = Locals::with_capacity(named.len());
+    for (name, value) in named.iter() {
+        if is_temporary(&name) {
+            continue;
+        }
+        let value = match is_plain(&value) {
+            true => Kept::Value(value.unbind()),
+            // What takes no weak reference has no destructor written in Python.
+            false => match PyWeakrefReference::new(&value) {
+                Ok(weak) => Kept::Weak(weak.unbind()),
+                Err(_) => Kept::Value(value.unbind()),
+            },
+        };
+        kept.push((name.unbind(), value));
+    }
+    Ok(kept)
+}
+
+/// Whether two sets of local variables are the same state: the same objects, or equal plain values.
+fn same_state(py: Python<'_>, before: &Locals, now: &Locals) -> PyResult<bool> {
+    if before.len() != now.len() {
+        return Ok(false);
+    }
+    for ((old_name, old), (name, new)) in before.iter().zip(now) {
+        let same = match (old, new) {
+            (Kept::Value(old), Kept::Value(new)) => same_value(old.bind(py), new.bind(py))?,
+            (Kept::Weak(old), Kept::Weak(new)) => {
+                old.bind(py).upgrade().is_some_and(|old| new.bind(py).upgrade().is_some_and(|new| old.is(&new)))
+            }
+            _ => false,
+        };
+        if !same || !old_name.bind(py).eq(name)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn is_temporary(name: &Bound<'_, PyAny>) -> bool {
+    name.cast::<PyString>().is_ok_and(|name| name.to_str().is_ok_and(|name| name.starts_with(TEMPORARY)))
+}
+
+/// Whether a value is one of the types whose values are the same if they are equal.
+fn is_plain(value: &Bound<'_, PyAny>) -> bool {
+    value.is_none()
+        || value.is_exact_instance_of::<PyInt>()
+        || value.is_exact_instance_of::<PyString>()
+        || value.is_exact_instance_of::<PyBool>()
+        || value.is_exact_instance_of::<PyFloat>()
+        || value.is_exact_instance_of::<PyBytes>()
+}
+
+/// Whether two values are the same object, or equal plain values.
+pub fn same_value(first: &Bound<'_, PyAny>, second: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(first.is(second) || is_plain(first) && first.get_type().is(second.get_type()) && first.eq(second)?)
+}
+
+impl Host {
+    /// The thread came back to the head of a loop as it was: let it stop or wait.
+    fn spin(&self, py: Python<'_>, spin: Spin) -> PyResult<()> {
+        let (me, waits) = {
+            let mut state = self.state();
+            for (read, _) in &spin.reads {
+                if !state.is_visible(read.location) {
+                    state.make_visible(read.location);
+                }
+            }
+            let me = state.current;
+            let may_go_on = state.can_go_on(&spin);
+            state.thread(me).loops.spin = Some(spin);
+            if state.spins_wait {
+                if may_go_on {
+                    state.thread(me).loops.spin = None;
+                    return Ok(());
+                }
+                state.driver.threads.count_predicate_waiter(1);
+            }
+            (me, state.spins_wait)
+        };
+        self.note_waiting(py, Word::Spin, None);
+        if !waits {
+            return self.stop_for_good(py);
+        }
+        let operation = Operation::new(OperationKind::WaitUntil, LocationId::NONE, 0);
+        let performed = self.perform(py, operation, 1, |_| Touch::of(Accesses::new()));
+        {
+            let mut state = self.state();
+            state.driver.threads.count_predicate_waiter(-1);
+            if performed.is_ok() {
+                state.thread(me).loops.spin = None;
+            }
+        }
+        performed?;
+        self.note(py, Word::Spin, None, None, None, true);
+        Ok(())
+    }
+}
+
+#[pymethods]
+impl Host {
+    /// A loop is about to begin. Returns what stands for this run through it.
+    fn enter_loop(&self) -> u64 {
+        let mut state = self.state();
+        if state.phase != Phase::Running {
+            return 0;
+        }
+        let current = state.current;
+        let loops = &mut state.thread(current).loops;
+        loops.tokens += 1;
+        let token = loops.tokens;
+        let (reads_from, locks_from) = (loops.reads.len(), loops.locks.len());
+        loops.watches.push(Watch { token, reads_from, locks_from, locals: None, patience: 0, changes: 0 });
+        token
+    }
+
+    /// The thread is at the head of a loop, before its condition. Always True.
+    #[pyo3(signature = (token, /))]
+    fn at_loop_head(&self, py: Python<'_>, token: u64) -> PyResult<bool> {
+        let (head, ended) = {
+            let mut state = self.state();
+            if token == 0 || state.phase != Phase::Running {
+                return Ok(true);
+            }
+            let head = state.at_head(token);
+            let current = state.current;
+            (head, std::mem::take(&mut state.thread(current).loops.ended))
+        };
+        drop(ended);
+        match head {
+            Head::GoOn => {}
+            Head::Keep => {
+                let kept = locals(py)?;
+                let mut state = self.state();
+                let current = state.current;
+                if let Some(watch) = state.thread(current).loops.watches.last_mut() {
+                    watch.locals = Some(kept);
+                }
+            }
+            Head::Compare(before) => {
+                let now = locals(py)?;
+                let same = same_state(py, &before, &now)?;
+                let spin = self.state().compared(same, now);
+                if let Some(spin) = spin {
+                    self.spin(py, spin)?;
+                }
+            }
+        }
+        Ok(true)
+    }
+}
