@@ -1,0 +1,154 @@
+/** Shows recorded counterexamples in webviews, one a counterexample, in step with the debugger. */
+
+import * as vscode from "vscode";
+
+import type { Replay, StepNews } from "./debug";
+import { Method, type ModelReference } from "./protocol";
+import { referenceKey } from "./references";
+import type { Server } from "./server";
+import { normalize } from "./server";
+import { forWebview, notice } from "./traceHtml";
+
+const VIEW_TYPE = "dpor.trace";
+
+/** What the page sends. */
+type Message =
+  | { readonly type: "goto"; readonly step: number; readonly file?: string; readonly line?: number }
+  | { readonly type: "open"; readonly file: string; readonly line: number; readonly column?: number };
+
+interface TraceFile {
+  readonly steps: readonly { readonly index: number; readonly location?: { readonly file: string; readonly line: number } | null }[];
+}
+
+interface View {
+  readonly panel: vscode.WebviewPanel;
+  readonly reference: ModelReference;
+  readonly title: string;
+  trace: Promise<TraceFile | undefined> | undefined;
+}
+
+export class TraceViews implements vscode.Disposable {
+  private readonly views = new Map<string, View>();
+  private readonly subscription: vscode.Disposable;
+  private readonly current: vscode.TextEditorDecorationType;
+
+  constructor(
+    private readonly server: Server,
+    private readonly replay: Replay,
+  ) {
+    this.current = vscode.window.createTextEditorDecorationType({
+      isWholeLine: true,
+      backgroundColor: new vscode.ThemeColor("editor.rangeHighlightBackground"),
+    });
+    this.subscription = replay.onStep((news) => this.follow(news));
+  }
+
+  /** Opens the view of a counterexample beside the source, or brings it to the front and up to date. */
+  async show(reference: ModelReference): Promise<void> {
+    const key = referenceKey(reference);
+    const view = this.views.get(key) ?? this.create(key, reference);
+    view.panel.reveal(undefined, true);
+    await this.load(view);
+  }
+
+  dispose(): void {
+    this.subscription.dispose();
+    this.current.dispose();
+    this.views.forEach(({ panel }) => void panel.dispose());
+  }
+
+  private create(key: string, reference: ModelReference): View {
+    const title = `Trace of ${reference.model}`;
+    // The page holds where the reader is, its filters and its scroll position; making it anew on every change of tabs
+    // would lose them.
+    const panel = vscode.window.createWebviewPanel(
+      VIEW_TYPE,
+      title,
+      { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true },
+      { enableScripts: true, retainContextWhenHidden: true, enableFindWidget: true, localResourceRoots: [] },
+    );
+    const view: View = { panel, reference, title, trace: undefined };
+    panel.webview.onDidReceiveMessage((message: Message) => this.receive(view, message).catch(tell));
+    panel.onDidDispose(() => {
+      this.views.delete(key);
+      this.unmark();
+    });
+    this.views.set(key, view);
+    return view;
+  }
+
+  private async load(view: View): Promise<void> {
+    view.panel.webview.html = notice("Recording the counterexample ...");
+    try {
+      const { html } = await this.server.request<{ html: string }>(Method.traceView, view.reference);
+      view.trace = undefined;
+      view.panel.webview.html = forWebview(html, view.panel.webview.cspSource);
+    } catch (error) {
+      view.panel.webview.html = notice(error instanceof Error ? error.message : String(error));
+      return;
+    }
+    const at = this.replay.step(referenceKey(view.reference));
+    if (at !== undefined) {
+      await view.panel.webview.postMessage({ type: "step", step: at.step });
+    }
+  }
+
+  private follow({ key, event }: StepNews): void {
+    const view = key === undefined ? undefined : this.views.get(key);
+    if (view !== undefined) {
+      this.unmark();
+      void view.panel.webview.postMessage({ type: "step", step: event.step });
+    }
+  }
+
+  private async receive(view: View, message: Message): Promise<void> {
+    if (message.type === "open") {
+      await this.open(view, message.file, message.line, message.column ?? 1, false);
+    } else if (!(await this.replay.goTo(referenceKey(view.reference), message.step))) {
+      view.trace ??= this.read(view.reference);
+      const place = (await view.trace)?.steps.find(({ index }) => index === message.step)?.location;
+      if (place) {
+        await this.open(view, place.file, place.line, 1, true);
+      }
+    }
+  }
+
+  private async read(reference: ModelReference): Promise<TraceFile | undefined> {
+    const file = vscode.Uri.file(await this.replay.trace(reference));
+    return JSON.parse(new TextDecoder().decode(await vscode.workspace.fs.readFile(file))) as TraceFile;
+  }
+
+  /** Shows a line, counted from 1, in the column of editors that the trace view is not in. */
+  private async open(view: View, file: string, line: number, column: number, preserveFocus: boolean): Promise<void> {
+    const uri = this.locate(view.reference, file);
+    const column_ = vscode.window.visibleTextEditors.find((editor) => editor.document.uri.toString() === uri.toString())
+      ?.viewColumn;
+    const position = new vscode.Position(Math.max(0, line - 1), Math.max(0, column - 1));
+    const editor = await vscode.window.showTextDocument(uri, {
+      viewColumn: column_ ?? vscode.ViewColumn.One,
+      preserveFocus,
+      selection: new vscode.Range(position, position),
+    });
+    this.unmark();
+    if (preserveFocus) {
+      editor.setDecorations(this.current, [new vscode.Range(position, position)]);
+    }
+  }
+
+  /** Paths in a trace are absolute, or relative to the project's folder. */
+  private locate(reference: ModelReference, file: string): vscode.Uri {
+    if (/^(?:[/\\]|[A-Za-z]:[/\\])/u.test(file)) {
+      return vscode.Uri.file(file);
+    }
+    const folder = vscode.workspace.getWorkspaceFolder(vscode.Uri.parse(normalize(reference.uri)));
+    return folder === undefined ? vscode.Uri.file(file) : vscode.Uri.joinPath(folder.uri, file);
+  }
+
+  private unmark(): void {
+    vscode.window.visibleTextEditors.forEach((editor) => editor.setDecorations(this.current, []));
+  }
+}
+
+function tell(error: unknown): void {
+  void vscode.window.showErrorMessage(error instanceof Error ? error.message : String(error));
+}
