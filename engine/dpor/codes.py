@@ -49,6 +49,7 @@ class Code(enum.Enum):
 
     CACHE_CORRUPT = "DPOR501"
     UNEXPECTED = "DPOR502"
+    ASSUMPTION = "DPOR503"
 
     @property
     def meaning(self) -> str:
@@ -87,5 +88,6 @@ _MEANINGS = {
     Code.FOREIGN_SCHEDULE: "the schedule belongs to another model",
     Code.DIVERGED: "the model's code no longer follows the schedule",
     Code.BAD_TRACE: "the file is not a recorded trace that this version can show",
+    Code.ASSUMPTION: "the verdict takes each call of a package that is not instrumented as one atomic operation",
     Code.CACHE_CORRUPT: "the result cache could not be read and was started afresh",
 }

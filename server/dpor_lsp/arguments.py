@@ -72,6 +72,7 @@ class Arguments:
     ignore_empty: bool = False
     replay: str | None = None
     schedule: str | None = None
+    tcp: str | None = None
 
 
 class _Parser(argparse.ArgumentParser):
@@ -103,6 +104,8 @@ def parse(words: Sequence[str]) -> Arguments:
         )
     if mode is Mode.REPLAY and paths:
         raise DporError(Code.BAD_OPTION, "--replay takes one PATH::MODEL", f"leave {' '.join(paths)} out")
+    if given["stdio"] and given["tcp"] is not None:
+        raise DporError(Code.BAD_OPTION, "--stdio and --tcp exclude each other", "give one of them")
     if given["schedule"] is not None and mode is not Mode.REPLAY:
         raise DporError(
             Code.BAD_OPTION, "--schedule needs --replay PATH::MODEL", "name the model to replay it on"
@@ -130,6 +133,7 @@ def parse(words: Sequence[str]) -> Arguments:
         ignore_empty=given["ignore_empty"],
         replay=given["replay"],
         schedule=given["schedule"],
+        tcp=given["tcp"],
     )
 
 

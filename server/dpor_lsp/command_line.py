@@ -37,18 +37,14 @@ def main(words: Sequence[str] | None = None) -> int:
         return ExitCode.ERROR
 
 
-def _run(arguments: Arguments) -> ExitCode:
+def _run(arguments: Arguments) -> int:
     if arguments.mode is Mode.VERSION:
         from dpor_lsp import version
 
         print(f"{PROGRAM} {version()}")
         return ExitCode.EXPECTED
     if arguments.mode is Mode.SERVE:
-        raise DporError(
-            Code.BAD_OPTION,
-            "the language server is not part of this version",
-            "check with dpor-lsp --check [PATH ...], or see dpor-lsp --help",
-        )
+        return _serve(arguments)
     if arguments.mode is Mode.LIST:
         return _list(arguments)
     if arguments.mode is Mode.REPLAY:
@@ -58,6 +54,26 @@ def _run(arguments: Arguments) -> ExitCode:
 
         return watch(arguments)
     return _check(arguments)
+
+
+def _serve(arguments: Arguments) -> int:
+    # Imported here: nothing else needs pygls, which takes longer to load than most checks.
+    from dpor_lsp.language_server.start import serve_stdio, serve_tcp
+
+    if arguments.tcp is not None:
+        return serve_tcp(arguments.tcp)
+    if sys.stdin.isatty():
+        warn_of_terminal()
+    return serve_stdio()
+
+
+def warn_of_terminal() -> None:
+    """Say on standard error what waits there, to whoever has typed the command by hand."""
+    print(
+        f"{PROGRAM}: the language server waits for an editor on standard input (Ctrl-D ends it).\n"
+        f"To check models here: {PROGRAM} --check [PATH ...]; all options: {PROGRAM} --help",
+        file=sys.stderr,
+    )
 
 
 def _check(arguments: Arguments) -> ExitCode:

@@ -39,12 +39,16 @@ class WorkerPool:
                 return worker
             worker.end()
 
-    def fill(self) -> None:
-        """Start workers until `spare` of them wait; one that cannot be started is left for `take` to complain of."""
+    def fill(self, number: int | None = None) -> None:
+        """Start workers until `number` of them wait (None: `spare`).
+
+        One that cannot be started is left for `take` to complain of.
+        """
+        wanted = self._spare if number is None else min(number, self._spare)
         with contextlib.suppress(OSError):
             while True:
                 with self._lock:
-                    if self._closed or len(self._waiting) >= self._spare:
+                    if self._closed or len(self._waiting) >= wanted:
                         return
                     self._waiting.append(Worker(self.command))
 

@@ -90,14 +90,28 @@ def test_the_version_is_printed(run_command: Run, project: Path) -> None:
     assert (done.returncode, done.stdout.startswith("dpor-lsp ")) == (0, True)
 
 
-@pytest.mark.parametrize("words", [[], ["--stdio"], ["--tcp", "127.0.0.1:0"]])
-def test_the_language_server_is_refused_in_one_coded_sentence(
-    run_command: Run, project: Path, words: list[str]
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--stdio", "--tcp", "127.0.0.1:0"], "DPOR105: --stdio and --tcp exclude each other"),
+        (["--tcp", "2087"], "DPOR105: --tcp does not accept '2087' (write --tcp 127.0.0.1:2087)"),
+        (["--tcp", "127.0.0.1:99999"], "DPOR105: --tcp does not accept '127.0.0.1:99999'"),
+        (["--tcp", "203.0.113.1:0"], "DPOR105: --tcp cannot listen on 203.0.113.1:0"),
+    ],
+)
+def test_an_address_that_cannot_be_served_is_refused(
+    run_command: Run, project: Path, words: list[str], message: str
 ) -> None:
     done = run_command(words, project)
     assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1
-    assert "DPOR105: the language server is not part of this version" in done.stderr
+
+
+@pytest.mark.parametrize("words", [[], ["--stdio"]])
+def test_the_language_server_ends_with_its_input(run_command: Run, project: Path, words: list[str]) -> None:
+    done = run_command(words, project)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
 
 
 def test_a_usage_error_is_one_coded_line(run_command: Run, project: Path) -> None:
@@ -146,7 +160,7 @@ def test_a_cached_check_imports_little(bank: Path) -> None:
     code = (
         "import sys; from dpor_lsp.command_line import main; main(['--check', 'missing.py']);"
         "heavy = {'rich', 'watchdog', 'jsonschema', 'subprocess', 'dpor.checking', 'asyncio',"
-        " 'importlib.metadata', 'junitparser', 'greenlet'};"
+        " 'importlib.metadata', 'junitparser', 'greenlet', 'pygls', 'lsprotocol'};"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
     )
     done = subprocess.run(

@@ -1,0 +1,117 @@
+"""Hover on a model: what its verdict covers and what it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lsprotocol import types
+
+from dpor.options import OPTIONS, Algorithm
+from dpor.results import ModelResult, Verdict
+from dpor_lsp.formats import wording as format_wording
+from dpor_lsp.language_server import wording
+from dpor_lsp.language_server.documents import path_of
+from dpor_lsp.language_server.positions import contains_line
+from dpor_lsp.language_server.records import ModelRecord, State
+from dpor_lsp.language_server.server import DporServer
+
+_SAMPLING = (Algorithm.RANDOM.value, Algorithm.PCT.value)
+
+
+def register(server: DporServer) -> None:
+    """Register the handler."""
+    session = server.session
+
+    @server.feature(types.TEXT_DOCUMENT_HOVER)
+    async def hover(params: types.HoverParams) -> types.Hover | None:
+        path = path_of(params.text_document.uri)
+        file = await session.settled(path) if path is not None else None
+        if file is None:
+            return None
+        here = types.Range(params.position, params.position)
+        for record in file.models.values():
+            if contains_line(types.Range(record.block.start, record.place.end), here):
+                text = "\n\n".join(describe(record))
+                return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, text), record.place)
+        return None
+
+
+def describe(record: ModelRecord) -> Iterator[str]:
+    """The paragraphs about a model, in Markdown."""
+    yield f"**{record.name}**: {escape(record.message())}"
+    if record.outline.summary:
+        yield f"*{escape(record.outline.summary)}*"
+    result = record.shown
+    if result is None or record.state is State.UNCHECKED:
+        if record.reason is not None and record.reason.mend:
+            yield escape(record.reason.mend)
+        parameters = record.outline.info.parameters
+        if parameters:
+            yield "Parameters: " + ", ".join(f"`{name}={value!r}`" for name, value in parameters.items())
+        return
+    if record.stale:
+        yield "What follows is of the text before the last change."
+    yield f"{wording.counts(result)} · algorithm `{result.algorithm}` · memory model `{result.memory_model}`"
+    yield from _violations(result)
+    yield _covered(result)
+    limits = list(_limits(record, result))
+    if limits:
+        yield "Not covered:\n" + "\n".join(f"- {escape(item)}" for item in limits)
+    if result.parameters:
+        values = ", ".join(f"`{name}={value!r}`" for name, value in result.parameters.items())
+        yield f"Parameters: {values}"
+    if result.reason is not None and result.reason.mend:
+        yield escape(f"{result.reason.code.value}: {result.reason.mend}")
+
+
+def _violations(result: ModelResult) -> Iterator[str]:
+    for violation in result.violations[:3]:
+        lines = [f"{violation.code.value} {violation.message}", *wording.essential_schedule(violation)]
+        text = "\n".join(lines).replace("```", "'''")
+        yield f"```text\n{text}\n```"
+    if len(result.violations) > 3:
+        yield f"... and {format_wording.amount(len(result.violations) - 3, 'more violation')}"
+
+
+def _covered(result: ModelResult) -> str:
+    """What the verdict says about schedules that were not looked at one by one."""
+    size = " with these parameters" if result.parameters else ""
+    match result.verdict:
+        case Verdict.VERIFIED:
+            return (
+                f"Covers every schedule of this model{size}: of those that only differ in the order of "
+                "operations that do not influence each other, one was run."
+            )
+        case Verdict.VIOLATED:
+            return (
+                "The check stopped at the first violation; other schedules may break the model in other ways."
+            )
+        case Verdict.INCOMPLETE:
+            return "Covers only the schedules that were run; the others may break the model."
+        case Verdict.ERROR:
+            return "Covers nothing: the model could not be checked."
+
+
+def _limits(record: ModelRecord, result: ModelResult) -> Iterator[str]:
+    options = {**record.outline.info.options, **(record.subject.request.options if record.subject else {})}
+    if result.verdict is Verdict.ERROR:
+        return
+    if result.algorithm in _SAMPLING:
+        yield "schedules that were not drawn: this algorithm samples and proves nothing"
+    bound = options.get("preemption_bound")
+    if bound is not None:
+        yield f"schedules with more than {bound} preemptions"
+    if result.verdict is Verdict.INCOMPLETE and result.reason is not None:
+        yield result.reason.message
+    if result.parameters:
+        yield "other values of the parameters"
+    if result.memory_model == "sc":
+        yield "weaker memory than sequential consistency: each read sees the latest write"
+    if options.get("races", OPTIONS["races"].default.value) == "ignore":
+        yield "data races that break no assertion (set races to look for them)"
+    yield from result.assumptions
+
+
+def escape(text: str) -> str:
+    """A text as Markdown shows it literally."""
+    return "".join(f"\\{character}" if character in "\\`*_{}[]<>#|" else character for character in text)

@@ -1,0 +1,240 @@
+"""Decides what has to be checked: reads files, asks the cache, finds interpreters. Runs in one thread of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from lsprotocol.types import DiagnosticSeverity
+
+from dpor.codes import Code
+from dpor.counterexample.schedule import decode
+from dpor.errors import DporError
+from dpor.results import ModelResult, Reason, ReplayRequest, SourceSpan, to_json
+from dpor_lsp.cache import Cache
+from dpor_lsp.fingerprint import Hasher
+from dpor_lsp.language_server.analysis import ModelOutline, Outline, outline
+from dpor_lsp.language_server.documents import Document
+from dpor_lsp.language_server.environment import Environment, Environments
+from dpor_lsp.language_server.findings import Finding, Places, findings_of, reason_message
+from dpor_lsp.language_server.positions import Encoding
+from dpor_lsp.language_server.settings import DEFAULT_TIMEOUT, EditorSettings
+from dpor_lsp.options import DEFAULT_HANG_TIMEOUT, DEFAULT_MEMORY_LIMIT
+from dpor_lsp.project import Settings, find_root, read_settings
+from dpor_lsp.subjects import Limits, Subject
+from dpor_lsp.targets import Found, Wishes, subject_of
+
+_ERROR = DiagnosticSeverity.Error
+
+
+@dataclass(frozen=True)
+class PlanRequest:
+    """What to plan: a file, its text if it is open, the other open documents, and how to check.
+
+    `folder` is the workspace folder that the file lies in; `options` are wishes for single models, by name.
+    """
+
+    path: Path
+    document: Document | None
+    others: tuple[Document, ...]
+    folder: Path
+    settings: EditorSettings
+    trusted: bool
+    encoding: Encoding
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+
+
+@dataclass(frozen=True)
+class PlannedModel:
+    """A model and how it is checked; `problem` if it cannot be, `cached` if the answer is known.
+
+    `first` is the model's last counterexample, where it may still hold.
+    """
+
+    outline: ModelOutline
+    subject: Subject | None = None
+    limits: Limits = field(default_factory=Limits)
+    environment: Environment | None = None
+    problem: Reason | None = None
+    cached: ModelResult | None = None
+    first: ReplayRequest | None = None
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A file as it was planned: `text` is what was read (None if there is no such file)."""
+
+    root: Path
+    outline: Outline
+    text: str | None
+    models: tuple[PlannedModel, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
+class Planner:
+    """Plans checks and keeps their results. Every method runs in the one thread that the caches belong to.
+
+    `uri_of` gives a file's address; `warn` gets what is worth a warning but costs no result.
+    """
+
+    def __init__(self, uri_of: Callable[[Path], str], warn: Callable[[Code, str], None]) -> None:
+        self._uri_of = uri_of
+        self._warn = warn
+        self._environments = Environments()
+        self._hasher = Hasher()
+        self._caches: dict[Path, tuple[str, Cache]] = {}
+
+    def plan(self, request: PlanRequest) -> Plan:
+        """Plan all models of a file; nothing of the workspace is executed unless it is trusted."""
+        path = request.path
+        root = find_root(path if path.exists() else path.parent, request.folder)
+        text = request.document.text if request.document is not None else _read(path)
+        if text is None:
+            return Plan(root, Outline(), None)
+        read = outline(path, root, text)
+        places = Places(root, {path: text}, self._uri_of, request.encoding)
+        if read.problem is not None:
+            found = Finding(
+                *places.place(read.problem.location or SourceSpan(str(path), 1)),
+                _ERROR,
+                read.problem.code,
+                reason_message(read.problem),
+            )
+            return Plan(root, read, text, findings=(found,))
+        models = tuple(self._model(request, root, model, read, text, places) for model in read.models)
+        return Plan(root, read, text, models)
+
+    def _model(
+        self,
+        request: PlanRequest,
+        root: Path,
+        model: ModelOutline,
+        read: Outline,
+        text: str,
+        places: Places,
+    ) -> PlannedModel:
+        if model.ignored is not None:
+            return PlannedModel(model)
+        try:
+            settings = read_settings(root)
+            subject = self._subject(request, root, model, text, settings)
+            limits = _limits(subject, request.settings, settings)
+            if not request.trusted:
+                return PlannedModel(model, subject, limits)
+            environment = self._environments.choose(request.settings.interpreter, root)
+        except DporError as error:
+            reason = Reason(error.code, error.message, error.mend, error.span)
+            uri, place = places.place(error.span or model.name)
+            finding = Finding(uri, place, _ERROR, reason.code, reason_message(reason, model.info.name))
+            return PlannedModel(model, problem=reason, findings=(finding,))
+        planned = PlannedModel(model, subject, limits, environment)
+        cache = self._cache(root, environment) if settings.cache else None
+        if cache is None:
+            return planned
+        cached = cache.find(subject)
+        if cached is not None:
+            found = self.findings(
+                subject, cached, model, read, request.encoding, hints=request.settings.hints
+            )
+            return replace(planned, cached=cached, findings=found)
+        return replace(planned, first=_counterexample(cache, subject))
+
+    def _subject(
+        self, request: PlanRequest, root: Path, model: ModelOutline, text: str, settings: Settings
+    ) -> Subject:
+        wishes = Wishes(
+            options={**request.settings.options, **request.options.get(model.info.name, {})},
+            settings=settings,
+        )
+        subject = subject_of(Found(model.info, root, request.path), wishes)
+        options = dict(subject.request.options)
+        if options.get("timeout", model.info.options.get("timeout")) is None:
+            options["timeout"] = DEFAULT_TIMEOUT
+        overlays = {
+            str(other.path): other.text
+            for other in request.others
+            if other.path.is_relative_to(root) and other.digest != self._hasher.hash(other.path)
+        }
+        checked = replace(subject.request, source=text, options=options, overlays=overlays)
+        return replace(subject, request=checked)
+
+    def findings(
+        self,
+        subject: Subject,
+        result: ModelResult,
+        model: ModelOutline,
+        read: Outline,
+        encoding: Encoding,
+        *,
+        hints: bool,
+    ) -> tuple[Finding, ...]:
+        """What is to be shown of a result."""
+        places = Places(subject.root, subject.texts, self._uri_of, encoding)
+        return findings_of(result, model, places, read.imports, hints=hints)
+
+    def keep(self, subject: Subject, environment: Environment, result: ModelResult, started: float) -> None:
+        """Keep a result in the project's cache; `started` is the time before its check began."""
+        if read_settings(subject.root).cache:
+            self._cache(subject.root, environment).keep(subject, result, started)
+
+    def close(self) -> None:
+        """Let go of the caches."""
+        for _, cache in self._caches.values():
+            cache.close()
+        self._caches.clear()
+
+    def _cache(self, root: Path, environment: Environment) -> Cache:
+        known = self._caches.get(root)
+        if known is None or known[0] != environment.stamp:
+            if known is not None:
+                known[1].close()
+            known = self._caches[root] = (environment.stamp, Cache(root, self._warn, environment.stamp))
+        return known[1]
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_bytes().decode(errors="replace")
+    except OSError:
+        return None
+
+
+def _limits(subject: Subject, editor: EditorSettings, settings: Settings) -> Limits:
+    timeout = subject.request.options.get("timeout", subject.info.options.get("timeout"))
+    memory = editor.memory_limit if editor.memory_limit is not None else settings.memory_limit
+    return Limits(
+        float(timeout) if isinstance(timeout, int | float) and timeout > 0 else DEFAULT_TIMEOUT,
+        settings.hang_timeout or DEFAULT_HANG_TIMEOUT,
+        DEFAULT_MEMORY_LIMIT if memory is None else memory,
+    )
+
+
+def _counterexample(cache: Cache, subject: Subject) -> ReplayRequest | None:
+    """The model's last counterexample, if it was found for the parameters and the memory model of this check."""
+    kept = cache.last_counterexample(subject.info.id)
+    if kept is None:
+        return None
+    try:
+        schedule = decode(kept.schedule)
+    except DporError:
+        return None
+    request = subject.request
+    options = {**subject.info.options, **request.options}
+    wanted = {**subject.info.parameters, **request.parameters}
+    if schedule.memory_model != options.get("memory_model", "sc") or to_json(schedule.parameters) != to_json(
+        wanted
+    ):
+        return None
+    return ReplayRequest(
+        file=request.file,
+        model=request.model,
+        root=request.root,
+        schedule=kept.schedule,
+        parameters=request.parameters,
+        options=request.options,
+        source=request.source,
+        overlays=request.overlays,
+    )
