@@ -106,6 +106,10 @@ impl Driver {
         &*self.explorer
     }
 
+    pub fn explorer_mut(&mut self) -> &mut dyn Explorer {
+        &mut *self.explorer
+    }
+
     /// Forget everything explored and begin anew with another explorer.
     pub fn restart(&mut self, explorer: Box<dyn Explorer>) {
         self.execution.truncate(0);
@@ -273,6 +277,11 @@ impl Driver {
             }
         }
         if self.fault.is_some() {
+            return Summary { end, waiting, assumption_failed, more: false };
+        }
+        if end == End::Cut && self.meter.is_interrupted() {
+            self.explorer.interrupted();
+            self.counts.cut += 1;
             return Summary { end, waiting, assumption_failed, more: false };
         }
         self.note_blocked_threads();

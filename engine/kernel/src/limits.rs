@@ -68,6 +68,11 @@ impl Meter {
         self.reached.get_or_insert(bound);
     }
 
+    /// Whether the caller, or the clock, wants the exploration to end at once.
+    pub fn is_interrupted(&self) -> bool {
+        matches!(self.reached, Some(Bound::Cancelled | Bound::Timeout))
+    }
+
     /// Whether an execution may go on after `steps` events and `preemptions` preemptions.
     pub fn allows_step(&mut self, steps: usize, preemptions: usize) -> bool {
         if self.limits.max_steps.is_some_and(|limit| steps >= limit) {
@@ -87,7 +92,7 @@ impl Meter {
 
     /// Whether another execution may begin after `executions`.
     pub fn allows_execution(&mut self, executions: u64) -> bool {
-        if matches!(self.reached, Some(Bound::Cancelled | Bound::Timeout | Bound::MaxSteps)) {
+        if self.is_interrupted() || self.reached == Some(Bound::MaxSteps) {
             return false;
         }
         if self.limits.max_executions.is_some_and(|limit| executions >= limit) {

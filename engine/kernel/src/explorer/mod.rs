@@ -22,6 +22,7 @@ mod source;
 mod wakeup_tree;
 
 pub use context_bound::ContextBound;
+pub use parsimonious::{FrontierError, Parsimonious};
 pub use registry::{create, decides_branches, names, ExplorerOptions, UnsupportedPair};
 pub use replay::{Divergence, Replay, ReplayStep};
 
@@ -140,7 +141,20 @@ pub trait Explorer {
         true
     }
 
-    /// If a replay left its schedule: where and how.
+    /// The execution was stopped from outside before its end: it counts for nothing and is still to be explored.
+    fn interrupted(&mut self) {}
+
+    /// What is left to explore, to be asked between executions; None if the explorer cannot tell.
+    fn frontier(&self) -> Option<String> {
+        None
+    }
+
+    /// Give a part of what is left away, to be asked between executions; None if there is nothing to spare.
+    fn split(&mut self) -> Option<String> {
+        None
+    }
+
+    /// If the program left a planned schedule: where and how.
     fn divergence(&self) -> Option<&Divergence> {
         None
     }

@@ -3,6 +3,8 @@
 // Each test file uses a part of it.
 #![allow(dead_code)]
 
+pub mod random;
+
 use _kernel::driver::{Counts, Driver, Summary};
 use _kernel::execution::{Literal, Sides, Solver};
 use _kernel::explorer::{create, ExplorerOptions};

@@ -22,15 +22,19 @@
 //! - *Drawn values.* A draw takes its first alternative; the others are branches of their own, and count as schedules,
 //!   so that a race that has nothing to do with the draw is reversed once and not for each alternative.
 
+mod frontier;
 mod names;
 mod schedule;
 mod sleep;
 
 use std::rc::Rc;
 
+pub use self::frontier::FrontierError;
+
 use self::names::{ThreadName, ThreadTable};
 use self::schedule::{is_in_schedule, Reversal, Schedule};
-use super::{Decision, End, Explorer, Finished, State};
+use super::replay::DivergenceReason;
+use super::{Decision, Divergence, End, Explorer, Finished, State};
 use crate::execution::{Event, Execution};
 use crate::memory::MemoryModel;
 use crate::operation::{Choice, OperationKind, ThreadId};
@@ -100,24 +104,39 @@ pub struct Parsimonious {
     threads: ThreadTable,
     /// The estimated share of the exploration that is done.
     done: f64,
+    /// Whether the current branch has yet to be explored (again).
+    interrupted: bool,
+    divergence: Option<Divergence>,
 }
 
 impl Default for Parsimonious {
     fn default() -> Parsimonious {
-        Parsimonious::exploring(vec![Branch::root()])
+        Parsimonious::exploring(vec![Branch::root()], ThreadTable::default())
     }
 }
 
 impl Parsimonious {
-    fn exploring(stack: Vec<Branch>) -> Parsimonious {
+    /// Go on with what is left of explorations of the same program, as `frontier` or `split` wrote it.
+    pub fn resume<'a>(frontiers: impl IntoIterator<Item = &'a str>) -> Result<Parsimonious, FrontierError> {
+        let mut threads = ThreadTable::default();
+        let mut stack = Vec::new();
+        for text in frontiers {
+            stack.extend(frontier::read(text, &mut threads)?);
+        }
+        Ok(Parsimonious::exploring(stack, threads))
+    }
+
+    fn exploring(stack: Vec<Branch>, threads: ThreadTable) -> Parsimonious {
         let left: f64 = stack.iter().map(|branch| branch.weight).sum();
         Parsimonious {
             stack,
             current: Branch::root(),
             steps: Vec::new(),
             schedules: Vec::new(),
-            threads: ThreadTable::default(),
+            threads,
             done: 1.0 - left,
+            interrupted: false,
+            divergence: None,
         }
     }
 
@@ -194,6 +213,7 @@ impl Explorer for Parsimonious {
         if let Some(branch) = self.stack.pop() {
             self.current = branch;
         }
+        self.interrupted = false;
         let kept = self.shared(&self.current);
         self.steps.truncate(kept);
         self.schedules.clear();
@@ -205,6 +225,11 @@ impl Explorer for Parsimonious {
         let position = self.steps.len();
         if let Some((name, outcome)) = self.current.step(position) {
             let thread = self.threads.thread(name).filter(|thread| state.is_enabled(*thread));
+            if thread.is_none() {
+                let thread = self.threads.thread(name).unwrap_or(ThreadId::MAIN);
+                let reason = DivergenceReason::CannotRun;
+                self.divergence.get_or_insert(Divergence { step: position, thread, reason });
+            }
             return thread.map_or(Decision::GiveUp, |thread| Decision::Take(state.choice(thread, outcome)));
         }
         // Lines 13 to 15. Taking ê right after σ empties the sleep set, so that nothing is ever blocked.
@@ -230,10 +255,36 @@ impl Explorer for Parsimonious {
             branches.extend(self.reversals(execution, memory));
         }
         self.push(branches);
-        Finished { more: !self.stack.is_empty(), duplicate: false }
+        // A step that was possible and is not any more: nothing that would come now means what it says.
+        let more = !self.stack.is_empty() && self.divergence.is_none();
+        Finished { more, duplicate: false }
     }
 
     fn fraction(&self) -> f64 {
         self.done.clamp(0.0, 1.0)
+    }
+
+    fn divergence(&self) -> Option<&Divergence> {
+        self.divergence.as_ref()
+    }
+
+    fn interrupted(&mut self) {
+        self.interrupted = true;
+    }
+
+    fn frontier(&self) -> Option<String> {
+        let left = || self.stack.iter().chain(self.interrupted.then_some(&self.current));
+        left().next().map(|_| frontier::write(left(), &self.threads))
+    }
+
+    /// Gives the lower half of the stack, whose branches are nearer to the root: they hold more than those above.
+    fn split(&mut self) -> Option<String> {
+        let most = self.stack.len() / 2;
+        if most == 0 {
+            return None;
+        }
+        let given: Vec<Branch> = self.stack.drain(..most).collect();
+        self.done += given.iter().map(|branch| branch.weight).sum::<f64>();
+        Some(frontier::write(&given, &self.threads))
     }
 }

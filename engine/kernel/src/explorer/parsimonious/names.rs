@@ -70,6 +70,11 @@ impl ThreadTable {
         &self.paths[name.index()]
     }
 
+    /// The paths of all threads, in the order of their names.
+    pub fn paths(&self) -> impl Iterator<Item = &[u32]> + '_ {
+        self.paths.iter().map(Vec::as_slice)
+    }
+
     /// The last event of the execution spawned `child`.
     pub fn learn(&mut self, child: ThreadId, execution: &Execution) {
         let Some(spawn) = execution.events().last() else { return };

@@ -124,6 +124,10 @@ impl Host {
     /// `bound` (the name of the bound that was reached), `restart` (None, `["module-state"]` or `["rebound", module,
     /// variable]`: explore again with that changed), `escape`, `nondeterminism`, `divergence`, `foreign`.
     ///
+    /// Two more entries say how to go on, here or elsewhere: `frontier`, what is left to explore (None if nothing is, or if
+    /// the algorithm cannot tell), and `lessons`, the schedules that made locations visible, in order. A host that has
+    /// followed them with the algorithm `learn` sees what this one sees.
+    ///
     /// `on_failure(description, schedule)` is called for each failure; its value False ends the exploration. It is called
     /// with None when the exploration begins again: what was found so far counts no more.
     /// `on_progress(executions, blocked, redundant, events, seconds, fraction)` likewise cancels with False.
@@ -144,6 +148,22 @@ impl Host {
         self.state().recorder = None;
         let finished = explored?;
         self.outcome(py, finished)
+    }
+
+    /// While an exploration reports its progress: what is left of it. None if the algorithm cannot tell.
+    fn frontier(&self) -> Option<String> {
+        self.state().driver.explorer().frontier()
+    }
+
+    /// While an exploration reports its progress: take a part of what is left away from it, to be explored elsewhere.
+    /// None if it has nothing to spare.
+    fn split(&self) -> Option<String> {
+        self.state().driver.explorer_mut().split()
+    }
+
+    /// While an exploration reports its progress: `lessons`, as `explore` returns them.
+    fn lessons(&self) -> Vec<Vec<(String, u32)>> {
+        self.state().lessons.clone()
     }
 
     /// The algorithms, the default first.
@@ -179,7 +199,7 @@ impl Host {
         if state.phase != Phase::Idle {
             return Err(PyValueError::new_err("an exploration is already running"));
         }
-        let explorer = plan.explorer(&mut state.identities, &state.noted)?;
+        let explorer = plan.first_explorer(&mut state.identities, &state.noted)?;
         state.driver = Driver::new(explorer, plan.memory(), Meter::new(plan.limits));
         state.stop_at_failure = plan.stop_at_failure;
         state.learning = plan.learns();
@@ -191,6 +211,7 @@ impl Host {
         state.races_are_errors = plan.data_races == RacePolicy::Error;
         state.stop_at_race = plan.stop_at_failure && state.races_are_errors;
         state.restart = None;
+        state.lessons.clear();
         state.escape = None;
         state.refusal = None;
         state.symbolic = false;
@@ -225,17 +246,22 @@ impl Host {
             }
             match restart {
                 Some(Restart::Visible) if !plan.repeats() => {
+                    let lesson = self.schedule(py)?.extract()?;
                     let mut guard = self.state();
                     let state = &mut *guard;
                     state.restart = None;
+                    state.lessons.push(lesson);
+                    let explorer = plan.explorer(&mut state.identities, &state.noted)?;
+                    state.driver.restart(explorer);
                     if !state.driver.meter.allows_execution(0) {
                         return Ok(false);
                     }
-                    let explorer = plan.explorer(&mut state.identities, &state.noted)?;
-                    state.driver.restart(explorer);
                     drop(guard);
                     if let Some(on_failure) = &plan.on_failure {
-                        on_failure.bind(py).call1((py.None(), PyList::empty(py)))?;
+                        let go_on = on_failure.bind(py).call1((py.None(), PyList::empty(py)))?;
+                        if go_on.is(pyo3::types::PyBool::new(py, false)) {
+                            return Ok(false);
+                        }
                     }
                     continue;
                 }
@@ -305,6 +331,11 @@ impl Host {
             Some(Restart::Visible) | None => None,
         };
         outcome.set_item("restart", restart)?;
+        outcome.set_item(
+            "frontier",
+            if finished && bound.is_none() { None } else { state.driver.explorer().frontier() },
+        )?;
+        outcome.set_item("lessons", &state.lessons)?;
         let nondeterminism = state.driver.fault().map(|fault| {
             let path = state.identities.path(fault.thread).to_owned();
             (fault.step, path, operation_name(fault.expected), operation_name(fault.found))

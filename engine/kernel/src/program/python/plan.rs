@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
 use super::identity::Identities;
-use crate::explorer::{create, names, ContextBound, Explorer, ExplorerOptions, Replay, ReplayStep};
+use crate::explorer::{create, names, ContextBound, Explorer, ExplorerOptions, Parsimonious, Replay, ReplayStep};
 use crate::limits::Limits;
 use crate::memory::{MemoryModel, SequentialConsistency};
 
@@ -32,6 +32,8 @@ pub struct Plan {
     pub steps: Vec<(String, u32)>,
     /// For `replay`: whether to go on once the steps have ended.
     pub complete: bool,
+    /// For `parsimonious`: what is left of explorations that were stopped; empty to explore everything.
+    pub frontiers: Vec<String>,
     /// For `context-bound`: how many switches an execution may have.
     pub bound: usize,
     pub stop_at_failure: bool,
@@ -55,6 +57,7 @@ impl Default for Plan {
             limits: Limits::default(),
             steps: Vec::new(),
             complete: false,
+            frontiers: Vec::new(),
             bound: 0,
             stop_at_failure: true,
             everything_visible: false,
@@ -102,6 +105,7 @@ impl Plan {
             "timeout" => self.limits.timeout = value.extract::<Option<f64>>()?.map(duration).transpose()?,
             "bound" => self.bound = value.extract()?,
             "steps" => self.steps = value.extract::<Option<_>>()?.unwrap_or_default(),
+            "frontiers" => self.frontiers = value.extract()?,
             "complete" => self.complete = value.extract()?,
             "stop_at_failure" => self.stop_at_failure = value.extract()?,
             "everything_visible" => self.everything_visible = value.extract()?,
@@ -122,7 +126,9 @@ impl Plan {
     pub fn explorer(&self, identities: &mut Identities, noted: &Rc<Cell<usize>>) -> PyResult<Box<dyn Explorer>> {
         match self.algorithm.as_str() {
             "follow" => return Ok(Box::new(Replay::following(self.replay_steps(identities)?, noted.clone()))),
-            "replay" => return Ok(Box::new(Replay::new(self.replay_steps(identities)?, self.complete))),
+            "replay" | "learn" => {
+                return Ok(Box::new(Replay::new(self.replay_steps(identities)?, self.complete)));
+            }
             "context-bound" => return Ok(Box::new(ContextBound::new(self.bound))),
             _ => {}
         }
@@ -154,14 +160,35 @@ impl Plan {
         Box::<SequentialConsistency>::default()
     }
 
+    /// The explorer to begin with: `explorer`, or one that goes on with what others left. Raises ValueError also for what
+    /// is no frontier, or is one of another algorithm.
+    pub fn first_explorer(
+        &self,
+        identities: &mut Identities,
+        noted: &Rc<Cell<usize>>,
+    ) -> PyResult<Box<dyn Explorer>> {
+        if self.frontiers.is_empty() {
+            return self.explorer(identities, noted);
+        }
+        if self.algorithm != "parsimonious" {
+            return Err(PyValueError::new_err(format!(
+                "algorithm {:?} cannot go on with a frontier",
+                self.algorithm
+            )));
+        }
+        let resumed = Parsimonious::resume(self.frontiers.iter().map(String::as_str));
+        let explorer = resumed.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(Box::new(explorer))
+    }
+
     /// Whether one execution is repeated rather than many explored.
     pub fn repeats(&self) -> bool {
-        matches!(self.algorithm.as_str(), "replay" | "follow")
+        matches!(self.algorithm.as_str(), "replay" | "follow" | "learn")
     }
 
     /// Whether a location that turns out to race is made visible, which begins the exploration anew.
     pub fn learns(&self) -> bool {
-        !self.repeats() && self.algorithm != "context-bound"
+        !matches!(self.algorithm.as_str(), "replay" | "follow" | "context-bound")
     }
 }
 

@@ -82,6 +82,8 @@ pub struct State {
     /// Exceptions that primitives have raised because they were misused.
     pub misuses: Vec<Py<PyAny>>,
     pub restart: Option<Restart>,
+    /// The executions that made locations visible in this exploration: paths of threads and outcomes.
+    pub lessons: Vec<Vec<(String, u32)>>,
     /// What the model did that cannot be controlled.
     pub escape: Option<String>,
     /// The coded error with which the symbolic layer gave the check up.
@@ -166,6 +168,7 @@ impl State {
             failures: Vec::new(),
             misuses: Vec::new(),
             restart: None,
+            lessons: Vec::new(),
             escape: None,
             refusal: None,
             symbolic: false,
