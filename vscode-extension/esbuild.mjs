@@ -1,8 +1,10 @@
-// Bundles the extension into dist/extension.js, and with --tests also the tests that plain node runs into dist/test/.
+// Bundles the extension into dist/extension.js. With --tests also the tests that plain node runs, into dist/test/, and
+// with --host those that run inside VS Code, into dist/host/.
 import { build } from "esbuild";
 import { readdirSync, rmSync } from "node:fs";
 
 const production = process.argv.includes("--production");
+const host = process.argv.includes("--host");
 const tests = process.argv.includes("--tests");
 
 const common = {
@@ -23,4 +25,7 @@ await build({ ...common, entryPoints: ["src/extension.ts"], outfile: "dist/exten
 if (tests) {
   const entryPoints = readdirSync("test").filter((name) => name.endsWith(".test.ts")).map((name) => `test/${name}`);
   await build({ ...common, entryPoints, outdir: "dist/test" });
+}
+if (host) {
+  await build({ ...common, entryPoints: ["../tests/editor/vscode/host/index.ts"], outfile: "dist/host/index.js" });
 }

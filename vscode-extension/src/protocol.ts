@@ -24,7 +24,7 @@ export type State =
   | "stale"
   | "ignored";
 
-/** One step of a counterexample that matters for the failure. */
+/** One step of a counterexample that matters for the failure; `text` says its number and its thread too. */
 export interface Step {
   readonly thread: string;
   readonly text: string;

@@ -15,7 +15,7 @@ const SEVERITY: Record<StatusText["severity"], vscode.LanguageStatusSeverity> = 
 const ACTIONS: Record<StatusText["action"], vscode.Command> = {
   output: { command: "dpor.showOutput", title: "Show Output" },
   restart: { command: "dpor.restartServer", title: "Restart Server" },
-  trust: { command: "workbench.trust.manage", title: "Manage Workspace Trust" },
+  trust: { command: "workbench.trust.manage", title: "Manage Trust" },
   mend: { command: "dpor.mend", title: "Mend" },
   checkFile: { command: "dpor.checkFile", title: "Check File" },
 };

@@ -45,9 +45,9 @@ export function statusText(phase: Phase, models: readonly ModelState[] | null): 
 }
 
 function running(phase: Phase & { kind: "running" }, models: readonly ModelState[] | null): StatusText {
-  const server = `dpor-lsp ${phase.version} under ${phase.interpreter}`;
+  const server = `dpor-lsp ${phase.version}`;
   if (!phase.trusted) {
-    return item("dpor: restricted mode", "Models are listed, but nothing is run in a folder that is not trusted", "warning", "trust");
+    return item("dpor: restricted mode", "Nothing is run until the folder is trusted", "warning", "trust");
   }
   if (models === null) {
     return { ...item("dpor: reading the file", server, "information", "output"), busy: true };

@@ -54,14 +54,9 @@ function failure(model: ModelState, violation: Violation): vscode.TestMessage {
   const message = new vscode.TestMessage(`${violation.code} ${violation.message}`);
   message.location = new vscode.Location(vscode.Uri.parse(violation.uri ?? model.uri), toRange(violation.range));
   message.contextValue = VIOLATION_CONTEXT;
-  // A stack is shown with its newest frame first; a schedule reads better from its beginning, and is numbered so.
+  // A stack is shown with its newest frame first; a schedule reads better from its beginning. Its steps are numbered.
   message.stackTrace = violation.steps.map(
-    (step, index) =>
-      new vscode.TestMessageStackFrame(
-        `${index + 1}. ${step.thread}: ${step.text}`,
-        vscode.Uri.parse(step.uri),
-        toPosition(step.range.start),
-      ),
+    (step) => new vscode.TestMessageStackFrame(step.text, vscode.Uri.parse(step.uri), toPosition(step.range.start)),
   );
   return message;
 }

@@ -52,8 +52,11 @@ export async function startVSCode({ files = {}, settings = {}, trust = true, vsi
     "extensions.ignoreRecommendations": true,
     "telemetry.telemetryLevel": "off",
   };
-  mkdirSync(path.join(folders.user, "User"), { recursive: true });
-  writeFileSync(path.join(folders.user, "User", "settings.json"), JSON.stringify({ ...defaults, ...settings }));
+  // Settings that belong to a machine are read from the one that the extensions run on, the others from the user's.
+  for (const kind of ["User", "Machine"]) {
+    mkdirSync(path.join(folders.user, kind), { recursive: true });
+    writeFileSync(path.join(folders.user, kind, "settings.json"), JSON.stringify({ ...defaults, ...settings }));
+  }
   const node = path.join(TOOLS, "bin", "node");
   const entry = path.join(TOOLS, "node_modules", "code-server", "out", "node", "entry.js");
   const common = ["--user-data-dir", folders.user, "--extensions-dir", folders.extensions];

@@ -1,0 +1,207 @@
+/** The extension in a real VS Code, with the real server. The workspace holds `bank.py`, a model that deadlocks. */
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+
+import * as vscode from "vscode";
+
+import type { Exports } from "../../../../vscode-extension/src/extension";
+import type { ModelState } from "../../../../vscode-extension/src/protocol";
+
+const ID = "dpor.dpor-lsp";
+
+function file(name: string): vscode.Uri {
+  const folder = vscode.workspace.workspaceFolders?.[0];
+  assert.ok(folder, "the tests need a workspace");
+  return vscode.Uri.joinPath(folder.uri, name);
+}
+
+async function exports(): Promise<Exports> {
+  const extension = vscode.extensions.getExtension<Exports>(ID);
+  assert.ok(extension, "the extension is not there");
+  return extension.isActive ? extension.exports : extension.activate();
+}
+
+/** Waits until `look` gives something, for at most `seconds`. */
+async function eventually<T>(what: string, look: () => T | undefined | Promise<T | undefined>, seconds = 30): Promise<T> {
+  const end = Date.now() + seconds * 1000;
+  for (;;) {
+    const found = await look();
+    if (found !== undefined) {
+      return found;
+    }
+    if (Date.now() > end) {
+      throw new Error(`${what}: not in ${seconds} s`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+}
+
+async function state(name: string, wanted: ModelState["state"], model = "opposite_transfers"): Promise<ModelState> {
+  const { store } = await exports();
+  let last = "unknown";
+  return eventually(`${model} is ${wanted}`, () => {
+    const found = store.find(file(name).toString(), model);
+    last = found?.state ?? last;
+    return found?.state === wanted ? found : undefined;
+  }).catch((error: unknown) => {
+    throw new Error(`${String(error)}; it is ${last}`);
+  });
+}
+
+async function running(): Promise<void> {
+  const { server } = await exports();
+  await eventually("the server runs", () => (server.phase.kind === "running" ? true : undefined)).catch((error: unknown) => {
+    throw new Error(`${String(error)}; ${server.phase.kind}: ${server.absence()}`);
+  });
+}
+
+async function configure(name: string, value: unknown): Promise<void> {
+  await vscode.workspace.getConfiguration("dpor").update(name, value, vscode.ConfigurationTarget.Global);
+}
+
+async function replaceIn(document: vscode.TextDocument, old: string, text: string): Promise<void> {
+  const start = document.getText().indexOf(old);
+  assert.ok(start >= 0, `${old} is not in the text`);
+  const edit = new vscode.WorkspaceEdit();
+  edit.replace(document.uri, new vscode.Range(document.positionAt(start), document.positionAt(start + old.length)), text);
+  assert.ok(await vscode.workspace.applyEdit(edit));
+}
+
+async function lenses(uri: vscode.Uri): Promise<string[]> {
+  const found = await vscode.commands.executeCommand<vscode.CodeLens[]>("vscode.executeCodeLensProvider", uri, 50);
+  return found.map(({ command }) => command?.title ?? "");
+}
+
+async function actions(uri: vscode.Uri, line: number): Promise<vscode.CodeAction[]> {
+  const range = new vscode.Range(line, 8, line, 8);
+  return vscode.commands.executeCommand<vscode.CodeAction[]>("vscode.executeCodeActionProvider", uri, range, "quickfix");
+}
+
+export function defineTests(): void {
+  describe("checking", () => {
+    it("shows a violation where it is, with its code, its schedule and its steps", async () => {
+      await vscode.window.showTextDocument(file("bank.py"));
+      await running();
+      await state("bank.py", "violated");
+      const diagnostic = await eventually("the squiggle", () =>
+        vscode.languages.getDiagnostics(file("bank.py")).find(({ severity }) => severity === vscode.DiagnosticSeverity.Error),
+      );
+      assert.equal(diagnostic.source, "dpor");
+      assert.equal(typeof diagnostic.code === "object" ? diagnostic.code.value : diagnostic.code, "DPOR203");
+      const text = (await vscode.workspace.openTextDocument(file("bank.py"))).getText(diagnostic.range);
+      assert.equal(text, "with target.lock");
+      assert.match(diagnostic.message, /deadlock/u);
+      assert.ok((diagnostic.relatedInformation ?? []).length >= 2);
+    });
+
+    it("offers to replay it, to show it and to pin it, on the line and as lenses", async () => {
+      const uri = file("bank.py");
+      const line = vscode.languages.getDiagnostics(uri)[0]?.range.start.line ?? 0;
+      const commands = (await actions(uri, line)).map(({ command }) => command?.command);
+      for (const command of ["dpor.replayTrace", "dpor.showTrace", "dpor.showSchedule", "dpor.server.pinTest"]) {
+        assert.ok(commands.includes(command), command);
+      }
+      const titles = await lenses(uri);
+      assert.ok(titles.some((title) => title.includes("violated")) && titles.includes("replay"), titles.join(" | "));
+    });
+
+    it("calls a verdict stale as soon as the text changes, and checks on saving", async () => {
+      const document = await vscode.workspace.openTextDocument(file("bank.py"));
+      await vscode.window.showTextDocument(document);
+      await replaceIn(document, "dpor.spawn(transfer, b, a, 50)", "dpor.spawn(transfer, a, b, 50)");
+      await state("bank.py", "stale");
+      assert.ok(await document.save());
+      assert.equal((await state("bank.py", "verified")).expected, true);
+      await eventually("no squiggle", () => (vscode.languages.getDiagnostics(document.uri).length === 0 ? true : undefined));
+      await replaceIn(document, "dpor.spawn(transfer, a, b, 50)", "dpor.spawn(transfer, b, a, 50)");
+      assert.ok(await document.save());
+      await state("bank.py", "violated");
+    });
+
+    it("lists the models of files that nobody has opened", async () => {
+      await state("other.py", "unchecked", "counted");
+    });
+
+    it("checks what a command names", async () => {
+      await vscode.commands.executeCommand("dpor.checkModel", file("other.py").toString(), "counted");
+      await state("other.py", "verified", "counted");
+    });
+  });
+
+  describe("settings", () => {
+    after(async () => {
+      await configure("codeLens", undefined);
+      await configure("checkOn", undefined);
+    });
+
+    it("can turn lenses off and on", async () => {
+      await configure("codeLens", false);
+      await eventually("no lenses", async () => ((await lenses(file("bank.py"))).length === 0 ? true : undefined));
+      await configure("codeLens", true);
+      await eventually("lenses", async () => ((await lenses(file("bank.py"))).length > 0 ? true : undefined));
+    });
+
+    it("can leave checking to the user", async () => {
+      await configure("checkOn", "manual");
+      const document = await vscode.workspace.openTextDocument(file("bank.py"));
+      await replaceIn(document, "dpor.join_all()\n", "dpor.join_all()  # changed\n");
+      await state("bank.py", "stale");
+      assert.ok(await document.save());
+      await vscode.commands.executeCommand("dpor.checkFile", document.uri);
+      await state("bank.py", "violated");
+      await replaceIn(document, "dpor.join_all()  # changed\n", "dpor.join_all()\n");
+      assert.ok(await document.save());
+      await configure("checkOn", "save");
+      await vscode.commands.executeCommand("dpor.checkFile", document.uri);
+      await state("bank.py", "violated");
+    });
+  });
+
+  describe("the server's life", () => {
+    it("starts again when it dies, and the verdicts come back", async () => {
+      const { server, store } = await exports();
+      const phases: string[] = [];
+      const subscription = server.onPhase(({ kind }) => phases.push(kind));
+      const [pid] = children();
+      assert.ok(pid !== undefined, "no server process");
+      process.kill(pid, "SIGKILL");
+      await eventually("it is noticed", () => (phases.includes("waiting") ? true : undefined));
+      assert.deepEqual(store.all(), [], "verdicts without a server");
+      await running();
+      await state("bank.py", "violated");
+      subscription.dispose();
+      assert.notEqual(children()[0], pid);
+    });
+
+    it("restarts on command and leaves no process behind", async () => {
+      const before = children();
+      await vscode.commands.executeCommand("dpor.restartServer");
+      await running();
+      await eventually("one new process", () => {
+        const now = children();
+        return now.length === 1 && now[0] !== before[0] ? true : undefined;
+      });
+      await state("bank.py", "violated");
+    });
+
+    it("says what is missing, and comes back when it is not any more", async () => {
+      const { server } = await exports();
+      const interpreter = vscode.workspace.getConfiguration("dpor").get<string>("interpreter");
+      await configure("interpreter", process.env.DPOR_BARE_PYTHON);
+      await eventually("it is missing", () => (server.phase.kind === "missing" ? true : undefined));
+      assert.match(server.absence(), /dpor-lsp is not installed for the selected interpreter, Python 3/u);
+      await configure("interpreter", "/nowhere/python");
+      await eventually("it is broken", () => (server.absence().includes("/nowhere/python") ? true : undefined));
+      await configure("interpreter", interpreter);
+      await running();
+      await state("bank.py", "violated");
+    });
+  });
+}
+
+/** Process numbers of the servers that this extension host has started. */
+function children(): number[] {
+  const lines = execFileSync("ps", ["-o", "pid=,args=", "--ppid", String(process.pid)], { encoding: "utf8" }).split("\n");
+  return lines.filter((line) => /-m dpor_lsp .*--stdio/u.test(line)).map((line) => Number.parseInt(line, 10));
+}
