@@ -20,6 +20,7 @@ class Algorithm(enum.Enum):
     SOURCE = "source"
     OPTIMAL = "optimal"
     PARSIMONIOUS = "parsimonious"
+    GRAPH = "graph"
 
 
 class MemoryModel(enum.Enum):

@@ -22,10 +22,13 @@ fn agrees_with_oracle(script: &Script, label: &str) -> bool {
     let optimal = script.explore("optimal").expect("no more executions than the oracle");
     let source = script.explore("source").expect("no more executions than the oracle");
     let context = format!("{label}: {:?}", script.threads);
+    let graph = script.explore("graph").unwrap_or_else(|| panic!("more executions than the oracle, {context}"));
+    assert_eq!(graph.outcomes, oracle.outcomes, "outcomes of graph, {context}");
+    assert_eq!(graph.counts.redundant, 0, "redundant of graph, {context}");
     assert_eq!(optimal.outcomes, oracle.outcomes, "outcomes of optimal, {context}");
     assert_eq!(source.outcomes, oracle.outcomes, "outcomes of source, {context}");
     assert_eq!(optimal.counts.redundant, 0, "redundant of optimal, {context}");
-    for found in [&optimal, &source] {
+    for found in [&optimal, &source, &graph] {
         assert_eq!(found.counts.executions, oracle.counts.executions, "classes, {context}");
         assert_eq!(found.counts.blocked, oracle.counts.blocked, "blocked classes, {context}");
     }

@@ -20,7 +20,7 @@ pub use path_condition::{Literal, Outcomes, PathConditions, PathId, Sides, Solve
 pub use step::{initials, Step};
 
 use crate::memory::MemoryModel;
-use crate::operation::{accesses_conflict, Access, AccessMode, Choice, EventId, OperationKind, ThreadId};
+use crate::operation::{accesses_conflict, Access, AccessMode, Choice, EventId, LocationId, OperationKind, ThreadId};
 
 /// Two conflicting events of different threads, with no third event between them in happens-before, whose order
 /// another execution can reverse.
@@ -70,6 +70,17 @@ impl Execution {
             Some(event) => event,
             None => &self.blocked[id.index() - self.events.len()],
         }
+    }
+
+    /// What the threads that are blocked at the end wait to do.
+    pub fn blocked(&self) -> &[Event] {
+        &self.blocked
+    }
+
+    /// The events that touched a location in a mode, in order.
+    #[inline]
+    pub fn touching(&self, location: LocationId, mode: AccessMode) -> &[EventId] {
+        self.histories.get(location.index()).map_or(&[], |history| history.of(mode))
     }
 
     pub fn clocks(&self) -> &ClockTable {

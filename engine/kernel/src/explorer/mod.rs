@@ -13,6 +13,7 @@
 
 mod context_bound;
 mod exhaustive;
+mod graph;
 mod optimal;
 mod parsimonious;
 mod random;

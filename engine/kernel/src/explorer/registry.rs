@@ -1,6 +1,7 @@
 //! The explorers by name, and which memory models each of them supports.
 
 use super::exhaustive::Exhaustive;
+use super::graph::Graph;
 use super::optimal::Optimal;
 use super::parsimonious::Parsimonious;
 use super::random::Random;
@@ -33,6 +34,7 @@ const ENTRIES: &[Entry] = &[
     Entry { name: "optimal", memory_models: &["sc"], create: |_| Box::<Optimal>::default() },
     Entry { name: "source", memory_models: &["sc"], create: |_| Box::<Source>::default() },
     Entry { name: "parsimonious", memory_models: &["sc"], create: |_| Box::<Parsimonious>::default() },
+    Entry { name: "graph", memory_models: &["sc"], create: |_| Box::<Graph>::default() },
     Entry { name: "exhaustive", memory_models: &["sc"], create: |_| Box::<Exhaustive>::default() },
     Entry {
         name: "random",

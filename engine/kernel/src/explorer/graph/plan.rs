@@ -1,0 +1,35 @@
+//! What is explored next: a graph, as the order in which to re-run its events.
+
+use super::trace::{Added, Deferred, Firm, Part};
+use crate::operation::ThreadId;
+
+/// One event of a planned graph.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    pub thread: ThreadId,
+    pub index: u32,
+    pub outcome: u32,
+    pub added: Added,
+}
+
+/// An event of a planned graph whose parts from `from` on have just been added (maximally), so that their other
+/// options, and what the event then revisits, are still to be explored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refreshed {
+    pub thread: ThreadId,
+    pub index: u32,
+    pub from: Part,
+}
+
+/// A graph to be visited.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    pub entries: Vec<Entry>,
+    /// The entry that was revisited, and the one that revisited it: the first may be blocked after the second.
+    pub revisited: Option<(usize, usize)>,
+    pub refreshed: Vec<Refreshed>,
+    pub firm: Vec<Firm>,
+    pub deferred: Vec<Deferred>,
+    /// The number of the next event that is added.
+    pub next: u32,
+}

@@ -1,0 +1,582 @@
+//! `Visit` of TruSt: what else can be done where an event is added. Forward options are other places for the event
+//! itself; backward revisits let an earlier event observe it.
+//!
+//! Kokologiannakis, Marmanis, Gladstein and Vafeiadis, "Truly Stateless, Optimal Dynamic Partial Order Reduction"
+//! (POPL'22), Algorithm 1, here for graphs that are kept as linearisations.
+
+use smallvec::SmallVec;
+
+use super::options::Place;
+use super::plan::{Entry, Plan, Refreshed};
+use super::trace::{before, counts, for_observed, is_conditional, writes, Added, Deferred, Firm, Part, Stamp, Trace};
+use crate::execution::{join, Event, Execution};
+use crate::memory::MemoryModel;
+use crate::operation::{accesses_conflict, Access, AccessMode, EventId, OperationKind};
+
+/// The causal prefix of an event and all that happens before it, as clocks.
+#[derive(Clone, Default)]
+pub struct Prefix {
+    /// `porf` of the paper.
+    pub causes: Vec<u32>,
+    pub past: Vec<u32>,
+}
+
+pub struct Visit<'a> {
+    pub execution: &'a Execution,
+    pub memory: &'a dyn MemoryModel,
+    pub trace: &'a Trace,
+    /// The number of the next event that is added.
+    pub next: u32,
+    /// Operations that wait at the end, whose earlier places have been planned.
+    pub waiting: Vec<Deferred>,
+    pub plans: &'a mut Vec<Plan>,
+}
+
+impl Visit<'_> {
+    /// An event whose parts from `locked` on are new in the graph that the first `length` events of the execution are.
+    /// `later` are the events whose parts are added after it.
+    pub fn added(&mut self, event: &Event, length: usize, locked: Part, later: &[Refreshed]) {
+        if event.operation.kind == OperationKind::Choose {
+            self.draw_others(event, length);
+            return;
+        }
+        let writes_something = event.accesses.iter().any(|access| writes(access.mode));
+        let conditional = is_conditional(event.operation.kind);
+        if event.accesses.is_empty() || (!writes_something && !conditional && locked == Part::LAST) {
+            return;
+        }
+        let limit = EventId(length as u32);
+        let prefix = self.prefix(event, limit, locked);
+        if self.is_simple(event, limit) {
+            if locked == Part::FIRST && (!writes_something || conditional) {
+                self.place_read(event, limit, &prefix);
+            }
+            if writes_something || conditional {
+                self.revisit_chain(event, limit, locked, &prefix);
+            }
+            return;
+        }
+        for place in self.places(event, limit, locked, &prefix.past) {
+            self.place(event, length, locked, &place, later);
+            if place.accesses.iter().any(|access| writes(access.mode)) {
+                self.revisit_from(event, limit, locked, &prefix, &place);
+            }
+        }
+    }
+
+    /// The other alternatives of a drawn value.
+    fn draw_others(&mut self, event: &Event, length: usize) {
+        for outcome in (event.outcome + 1..event.alternatives).rev() {
+            let mut plan = self.plan(event.id.index());
+            plan.entries.push(Entry { outcome, ..self.entry(event.id) });
+            let stamp = Stamp { number: self.trace.added[event.id.index()].first(), part: Part::LAST };
+            plan.firm.push(Firm { thread: event.thread, index: event.index, stamp });
+            debug_assert_eq!(event.id.index() + 1, length);
+            self.plans.push(plan);
+        }
+    }
+
+    /// What comes before the event because of its thread and of the parts that it has already observed.
+    fn prefix(&self, event: &Event, limit: EventId, locked: Part) -> Prefix {
+        let mut prefix = Prefix::default();
+        for predecessor in [event.program_order, event.joined] {
+            if predecessor != EventId::NONE {
+                join(&mut prefix.causes, self.trace.causes.row(predecessor));
+                join(&mut prefix.past, self.execution.clocks().row(predecessor));
+            }
+        }
+        if locked > Part::FIRST {
+            let at = if event.id < limit { event.id } else { limit };
+            for (position, access) in event.accesses.iter().enumerate() {
+                for_observed(self.execution, access, at, |id| {
+                    let writer = self.execution.event(id);
+                    let mode = self.mode_at(writer, access);
+                    if Part::observing(position, writer, mode) < locked {
+                        join(&mut prefix.causes, self.trace.causes.row(id));
+                        join(&mut prefix.past, self.execution.clocks().row(id));
+                    }
+                });
+            }
+        }
+        prefix
+    }
+
+    fn mode_at(&self, writer: &Event, access: &Access) -> AccessMode {
+        let found = writer.accesses.iter().find(|other| other.location == access.location && writes(other.mode));
+        found.map_or(AccessMode::Write, |other| other.mode)
+    }
+
+    /// Whether the event touches one location as one piece, so that what it observes there says all.
+    fn is_simple(&self, event: &Event, limit: EventId) -> bool {
+        use OperationKind::*;
+        if matches!(event.operation.kind, CellStore | CellDelete | CellDefault | WaitUntil) {
+            return false;
+        }
+        let _ = limit;
+        let mut effective = self.effective(&event.accesses);
+        let Some((_, access)) = effective.next() else { return true };
+        effective.next().is_none()
+            && matches!(access.mode, AccessMode::Read | AccessMode::Write)
+            && self.execution.touching(access.location, AccessMode::IntentWrite).is_empty()
+    }
+
+    // ---- forward options -------------------------------------------------------------------------------------
+
+    /// The writes that a load of one location can observe other than the last.
+    fn place_read(&mut self, event: &Event, limit: EventId, prefix: &Prefix) {
+        let Some(access) = self.effective(&event.accesses).next().map(|(_, access)| *access) else { return };
+        let execution = self.execution;
+        let list = before(execution.touching(access.location, AccessMode::Write), limit);
+        let mut after: SmallVec<[EventId; 4]> = SmallVec::new();
+        for (position, &id) in list.iter().enumerate().rev() {
+            let writer = execution.event(id);
+            if counts(&prefix.past, writer) {
+                break;
+            }
+            after.push(id);
+            let accesses = self.memory.accesses_before(event, writer);
+            if accesses.iter().any(|access| writes(access.mode)) || !self.memory.enabled_before(event, writer) {
+                continue;
+            }
+            let observed = position.checked_sub(1).map(|before| list[before]);
+            if self.below_floor(event, observed.into_iter()) {
+                continue;
+            }
+            self.plan_place(event, limit.index(), Part::FIRST, &after, Part::whole(0), &[]);
+        }
+    }
+
+    /// Whether an operation that was deferred would observe nothing new.
+    fn below_floor(&self, event: &Event, mut observed: impl Iterator<Item = EventId>) -> bool {
+        match self.trace.deferral(event) {
+            None => false,
+            Some(deferred) => !observed.any(|id| self.trace.added[id.index()].first() >= deferred.floor),
+        }
+    }
+
+    /// Add the event at a place other than the maximal one, if nothing observes it there.
+    fn place(&mut self, event: &Event, length: usize, locked: Part, place: &Place, later: &[Refreshed]) {
+        // Where all that comes after it has to, it is added maximally.
+        if place.after.iter().all(|id| *id > event.id) || !place.enabled {
+            return;
+        }
+        let observed_by = |id: &EventId| {
+            let other = self.execution.event(*id);
+            self.part_observing(&other.accesses, event, &place.accesses).is_some()
+        };
+        if place.after.iter().any(observed_by) {
+            return;
+        }
+        let limit = EventId(length as u32);
+        if self.below_floor(event, self.observed(event, place, limit).into_iter()) {
+            return;
+        }
+        // The last part at which the event comes before a write without having to, because of an earlier part.
+        let mut parts: SmallVec<[(Part, EventId); 4]> = place
+            .after
+            .iter()
+            .filter_map(|id| {
+                let writer = self.execution.event(*id);
+                self.part_observing(&place.accesses, writer, &writer.accesses).map(|part| (part, *id))
+            })
+            .collect();
+        parts.sort_unstable();
+        let mut last = locked;
+        for (position, (part, id)) in parts.iter().enumerate() {
+            let forced = parts[..position]
+                .iter()
+                .any(|(earlier, other)| earlier < part && self.execution.happens_before(*other, *id));
+            if !forced && *part >= locked {
+                last = last.max(*part);
+            }
+        }
+        let after = place.after.clone();
+        self.plan_place(event, length, locked, &after, last, later);
+    }
+
+    /// Plan the graph of the first `length` events with the event before those in `after` and what follows from them.
+    fn plan_place(
+        &mut self,
+        event: &Event,
+        length: usize,
+        locked: Part,
+        after: &[EventId],
+        part: Part,
+        later: &[Refreshed],
+    ) {
+        let execution = self.execution;
+        let is_after = |id: EventId| after.iter().any(|first| *first <= id && execution.happens_before(*first, id));
+        let end = event.id.index().min(length);
+        let mut plan = self.plan(0);
+        let ids = || (0..end as u32).map(EventId);
+        plan.entries.extend(ids().filter(|id| !is_after(*id)).map(|id| self.entry(id)));
+        let number = match self.trace.added.get(event.id.index()) {
+            Some(added) if end < length => added.stamp(locked).number,
+            Some(added) => added.last(),
+            None => self.next,
+        };
+        let added = match self.trace.added.get(event.id.index()) {
+            Some(added) => added.clone(),
+            None => Added::at(number),
+        };
+        plan.entries.push(Entry { thread: event.thread, index: event.index, outcome: event.outcome, added });
+        plan.entries.extend(ids().filter(|id| is_after(*id)).map(|id| self.entry(id)));
+        let rest = (end + 1..length).map(|index| EventId(index as u32));
+        plan.entries.extend(rest.map(|id| self.entry(id)));
+        plan.firm.push(Firm { thread: event.thread, index: event.index, stamp: Stamp { number, part } });
+        plan.refreshed = later.to_vec();
+        plan.next = self.next + 1;
+        self.plans.push(plan);
+    }
+
+    // ---- backward revisits -----------------------------------------------------------------------------------
+
+    /// Backward revisits by an operation on one location, of which each event observes the last write before it.
+    fn revisit_chain(&mut self, event: &Event, limit: EventId, locked: Part, prefix: &Prefix) {
+        let Some(access) = self.effective(&event.accesses).next().map(|(_, access)| *access) else { return };
+        let execution = self.execution;
+        let location = access.location;
+        let mut candidates: SmallVec<[EventId; 16]> = SmallVec::new();
+        let mut oldest = EventId(0);
+        for &id in before(execution.touching(location, AccessMode::Write), limit).iter().rev() {
+            // All that touched the location before this is in the past as well.
+            if counts(&prefix.past, execution.event(id)) {
+                oldest = id;
+                break;
+            }
+            candidates.push(id);
+        }
+        let reads = before(execution.touching(location, AccessMode::Read), limit).iter().rev();
+        candidates.extend(reads.take_while(|id| **id >= oldest).copied());
+        candidates.sort_unstable_by(|a, b| b.cmp(a));
+        let alone = [Access { location, mode: AccessMode::Write }];
+        for id in candidates {
+            let revisited = execution.event(id);
+            if id == event.id || counts(&prefix.past, revisited) {
+                continue;
+            }
+            let observed = super::trace::last_write(execution, location, id);
+            if locked == Part::FIRST {
+                // What is revisited observes a write that the event now observes instead, in the state left by it.
+                let accesses = self.memory.accesses_before(event, revisited);
+                if !accesses.iter().any(|access| writes(access.mode))
+                    || !self.memory.enabled_before(event, revisited)
+                    || self.below_floor(event, observed.into_iter())
+                {
+                    continue;
+                }
+            } else if !writes(access.mode) {
+                continue;
+            }
+            let Some(part) = self.part_observing(&revisited.accesses, event, &alone) else { continue };
+            match observed {
+                None => self.revisit(event, limit, prefix, revisited, part, &[], &alone),
+                Some(observed) => {
+                    let mut full = prefix.clone();
+                    join(&mut full.causes, self.trace.causes.row(observed));
+                    join(&mut full.past, execution.clocks().row(observed));
+                    self.revisit(event, limit, &full, revisited, part, &[], &alone);
+                }
+            }
+        }
+    }
+
+    /// What the event observes at a place.
+    fn observed(&self, event: &Event, place: &Place, limit: EventId) -> SmallVec<[EventId; 4]> {
+        let mut observed = SmallVec::new();
+        let allowed = |id: &EventId| *id != event.id && !place.after.contains(id);
+        for access in &place.accesses {
+            let whole = before(self.execution.touching(access.location, AccessMode::Write), limit);
+            let last = whole.iter().rev().copied().find(|id| allowed(id));
+            observed.extend(last);
+            if matches!(access.mode, AccessMode::Read | AccessMode::Write) {
+                let cells = before(self.execution.touching(access.location, AccessMode::IntentWrite), limit);
+                let cells = cells.iter().rev().take_while(|cell| last.is_none_or(|last| **cell > last));
+                observed.extend(cells.copied().filter(|id| allowed(id)));
+            }
+        }
+        observed
+    }
+
+    /// Backward revisits by an operation on several locations that is added at a place.
+    fn revisit_from(&mut self, event: &Event, limit: EventId, locked: Part, prefix: &Prefix, place: &Place) {
+        let execution = self.execution;
+        let observed = self.observed(event, place, limit);
+        // Left blocked at the end, it can only go on at an earlier place.
+        let at_end = place.after.is_empty() && event.id.index() >= execution.len();
+        if !place.enabled || at_end || self.below_floor(event, observed.iter().copied()) {
+            return;
+        }
+        let _ = locked;
+        let mut full = prefix.clone();
+        for id in &observed {
+            join(&mut full.causes, self.trace.causes.row(*id));
+            join(&mut full.past, execution.clocks().row(*id));
+        }
+        let mut candidates: Vec<EventId> = Vec::new();
+        for access in place.accesses.iter().filter(|access| writes(access.mode)) {
+            for mode in AccessMode::ALL.into_iter().filter(|mode| mode.conflicts(access.mode)) {
+                candidates.extend(before(execution.touching(access.location, mode), limit));
+            }
+        }
+        candidates.sort_unstable_by(|a, b| b.cmp(a));
+        candidates.dedup();
+        for id in candidates {
+            let revisited = execution.event(id);
+            if id == event.id || counts(&full.past, revisited) {
+                continue;
+            }
+            let Some(part) = self.part_observing(&revisited.accesses, event, &place.accesses) else { continue };
+            // A write that the event does not come before comes before it.
+            let writes_before = !place.after.contains(&id)
+                && self.part_observing(&place.accesses, revisited, &revisited.accesses).is_some();
+            if !writes_before {
+                self.revisit(event, limit, &full, revisited, part, &place.after, &place.accesses);
+            }
+        }
+    }
+
+    /// Let `revisited` observe `event` from `part` on, if all that this deletes was added maximally
+    /// (`MaybeBackwardRevisit`). `prefix` is that of the event with what it observes; `after` are the writes that come
+    /// after it.
+    #[allow(clippy::too_many_arguments)]
+    fn revisit(
+        &mut self,
+        event: &Event,
+        limit: EventId,
+        prefix: &Prefix,
+        revisited: &Event,
+        part: Part,
+        after: &[EventId],
+        accesses: &[Access],
+    ) {
+        let execution = self.execution;
+        let stamp = self.trace.added[revisited.id.index()].stamp(part);
+        let caused = |other: &Event| counts(&prefix.causes, other);
+        let kept_firm = |firm: &Firm| prefix.causes.get(firm.thread.index()).is_some_and(|count| *count > firm.index);
+        if self.trace.firm.iter().any(|firm| firm.stamp >= stamp && !kept_firm(firm)) {
+            return;
+        }
+        // No deleted event may happen before a kept one: it was to be added after all of them.
+        for (thread, &count) in prefix.past.iter().enumerate() {
+            if count > prefix.causes.get(thread).copied().unwrap_or(0) {
+                let latest = self.trace.position(thread, count - 1);
+                let added = &self.trace.added[latest.index()];
+                if latest == revisited.id || added.first() >= stamp.number {
+                    return;
+                }
+                if added.last() >= stamp.number && !self.forced(latest, stamp, limit, prefix) {
+                    return;
+                }
+            }
+        }
+        let kept = |id: EventId| {
+            id != event.id
+                && id != revisited.id
+                && (caused(execution.event(id)) || self.trace.added[id.index()].first() < stamp.number)
+        };
+        let mut order: Vec<EventId> = (0..limit.0).map(EventId).filter(|id| kept(*id)).collect();
+
+        // The event, before the kept writes that it does not observe.
+        let follow: SmallVec<[EventId; 4]> = after.iter().copied().filter(|id| kept(*id)).collect();
+        let moved = self.insert(&mut order, event, &follow);
+        let contradicts = |id: &EventId| {
+            let other = execution.event(*id);
+            counts(&prefix.past, other) || self.part_observing(&other.accesses, event, accesses).is_some()
+        };
+        if order[moved + 1..].iter().any(contradicts) {
+            return;
+        }
+        // The revisited event, before what it came before because of its earlier parts.
+        let mut follow: SmallVec<[EventId; 4]> = SmallVec::new();
+        if part > Part::FIRST {
+            let later = order.iter().copied().filter(|id| *id > revisited.id && *id != event.id);
+            follow.extend(later.filter(|id| self.comes_before(revisited, part, execution.event(*id))));
+        }
+        let moved = self.insert(&mut order, revisited, &follow);
+        if order[moved + 1..].contains(&event.id) {
+            return;
+        }
+
+        let mut plan = self.plan(0);
+        let mut next = self.next + 1;
+        let revisited_added = self.trace.added[revisited.id.index()].clone();
+        let revisited_added = if self.has_more_parts(revisited) {
+            let from = part.successor();
+            plan.refreshed.push(Refreshed { thread: revisited.thread, index: revisited.index, from });
+            next += 1;
+            revisited_added.again(from, next - 1)
+        } else {
+            revisited_added
+        };
+        // Events of which only the later parts are deleted observe the rest anew, again as late as they can.
+        let partial: SmallVec<[EventId; 4]> = order
+            .iter()
+            .copied()
+            .filter(|id| *id != event.id && *id != revisited.id && !caused(execution.event(*id)))
+            .filter(|id| self.trace.added[id.index()].last() >= stamp.number)
+            .collect();
+        let mut again: SmallVec<[(EventId, Added); 4]> = SmallVec::new();
+        for id in partial {
+            let other = execution.event(id);
+            let added = &self.trace.added[id.index()];
+            let from = added.boundary(stamp.number);
+            plan.refreshed.push(Refreshed { thread: other.thread, index: other.index, from });
+            again.push((id, added.again(from, next)));
+            next += 1;
+            if (0..other.accesses.len()).any(|position| Part::whole(position) >= from) {
+                let at = order.iter().position(|other| *other == id).unwrap_or(0);
+                let follow: SmallVec<[EventId; 4]> = order[at + 1..]
+                    .iter()
+                    .copied()
+                    .filter(|later| self.comes_before(other, from, execution.event(*later)))
+                    .collect();
+                order.remove(at);
+                self.insert(&mut order, other, &follow);
+            }
+        }
+        let own = match self.trace.added.get(event.id.index()) {
+            Some(added) if event.id < limit => added.clone(),
+            _ => Added::at(self.next),
+        };
+        let firm = Firm {
+            thread: event.thread,
+            index: event.index,
+            stamp: Stamp { number: own.last(), part: Part::LAST },
+        };
+        let mut revisitor = 0;
+        for id in &order {
+            let other = execution.event(*id);
+            let added = if *id == event.id {
+                revisitor = plan.entries.len();
+                own.clone()
+            } else if *id == revisited.id {
+                plan.revisited = Some((plan.entries.len(), 0));
+                revisited_added.clone()
+            } else if let Some((_, added)) = again.iter().find(|(other, _)| other == id) {
+                added.clone()
+            } else {
+                self.trace.added[id.index()].clone()
+            };
+            plan.entries.push(Entry { thread: other.thread, index: other.index, outcome: other.outcome, added });
+        }
+        plan.revisited = plan.revisited.map(|(revisited, _)| (revisited, revisitor));
+        plan.next = next;
+        plan.deferred.retain(|deferred| deferred.stamp < stamp.number);
+        self.keep_firm(&mut plan, limit, &kept, revisited);
+        plan.firm.push(firm);
+        self.plans.push(plan);
+    }
+
+    /// Whether the event has parts that are added after the one in which it is revisited: a write, or further reads.
+    fn has_more_parts(&self, event: &Event) -> bool {
+        is_conditional(event.operation.kind)
+            || event.accesses.iter().any(|access| writes(access.mode))
+            || self.effective(&event.accesses).nth(1).is_some()
+            || event.accesses.iter().any(|access| {
+                !self.execution.touching(access.location, AccessMode::IntentWrite).is_empty()
+            })
+    }
+
+    /// Whether `event` comes before `later` because of a part before `part`.
+    fn comes_before(&self, event: &Event, part: Part, later: &Event) -> bool {
+        self.part_observing(&event.accesses, later, &later.accesses).is_some_and(|at| at < part)
+    }
+
+    /// Append an event to an order, but before the events in `follow` and what depends on those. Returns where it is.
+    fn insert(&self, order: &mut Vec<EventId>, event: &Event, follow: &[EventId]) -> usize {
+        if follow.is_empty() {
+            order.push(event.id);
+            return order.len() - 1;
+        }
+        let (mut head, mut tail): (Vec<EventId>, Vec<EventId>) = (Vec::new(), Vec::new());
+        for &id in order.iter() {
+            let other = self.execution.event(id);
+            let depends = follow.contains(&id)
+                || tail.iter().any(|earlier| depends(self.execution.event(*earlier), other));
+            if depends { &mut tail } else { &mut head }.push(id);
+        }
+        let position = head.len();
+        head.push(event.id);
+        head.append(&mut tail);
+        *order = head;
+        position
+    }
+
+    /// Whether the kept events that `event` happens before follow from its parts that were added before `stamp`.
+    fn forced(&self, event: EventId, stamp: Stamp, limit: EventId, prefix: &Prefix) -> bool {
+        let execution = self.execution;
+        let this = execution.event(event);
+        let added = &self.trace.added[event.index()];
+        let mut following: Vec<(bool, EventId)> = Vec::new();
+        for id in (event.0 + 1..limit.0).map(EventId) {
+            let other = execution.event(id);
+            if !counts(&prefix.causes, other) && self.trace.added[id.index()].first() >= stamp.number {
+                continue;
+            }
+            if let Some(part) = self.part_observing(&this.accesses, other, &other.accesses) {
+                following.push((added.stamp(part).number < stamp.number, id));
+            }
+        }
+        following.iter().all(|(early, id)| {
+            *early || following.iter().any(|(early, first)| *early && execution.happens_before(*first, *id))
+        })
+    }
+
+    /// Which of the firm events are still firm in a plan that deletes what is not kept: those that something added
+    /// earlier still comes after, and drawn alternatives other than the first.
+    fn keep_firm(&self, plan: &mut Plan, limit: EventId, kept: &dyn Fn(EventId) -> bool, revisited: &Event) {
+        let execution = self.execution;
+        let deferred = std::mem::take(&mut plan.deferred);
+        plan.firm.retain(|firm| {
+            let id = self.trace.position(firm.thread.index(), firm.index);
+            if id >= limit || !kept(id) || id == revisited.id {
+                return false;
+            }
+            let event = execution.event(id);
+            let later = (id.0 + 1..limit.0).map(EventId).filter(|other| *other == revisited.id || kept(*other));
+            event.outcome != 0
+                || deferred.iter().any(|one| one.by == (firm.thread, firm.index))
+                || later.into_iter().any(|other| {
+                    self.trace.added[other.index()].first() < firm.stamp.number
+                        && accesses_conflict(&execution.event(other).accesses, &event.accesses)
+                })
+        });
+        plan.deferred = deferred;
+    }
+
+    // ---- plans -----------------------------------------------------------------------------------------------
+
+    fn entry(&self, id: EventId) -> Entry {
+        let event = self.execution.event(id);
+        Entry {
+            thread: event.thread,
+            index: event.index,
+            outcome: event.outcome,
+            added: self.trace.added[id.index()].clone(),
+        }
+    }
+
+    /// A plan that begins with the first events of the execution.
+    fn plan(&self, length: usize) -> Plan {
+        Plan {
+            entries: (0..length as u32).map(|id| self.entry(EventId(id))).collect(),
+            revisited: None,
+            refreshed: Vec::new(),
+            firm: self.trace.firm.clone(),
+            deferred: self.trace.deferred.iter().chain(&self.waiting).copied().collect(),
+            next: self.next + 1,
+        }
+    }
+}
+
+/// Whether two events cannot be swapped where they are adjacent.
+fn depends(first: &Event, second: &Event) -> bool {
+    let enables = |one: &Event, other: &Event| {
+        (one.operation.kind == OperationKind::Spawn && one.operation.detail == other.thread.0)
+            || (other.operation.kind == OperationKind::Join && other.operation.detail == one.thread.0)
+    };
+    first.thread == second.thread
+        || accesses_conflict(&first.accesses, &second.accesses)
+        || enables(first, second)
+}
