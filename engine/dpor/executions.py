@@ -210,6 +210,14 @@ def require_controlled(hosted: HostedModel, outcome: dict[str, Any]) -> None:
             "keep it out of the model, or replace it with a stand-in",
             place,
         )
+    if outcome["untreated"] is not None:
+        raise DporError(
+            Code.UNSUPPORTED_PAIR,
+            f"{hosted.info.name} uses {outcome['untreated']}, which algorithm "
+            f"{hosted.options.algorithm.value!r} does not treat",
+            "use --algorithm optimal",
+            place,
+        )
     if outcome["nondeterminism"] is not None:
         step, thread, expected, found = outcome["nondeterminism"]
         raise DporError(

@@ -100,11 +100,17 @@ def _answerer(folder: Path):
     return run
 
 
+def treating(program: Program | Text) -> tuple[str, ...]:
+    """The algorithms that can treat the program."""
+    algorithms = ("source", "optimal", "parsimonious")
+    return algorithms if "wait_until" in program.source() else (*algorithms, "graph")
+
+
 def agree(program: Program, answer: Any) -> None:
     note(program.source())
     note(f"DPOR_PROGRAM_SEED={SEED}")
     expected, _ = answer(program, "exhaustive", max_executions=MAX_INTERLEAVINGS)
-    for algorithm in ("source", "optimal", "parsimonious"):
+    for algorithm in treating(program):
         got, result = answer(program, algorithm)
         assert (algorithm, got) == (algorithm, expected)
         assert algorithm == "source" or result.redundant == 0
@@ -120,7 +126,7 @@ def counted(program: Program, answer: Any) -> None:
     expected = brute_force.count(program, MAX_PREFIXES)
     if expected is None:
         reject()
-    for algorithm in ("source", "optimal", "parsimonious"):
+    for algorithm in treating(program):
         got, result = answer(program, algorithm)
         assert (algorithm, got.executions, got.blocked) == (algorithm, expected.executions, expected.blocked)
         assert got.outcomes == expected.outcomes

@@ -75,7 +75,7 @@ def _as_tests(rows):
     return [pytest.param(row, id=row.name) for row in short]
 
 
-@pytest.mark.parametrize("algorithm", ["optimal", "parsimonious"])
+@pytest.mark.parametrize("algorithm", ["optimal", "parsimonious", "graph"])
 @pytest.mark.parametrize("row", _as_tests(ROWS))
 def test_each_class_is_explored_once(row, algorithm, check):
     result = check(row.file, row.program, dict(row.parameters), algorithm=algorithm)
@@ -96,7 +96,7 @@ def test_source_finds_the_same_classes(row, check):
 def test_exhaustive_search_agrees_on_the_smallest_sizes(program, parameters, check):
     file = expectations.program_files()[program]
     expected = check(file, program, parameters, algorithm="exhaustive")
-    for algorithm in ("optimal", "parsimonious"):
+    for algorithm in ("optimal", "parsimonious", "graph"):
         result = check(file, program, parameters, algorithm=algorithm)
         assert (algorithm, *_counts(result), result.redundant) == (algorithm, *_counts(expected), 0)
 

@@ -155,6 +155,11 @@ pub trait Explorer {
         None
     }
 
+    /// Whether the algorithm can treat operations of this kind.
+    fn treats(&self, _kind: OperationKind) -> bool {
+        true
+    }
+
     /// If the program left a planned schedule: where and how.
     fn divergence(&self) -> Option<&Divergence> {
         None

@@ -16,13 +16,13 @@ mod trace;
 mod visit;
 
 use plan::{Entry, Plan, Refreshed};
-use trace::{Added, Deferred, Firm, Part, Stamp, Trace};
+use trace::{Added, Deferred, Part, Trace};
 use visit::Visit;
 
 use super::{depth_first_fraction, Decision, End, Explorer, Finished, State};
 use crate::execution::{Event, Execution};
 use crate::memory::MemoryModel;
-use crate::operation::{AccessMode, Choice};
+use crate::operation::{AccessMode, Choice, OperationKind};
 
 /// The graphs planned at the end of one execution.
 struct Frame {
@@ -173,16 +173,16 @@ impl Explorer for Graph {
         Finished { more: false, duplicate: false }
     }
 
+    /// Where a predicate would have held instead, and what it would have read there, no number tells.
+    fn treats(&self, kind: OperationKind) -> bool {
+        kind != OperationKind::WaitUntil
+    }
+
     fn fraction(&self) -> f64 {
-        depth_first_fraction(
-            self.frames.iter().map(|frame| (frame.planned - frame.plans.len(), frame.planned + 1)),
-        )
+        depth_first_fraction(self.frames.iter().map(|frame| (frame.planned - frame.plans.len(), frame.planned + 1)))
     }
 }
 
 fn entry(event: &Event, added: &Added) -> Entry {
     Entry { thread: event.thread, index: event.index, outcome: event.outcome, added: added.clone() }
 }
-
-#[allow(dead_code)]
-fn unused(_: Firm, _: Stamp) {}

@@ -28,11 +28,9 @@ impl Visit<'_> {
     /// The accesses that can matter: not the intents of cells of a container that nobody takes as a whole.
     pub fn effective<'a>(&'a self, accesses: &'a [Access]) -> impl Iterator<Item = (usize, &'a Access)> + 'a {
         accesses.iter().enumerate().filter(|(_, access)| match access.mode {
-            AccessMode::IntentRead | AccessMode::IntentWrite => {
-                [AccessMode::Read, AccessMode::Write]
-                    .into_iter()
-                    .any(|mode| !self.execution.touching(access.location, mode).is_empty())
-            }
+            AccessMode::IntentRead | AccessMode::IntentWrite => [AccessMode::Read, AccessMode::Write]
+                .into_iter()
+                .any(|mode| !self.execution.touching(access.location, mode).is_empty()),
             AccessMode::Read | AccessMode::Write => true,
         })
     }

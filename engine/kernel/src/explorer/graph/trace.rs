@@ -66,10 +66,6 @@ impl Added {
         self.0[self.0.len() - 1].1
     }
 
-    pub fn is_single(&self) -> bool {
-        self.0.len() == 1
-    }
-
     pub fn stamp(&self, part: Part) -> Stamp {
         let position = self.0.partition_point(|(from, _)| *from <= part);
         Stamp { number: self.0[position - 1].1, part }
@@ -83,8 +79,7 @@ impl Added {
 
     /// The same with the parts from `from` on added anew.
     pub fn again(&self, from: Part, number: u32) -> Added {
-        let mut parts: SmallVec<[(Part, u32); 1]> =
-            self.0.iter().copied().filter(|(part, _)| *part < from).collect();
+        let mut parts: SmallVec<[(Part, u32); 1]> = self.0.iter().copied().filter(|(part, _)| *part < from).collect();
         parts.push((from, number));
         Added(parts)
     }
@@ -134,10 +129,6 @@ impl Trace {
             let keep = positions.partition_point(|id| id.index() < length);
             positions.truncate(keep);
         }
-    }
-
-    pub fn len(&self) -> usize {
-        self.added.len()
     }
 
     /// The last event of the execution has this stamp.

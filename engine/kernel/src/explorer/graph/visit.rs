@@ -439,11 +439,8 @@ impl Visit<'_> {
             Some(added) if event.id < limit => added.clone(),
             _ => Added::at(self.next),
         };
-        let firm = Firm {
-            thread: event.thread,
-            index: event.index,
-            stamp: Stamp { number: own.last(), part: Part::LAST },
-        };
+        let firm =
+            Firm { thread: event.thread, index: event.index, stamp: Stamp { number: own.last(), part: Part::LAST } };
         let mut revisitor = 0;
         for id in &order {
             let other = execution.event(*id);
@@ -473,9 +470,10 @@ impl Visit<'_> {
         is_conditional(event.operation.kind)
             || event.accesses.iter().any(|access| writes(access.mode))
             || self.effective(&event.accesses).nth(1).is_some()
-            || event.accesses.iter().any(|access| {
-                !self.execution.touching(access.location, AccessMode::IntentWrite).is_empty()
-            })
+            || event
+                .accesses
+                .iter()
+                .any(|access| !self.execution.touching(access.location, AccessMode::IntentWrite).is_empty())
     }
 
     /// Whether `event` comes before `later` because of a part before `part`.
@@ -492,8 +490,8 @@ impl Visit<'_> {
         let (mut head, mut tail): (Vec<EventId>, Vec<EventId>) = (Vec::new(), Vec::new());
         for &id in order.iter() {
             let other = self.execution.event(id);
-            let depends = follow.contains(&id)
-                || tail.iter().any(|earlier| depends(self.execution.event(*earlier), other));
+            let depends =
+                follow.contains(&id) || tail.iter().any(|earlier| depends(self.execution.event(*earlier), other));
             if depends { &mut tail } else { &mut head }.push(id);
         }
         let position = head.len();
@@ -576,7 +574,5 @@ fn depends(first: &Event, second: &Event) -> bool {
         (one.operation.kind == OperationKind::Spawn && one.operation.detail == other.thread.0)
             || (other.operation.kind == OperationKind::Join && other.operation.detail == one.thread.0)
     };
-    first.thread == second.thread
-        || accesses_conflict(&first.accesses, &second.accesses)
-        || enables(first, second)
+    first.thread == second.thread || accesses_conflict(&first.accesses, &second.accesses) || enables(first, second)
 }

@@ -122,7 +122,7 @@ impl Host {
     ///
     /// Returns a dict: counts (`executions`, `blocked`, `redundant`, `cut`, `events`, `interleavings`), `complete`,
     /// `bound` (the name of the bound that was reached), `restart` (None, `["module-state"]` or `["rebound", module,
-    /// variable]`: explore again with that changed), `escape`, `nondeterminism`, `divergence`, `foreign`.
+    /// variable]`: explore again with that changed), `escape`, `untreated`, `nondeterminism`, `divergence`, `foreign`.
     ///
     /// Two more entries say how to go on, here or elsewhere: `frontier`, what is left to explore (None if nothing is, or if
     /// the algorithm cannot tell), and `lessons`, the schedules that made locations visible, in order. A host that has
@@ -213,6 +213,7 @@ impl Host {
         state.restart = None;
         state.lessons.clear();
         state.escape = None;
+        state.untreated = None;
         state.refusal = None;
         state.symbolic = false;
         if let Some(solver) = &plan.solver {
@@ -234,7 +235,7 @@ impl Host {
             let (summary, restart, stop) = {
                 let mut state = self.state();
                 let summary = state.driver.end_execution(end);
-                let stop = state.escape.is_some() || state.driver.fault().is_some();
+                let stop = state.escape.is_some() || state.untreated.is_some() || state.driver.fault().is_some();
                 (summary, state.restart.clone(), stop)
             };
             let solver_error = self.state().solver_error.take();
@@ -323,6 +324,7 @@ impl Host {
         outcome.set_item("complete", finished && bound.is_none() && exhaustive && counts.cut == 0)?;
         outcome.set_item("bound", bound.map(|bound| bound.name()))?;
         outcome.set_item("escape", state.escape.clone())?;
+        outcome.set_item("untreated", state.untreated)?;
         outcome.set_item("refusal", state.refusal.as_ref().map(|error| error.clone_ref(py)))?;
         outcome.set_item("foreign", state.foreign.clone())?;
         let restart = match &state.restart {

@@ -86,6 +86,8 @@ pub struct State {
     pub lessons: Vec<Vec<(String, u32)>>,
     /// What the model did that cannot be controlled.
     pub escape: Option<String>,
+    /// What the model does that the algorithm cannot treat.
+    pub untreated: Option<&'static str>,
     /// The coded error with which the symbolic layer gave the check up.
     pub refusal: Option<Py<PyAny>>,
     /// Whether the model has symbolic values.
@@ -170,6 +172,7 @@ impl State {
             restart: None,
             lessons: Vec::new(),
             escape: None,
+            untreated: None,
             refusal: None,
             symbolic: false,
             solver_error: SolverError::default(),

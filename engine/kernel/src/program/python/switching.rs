@@ -47,6 +47,7 @@ impl Host {
                 Phase::Unwinding | Phase::Idle => return Err(Self::aborted()),
             }
             if state.escape.is_some()
+                || state.untreated.is_some()
                 || state.halted
                 || matches!(state.restart, Some(Restart::ModuleState | Restart::Rebound(..)))
             {
@@ -224,6 +225,7 @@ impl Host {
                     state.driver.threads.finish(thread);
                     let stop = state.ended.is_some()
                         || state.escape.is_some()
+                        || state.untreated.is_some()
                         || state.halted
                         || (state.stop_at_failure && !state.failures.is_empty());
                     if stop {

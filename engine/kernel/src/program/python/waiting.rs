@@ -10,6 +10,7 @@ use super::host::Host;
 use super::recording::Word;
 use super::state::{Phase, Restart, State};
 use super::switching::Touch;
+use crate::explorer::End;
 use crate::operation::{Access, AccessMode, Accesses, LocationId, Operation, OperationKind, ThreadId};
 use crate::threads::Status;
 
@@ -115,6 +116,10 @@ fn visible_reads(state: &State, reads: &[Access]) -> Accesses {
 impl Host {
     /// Block the thread until `predicate()` is true.
     fn wait_until(&self, py: Python<'_>, predicate: Bound<'_, PyAny>) -> PyResult<()> {
+        if !self.state().driver.explorer().treats(OperationKind::WaitUntil) {
+            self.state().untreated = Some("wait_until");
+            return self.leave(py, End::Cut);
+        }
         let me = {
             let mut state = self.state();
             if !std::mem::replace(&mut state.predicates_used, true) && state.learning {
