@@ -27,6 +27,8 @@ examples:
   dpor-lsp --check --format sarif --output dpor.sarif
                                               a report for a code scanning service
   dpor-lsp --replay bank.py::transfers        the last counterexample again, step by step
+  dpor-lsp --replay bank.py::transfers --html transfers.html
+                                              the same as a page for the browser
   dpor-lsp --list                             the models, without running them
 
 exit codes:
@@ -50,6 +52,7 @@ class Mode(enum.Enum):
     CHECK = "check"
     REPLAY = "replay"
     LIST = "list"
+    DEBUG_ADAPTER = "debug-adapter"
     VERSION = "version"
 
 
@@ -73,6 +76,7 @@ class Arguments:
     replay: str | None = None
     schedule: str | None = None
     tcp: str | None = None
+    html: str | None = None
 
 
 class _Parser(argparse.ArgumentParser):
@@ -110,6 +114,18 @@ def parse(words: Sequence[str]) -> Arguments:
         raise DporError(
             Code.BAD_OPTION, "--schedule needs --replay PATH::MODEL", "name the model to replay it on"
         )
+    if given["html"] is not None and (
+        mode is not Mode.REPLAY or given["format"] != "text" or given["output"] is not None
+    ):
+        raise DporError(
+            Code.BAD_OPTION, "--html goes with --replay PATH::MODEL alone", "leave --format and --output out"
+        )
+    if mode is Mode.DEBUG_ADAPTER and paths:
+        raise DporError(
+            Code.BAD_OPTION,
+            "--debug-adapter takes no paths",
+            "the editor's launch request names what to replay",
+        )
     if given["watch"] and (mode is not Mode.CHECK or given["format"] != "text" or given["output"]):
         raise DporError(
             Code.BAD_OPTION, "--watch goes with --check and text on the terminal", "leave the rest out"
@@ -134,6 +150,7 @@ def parse(words: Sequence[str]) -> Arguments:
         replay=given["replay"],
         schedule=given["schedule"],
         tcp=given["tcp"],
+        html=given["html"],
     )
 
 
@@ -145,6 +162,7 @@ def _mode(given: Mapping[str, Any]) -> Mode:
             (Mode.CHECK, given["check"]),
             (Mode.LIST, given["list"]),
             (Mode.REPLAY, given["replay"] is not None),
+            (Mode.DEBUG_ADAPTER, given["debug_adapter"]),
             (Mode.SERVE, given["stdio"] or given["tcp"] is not None),
         )
         if chosen
@@ -166,7 +184,7 @@ def _parser() -> _Parser:
     parser = _Parser(
         prog="dpor-lsp",
         usage="dpor-lsp --check [PATH[::MODEL] ...] [options]\n"
-        "       dpor-lsp --replay PATH::MODEL [--schedule TEXT]\n"
+        "       dpor-lsp --replay PATH::MODEL [--schedule TEXT] [--html FILE]\n"
         "       dpor-lsp --list [PATH ...]\n"
         "       dpor-lsp                        (language server on standard input and output)",
         description=_DESCRIPTION,
@@ -191,9 +209,13 @@ def _add_modes(group: argparse._ArgumentGroup) -> None:  # pyright: ignore[repor
     group.add_argument(
         "--schedule", metavar="TEXT", help="the schedule to replay (default: the last counterexample)"
     )
+    group.add_argument("--html", metavar="FILE", help="write the replay as a page to look at in a browser")
     group.add_argument("--list", **flag, help="list the models without running them")
     group.add_argument("--stdio", **flag, help="language server on standard input and output")
     group.add_argument("--tcp", metavar="HOST:PORT", help="language server on a TCP port")
+    group.add_argument(
+        "--debug-adapter", **flag, help="debug adapter on standard input and output: step through a recording"
+    )
     group.add_argument("--version", **flag, help="print the version")
     group.add_argument("-h", "--help", action="help", help="print this")
 

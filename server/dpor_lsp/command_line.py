@@ -16,6 +16,7 @@ from dpor_lsp.report import Entry, ExitCode, Report
 
 if TYPE_CHECKING:
     from dpor_lsp.checker import Checker
+    from dpor_lsp.replaying import Pinned
     from dpor_lsp.subjects import Subject
     from dpor_lsp.targets import Found, Problem, Wishes
 
@@ -45,6 +46,10 @@ def _run(arguments: Arguments) -> int:
         return ExitCode.EXPECTED
     if arguments.mode is Mode.SERVE:
         return _serve(arguments)
+    if arguments.mode is Mode.DEBUG_ADAPTER:
+        from dpor_lsp.debug_adapter import serve
+
+        return serve()
     if arguments.mode is Mode.LIST:
         return _list(arguments)
     if arguments.mode is Mode.REPLAY:
@@ -180,6 +185,8 @@ def _replay(arguments: Arguments) -> ExitCode:
                 f"{subject.info.id} is verified: there is no counterexample to replay\n", arguments.output
             )
             return ExitCode.EXPECTED
+        if arguments.html is not None:
+            return _write_page(arguments.html, checker, subject, pinned)
         result = replay(checker, subject, pinned)
     finally:
         checker.close()
@@ -193,3 +200,19 @@ def _replay(arguments: Arguments) -> ExitCode:
     text = render_replay(result, width=style.width, color=style.color, root=subject.root)
     deliver(text.rstrip() + "\n", arguments.output)
     return code
+
+
+def _write_page(file: str, checker: Checker, subject: Subject, pinned: Pinned) -> ExitCode:
+    """Record a schedule and write it as a page; the exit code is that of a replay."""
+    from dpor_lsp.replaying import replay_request
+    from dpor_lsp.trace import record_trace
+    from dpor_lsp.trace_view import render
+
+    document = record_trace(replay_request(subject, pinned), checker.limits(subject))
+    deliver(render(document), file, "--html")
+    if document.divergence is not None:
+        warn(Code.DIVERGED, f"the replay diverged at {document.divergence}")
+    deliver(f"{document.model}: {len(document.steps)} steps written to {file}\n", None)
+    if document.failure is not None:
+        return ExitCode.VIOLATION
+    return ExitCode.INCOMPLETE if document.divergence else ExitCode.EXPECTED

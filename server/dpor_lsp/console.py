@@ -22,9 +22,10 @@ def fail(error: DporError) -> None:
     print(f"{PROGRAM}: {error}", file=sys.stderr)
 
 
-def deliver(text: str, output: str | None) -> None:
+def deliver(text: str, output: str | None, option: str = "--output") -> None:
     """Write a whole report to the file `output`, or to standard output if that is None.
 
+    `option` is the option that named the file, for the error message.
     A file appears complete or not at all. Raises DporError (DPOR105) if it cannot be written.
     """
     if output is None:
@@ -47,7 +48,7 @@ def deliver(text: str, output: str | None) -> None:
             temporary.unlink(missing_ok=True)
             raise
     except OSError as error:
-        message = f"--output cannot write {output}: {error.strerror or error}"
+        message = f"{option} cannot write {output}: {error.strerror or error}"
         raise DporError(
             Code.BAD_OPTION, message, "name a file in a folder that exists and can be written"
         ) from error

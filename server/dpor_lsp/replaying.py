@@ -53,14 +53,7 @@ def replay(
     Raises DporError: DPOR401 and DPOR402 for a schedule that is none or another model's, and whatever keeps the
     model from being run. KeyboardInterrupt ends the worker.
     """
-    request = ReplayRequest(
-        file=subject.request.file,
-        model=subject.request.model,
-        root=subject.request.root,
-        schedule=pinned.schedule,
-        parameters=pinned.parameters,
-        options=pinned.options,
-    )
+    request = replay_request(subject, pinned)
     limits = checker.limits(subject)
     end = run_worker(request, limits, cancellation=Cancellation(), command=command)
     if end.ending is not Ending.FINISHED or end.result is None:
@@ -71,6 +64,20 @@ def replay(
         return from_json(ReplayResult, end.result["replay"])
     except (KeyError, TypeError, ValueError) as error:
         raise DporError(Code.INTERNAL_ERROR, f"the worker's answer cannot be read: {error}") from error
+
+
+def replay_request(subject: Subject, pinned: Pinned) -> ReplayRequest:
+    """Return the request to follow a schedule on a model, with the texts that the model is checked with."""
+    return ReplayRequest(
+        file=subject.request.file,
+        model=subject.request.model,
+        root=subject.request.root,
+        schedule=pinned.schedule,
+        parameters=pinned.parameters,
+        options=pinned.options,
+        source=subject.request.source,
+        overlays=subject.request.overlays,
+    )
 
 
 def replay_exit_code(result: ReplayResult) -> ExitCode:

@@ -1,0 +1,111 @@
+"""Which function serves which request of a client."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from dpor.codes import Code
+from dpor.errors import DporError
+from dpor_lsp.debug_adapter import inspection, movements, stopping_places
+from dpor_lsp.debug_adapter.answers import Answer, Arguments, RefusedError, mapping
+from dpor_lsp.debug_adapter.session import Reply, Session
+
+Handler = Callable[[Session, Arguments], Answer]
+
+CAPABILITIES: Mapping[str, Any] = {
+    "supportsConfigurationDoneRequest": True,
+    "supportsStepBack": True,
+    "supportsGotoTargetsRequest": True,
+    "supportsDataBreakpoints": True,
+    "supportsBreakpointLocationsRequest": True,
+    "supportsExceptionInfoRequest": True,
+    "supportsEvaluateForHovers": True,
+    "supportsSteppingGranularity": True,
+    "supportsSingleThreadExecutionRequests": True,
+    "supportsLoadedSourcesRequest": True,
+    "supportsTerminateRequest": True,
+    "supportsRestartRequest": True,
+    "supportsCancelRequest": True,
+    "exceptionBreakpointFilters": list(stopping_places.FILTERS),
+}
+
+
+def serve_request(session: Session, command: str, arguments: object, reply: Reply) -> None:
+    """Serve one request: `reply` is called once, at once or (for what loads a trace) later.
+
+    What the request says of stopping and moving happens after the reply, as the protocol wants it.
+    """
+    given = mapping(arguments)
+    if command in ("launch", "attach", "restart"):
+        session.start(command, given, reply)
+        return
+    handler = _HANDLERS.get(command)
+    try:
+        if handler is None:
+            raise RefusedError(f"the debug adapter does not know the request {command!r}")
+        body, afterwards = handler(session, given)
+    except RefusedError as refusal:
+        reply(DporError(Code.BAD_OPTION, str(refusal)))
+        return
+    reply(body)
+    if afterwards is not None:
+        afterwards()
+
+
+def _initialize(session: Session, given: Arguments) -> Answer:
+    session.client = given
+    return dict(CAPABILITIES), None
+
+
+def _configuration_done(session: Session, _: Arguments) -> Answer:
+    return None, session.configuration_done
+
+
+def _terminate(session: Session, _: Arguments) -> Answer:
+    session.cancel_loading()
+    return None, lambda: session.send_event("terminated", {})
+
+
+def _disconnect(session: Session, _: Arguments) -> Answer:
+    session.cancel_loading()
+    session.ended = True
+    return None, None
+
+
+def _cancel(session: Session, _: Arguments) -> Answer:
+    # Only the loading of a trace takes time that could be saved.
+    session.cancel_loading()
+    return None, None
+
+
+_HANDLERS: Mapping[str, Handler] = {
+    "initialize": _initialize,
+    "configurationDone": _configuration_done,
+    "terminate": _terminate,
+    "disconnect": _disconnect,
+    "cancel": _cancel,
+    "next": movements.next_line,
+    "stepIn": movements.step_in,
+    "stepOut": movements.step_out,
+    "stepBack": movements.step_back,
+    "continue": movements.go_on,
+    "reverseContinue": movements.reverse_continue,
+    "pause": movements.pause,
+    "gotoTargets": movements.goto_targets,
+    "goto": movements.goto,
+    "dpor/step": movements.jump,
+    "threads": inspection.threads,
+    "stackTrace": inspection.stack_trace,
+    "scopes": inspection.scopes_of_frame,
+    "variables": inspection.variables,
+    "evaluate": inspection.evaluate,
+    "exceptionInfo": inspection.exception_info,
+    "source": inspection.source,
+    "loadedSources": inspection.loaded_sources,
+    "setBreakpoints": stopping_places.set_breakpoints,
+    "breakpointLocations": stopping_places.breakpoint_locations,
+    "dataBreakpointInfo": stopping_places.data_breakpoint_info,
+    "setDataBreakpoints": stopping_places.set_data_breakpoints,
+    "setExceptionBreakpoints": stopping_places.set_exception_breakpoints,
+}

@@ -1,0 +1,176 @@
+"""The debug adapter's process: requests in on standard input, answers and events out on standard output."""
+
+from __future__ import annotations
+
+import os
+import queue
+import sys
+import threading
+from collections.abc import Callable
+from typing import IO, Any
+
+from dpor.codes import Code
+from dpor.counterexample.trace_document import TraceDocument
+from dpor.errors import DporError
+from dpor_lsp.debug_adapter.answers import mapping
+from dpor_lsp.debug_adapter.framing import ProtocolError, Writer, read_message
+from dpor_lsp.debug_adapter.handlers import serve_request
+from dpor_lsp.debug_adapter.launching import Launch, load
+from dpor_lsp.debug_adapter.session import Session
+from dpor_lsp.process import Cancellation
+from dpor_lsp.report import ExitCode
+
+_Event = dict[str, Any] | Callable[[], None] | ProtocolError | None
+_LOADING_TIME = 5.0
+"""Seconds that a worker which is being ended may take before the adapter ends without it."""
+
+
+def serve() -> ExitCode:
+    """Serve one client on the standard streams until it disconnects or goes away."""
+    output = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    # Nothing but the protocol may reach the client's stream.
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    # A thread waits in the read until the end: in a buffered stream it would hold a lock that Python asks for then.
+    source = os.fdopen(os.dup(sys.stdin.fileno()), "rb", buffering=0, closefd=False)
+    return Adapter(source, output).run()
+
+
+class Adapter:
+    """One client's connection: a thread reads, one loads a trace, and all else happens in the thread that runs this."""
+
+    def __init__(self, source: IO[bytes], sink: IO[bytes]) -> None:
+        self._source = source
+        self._writer = Writer(sink)
+        self._events: queue.SimpleQueue[_Event] = queue.SimpleQueue()
+        self._cancellation = Cancellation()
+        self._loader: threading.Thread | None = None
+        self._progress: str | None = None
+        self._progresses = 0
+        self._reports_progress = False
+        self._session = Session(self._send_event, self._begin, self._cancel)
+
+    def run(self) -> ExitCode:
+        """Serve requests until the session has ended or the client is gone."""
+        threading.Thread(target=self._read, daemon=True).start()
+        try:
+            while not self._session.ended:
+                event = self._events.get()
+                if event is None:
+                    return ExitCode.EXPECTED
+                if isinstance(event, ProtocolError):
+                    print(f"dpor-lsp: debug adapter: {event}", file=sys.stderr)
+                    return ExitCode.ERROR
+                if callable(event):
+                    event()
+                else:
+                    self._take(event)
+            return ExitCode.EXPECTED
+        except OSError:
+            # The client has closed its end: there is nobody left to serve.
+            return ExitCode.EXPECTED
+        finally:
+            self._cancellation.cancel()
+            if self._loader is not None:
+                self._loader.join(_LOADING_TIME)
+
+    def _read(self) -> None:
+        try:
+            while (message := read_message(self._source)) is not None:
+                self._events.put(message)
+        except ProtocolError as error:
+            self._events.put(error)
+            return
+        except (OSError, ValueError):
+            pass
+        self._events.put(None)
+
+    def _take(self, message: dict[str, Any]) -> None:
+        if message.get("type") != "request" or not isinstance(message.get("command"), str):
+            return
+        command: str = message["command"]
+        arguments = mapping(message.get("arguments"))
+        if command == "initialize":
+            self._reports_progress = bool(arguments.get("supportsProgressReporting"))
+
+        def reply(answer: dict[str, Any] | DporError | None) -> None:
+            self._reply(message, answer)
+
+        try:
+            serve_request(self._session, command, arguments, reply)
+        except OSError:
+            raise
+        except Exception as error:
+            self._reply(
+                message,
+                DporError(
+                    Code.INTERNAL_ERROR,
+                    f"{type(error).__name__}: {error}",
+                    "this is a bug in dpor-lsp: please report it",
+                ),
+            )
+
+    def _reply(self, request: dict[str, Any], answer: dict[str, Any] | DporError | None) -> None:
+        fields: dict[str, Any] = {
+            "type": "response",
+            "request_seq": request.get("seq", 0),
+            "command": request["command"],
+            "success": not isinstance(answer, DporError),
+        }
+        if isinstance(answer, DporError):
+            text = str(answer)
+            fields["message"] = text
+            fields["body"] = {
+                "error": {"id": int(answer.code.value.removeprefix("DPOR")), "format": text, "showUser": True}
+            }
+        elif answer is not None:
+            fields["body"] = answer
+        self._writer.send(**fields)
+
+    def _send_event(self, name: str, body: dict[str, Any]) -> None:
+        self._writer.send(type="event", event=name, body=body)
+
+    # Loading a trace, in a thread of its own so that requests are answered meanwhile
+
+    def _begin(self, launch: Launch, finish: Callable[[TraceDocument | DporError], None]) -> None:
+        self._cancellation = Cancellation()
+        cancellation = self._cancellation
+
+        def run() -> None:
+            loaded: TraceDocument | DporError
+            try:
+                loaded = load(launch, cancellation, lambda text: self._tell(text))
+            except DporError as error:
+                loaded = error
+            except Exception as error:
+                loaded = DporError(
+                    Code.INTERNAL_ERROR, f"{type(error).__name__}: {error}", "please report this"
+                )
+            self._events.put(lambda: self._finish(finish, loaded))
+
+        if self._reports_progress:
+            self._progresses += 1
+            self._progress = f"load-{self._progresses}"
+            self._send_event(
+                "progressStart",
+                {"progressId": self._progress, "title": f"Replay {launch.subject}", "cancellable": True},
+            )
+        self._loader = threading.Thread(target=run)
+        self._loader.start()
+
+    def _tell(self, text: str) -> None:
+        def send() -> None:
+            if self._progress is not None:
+                self._send_event("progressUpdate", {"progressId": self._progress, "message": text})
+
+        self._events.put(send)
+
+    def _finish(
+        self, finish: Callable[[TraceDocument | DporError], None], loaded: TraceDocument | DporError
+    ) -> None:
+        if self._progress is not None:
+            self._send_event("progressEnd", {"progressId": self._progress})
+            self._progress = None
+        finish(loaded)
+
+    def _cancel(self) -> None:
+        self._cancellation.cancel()
