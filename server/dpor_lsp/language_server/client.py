@@ -147,7 +147,7 @@ class Client:
     def end_progress(self, token: str, message: str) -> None:
         """Take progress away."""
         progress: Any = self._server.work_done_progress
-        progress.end(token, types.WorkDoneProgressEnd(message))
+        progress.end(token, types.WorkDoneProgressEnd(message=message))
         # pygls keeps a token for good.
         progress.tokens.pop(token, None)
 

@@ -20,7 +20,8 @@ from dpor_lsp.language_server.server import DporServer
 from dpor_lsp.language_server.session import Session
 
 FEW_PREEMPTIONS = 2
-_PROVING = (Algorithm.OPTIMAL, Algorithm.SOURCE)
+_NOT_OFFERED = (Algorithm.EXHAUSTIVE, Algorithm.RANDOM, Algorithm.PCT)
+"""Algorithms that prove nothing, or in no time that anybody has."""
 
 
 def register(server: DporServer) -> None:
@@ -112,8 +113,8 @@ def _other_ways(record: ModelRecord) -> Iterator[tuple[str, dict[str, object]]]:
     options = {**record.outline.info.options, **(record.subject.request.options if record.subject else {})}
     name = record.name
     used = options.get("algorithm", Algorithm.OPTIMAL.value)
-    for algorithm in _PROVING:
-        if algorithm.value != used:
+    for algorithm in Algorithm:
+        if algorithm not in _NOT_OFFERED and algorithm.value != used:
             yield f"Check {name} with algorithm {algorithm.value}", {"algorithm": algorithm.value}
     if options.get("preemption_bound") is None:
         bound = FEW_PREEMPTIONS

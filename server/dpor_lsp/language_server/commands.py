@@ -17,6 +17,7 @@ from dpor_lsp.language_server.names import ServerCommand
 from dpor_lsp.language_server.records import UNTRUSTED, ModelRecord
 from dpor_lsp.language_server.replaying import ShownStep
 from dpor_lsp.language_server.server import DporServer
+from dpor_lsp.language_server.session import Session
 from dpor_lsp.options import ENGINE_OPTIONS, did_you_mean, read_option
 
 
@@ -56,13 +57,13 @@ class Commands:
 
     async def check_model(self, *arguments: Any) -> None:
         """Check one model: [uri, model]."""
-        record = await self._model(arguments)
+        record = await require_model(self._session, arguments)
         self._require_trust()
         self._session.check(record.path, {record.name})
 
     async def check_file(self, *arguments: Any) -> None:
         """Check all models of a file: [uri]."""
-        path = self._path(arguments)
+        path = require_path(arguments)
         self._require_trust()
         self._session.check(path)
 
@@ -73,30 +74,30 @@ class Commands:
 
     async def check_with(self, *arguments: Any) -> None:
         """Check one model with other options, this once: [uri, model, {option: value}]."""
-        record = await self._model(arguments)
+        record = await require_model(self._session, arguments)
         given = arguments[2] if len(arguments) > 2 else None
         if not isinstance(given, Mapping):
-            raise _refused("checkWith takes [uri, model, {option: value}]")
+            raise refused("checkWith takes [uri, model, {option: value}]")
         options: dict[str, Any] = {}
         for key, value in cast("Mapping[str, object]", given).items():
             name = key.replace("-", "_")
             if name not in ENGINE_OPTIONS:
-                raise _refused(f"there is no option {key!r}: {did_you_mean(key, ENGINE_OPTIONS)}")
+                raise refused(f"there is no option {key!r}: {did_you_mean(key, ENGINE_OPTIONS)}")
             try:
                 options[name] = read_option(name, "none" if value is None else value)
             except DporError as error:
-                raise _refused(f"{error.message}: {error.mend}") from None
+                raise refused(f"{error.message}: {error.mend}") from None
         self._require_trust()
         self._session.check(record.path, {record.name}, options)
 
     async def cancel(self, *arguments: Any) -> None:
         """Cancel the check of a model: [uri, model]."""
-        self._session.cancel(await self._model(arguments))
+        self._session.cancel(await require_model(self._session, arguments))
 
     async def show_schedule(self, *arguments: Any) -> dict[str, str]:
         """Show a counterexample as text: [uri, model, violation]. Returns the text and the file that has it."""
-        record = await self._model(arguments)
-        index = self._violation(record, arguments)
+        record = await require_model(self._session, arguments)
+        index = require_violation(record, arguments)
         result, subject = record.shown, record.subject
         assert result is not None
         assert subject is not None
@@ -110,8 +111,8 @@ class Commands:
 
     async def pin_test(self, *arguments: Any) -> dict[str, Any]:
         """Write the test that replays a counterexample: [uri, model, violation]. Returns its file and name."""
-        record = await self._model(arguments)
-        index = self._violation(record, arguments)
+        record = await require_model(self._session, arguments)
+        index = require_violation(record, arguments)
         result = record.shown
         assert result is not None
         violation = result.violations[index]
@@ -125,9 +126,9 @@ class Commands:
                 return {"uri": self._session.uri(path), "name": None}
             pinned = pinning.pin(record.path, record.name, violation, before)
         except SyntaxError as error:
-            raise _refused(f"{path.name} cannot be added to: {error.msg} in line {error.lineno}") from None
+            raise refused(f"{path.name} cannot be added to: {error.msg} in line {error.lineno}") from None
         except (OSError, UnicodeError) as error:
-            raise _refused(f"{path.name} cannot be read: {error}") from None
+            raise refused(f"{path.name} cannot be read: {error}") from None
         uri = self._session.uri(path)
         await self._write(uri, path, before, pinned.after, f"Pin the counterexample of {record.name}")
         place = types.Position(pinned.line, 0)
@@ -143,17 +144,17 @@ class Commands:
             try:
                 path.write_text(after, encoding="utf-8")
             except OSError as error:
-                raise _refused(f"{path} cannot be written: {error.strerror or error}") from None
+                raise refused(f"{path} cannot be written: {error.strerror or error}") from None
 
     async def ignore(self, *arguments: Any) -> None:
         """Ignore a model in the editor: [uri, model, reason]; a reason of null stops ignoring it."""
-        record = await self._model(arguments)
+        record = await require_model(self._session, arguments)
         reason = arguments[2] if len(arguments) > 2 else ""
         document = self._session.documents.get(record.path)
         text = document.text if document is not None else editing.read_text(record.path)
         file = await self._session.settled(record.path)
         if text is None or file is None or file.models.get(record.name) is not record:
-            raise _refused(f"{record.identity} is not there any more")
+            raise refused(f"{record.identity} is not there any more")
         encoding = self._client.encoding
         if reason is None:
             edit = editing.stop_ignoring(record.uri, text, record.outline, encoding)
@@ -170,16 +171,16 @@ class Commands:
 
     async def replay(self, *arguments: Any) -> dict[str, Any] | None:
         """Walk a counterexample from its first step: [uri, model, violation]."""
-        record = await self._model(arguments)
-        index = self._violation(record, arguments)
+        record = await require_model(self._session, arguments)
+        index = require_violation(record, arguments)
         return await self._show(record, self._session.replays.start(record, index))
 
     async def replay_step(self, *arguments: Any) -> dict[str, Any] | None:
         """Go some steps on (or back) in the walk: [uri, model, steps]; 0 steps end it."""
-        record = await self._model(arguments)
+        record = await require_model(self._session, arguments)
         steps = arguments[2] if len(arguments) > 2 else 1
         if not isinstance(steps, int):
-            raise _refused("replayStep takes [uri, model, number of steps]")
+            raise refused("replayStep takes [uri, model, number of steps]")
         if steps == 0:
             self._session.replays.stop()
             return None
@@ -187,54 +188,59 @@ class Commands:
 
     async def _show(self, record: ModelRecord, shown: ShownStep | None) -> dict[str, Any] | None:
         if shown is None:
-            raise _refused(f"{record.identity} has no counterexample to walk; check it first")
+            raise refused(f"{record.identity} has no counterexample to walk; check it first")
         await self._client.show_document(shown.place.uri, shown.place.range)
         return {"step": shown.step.step, "text": shown.place.message, "uri": shown.place.uri}
 
     async def trust(self, *arguments: Any) -> None:
         """Say whether the workspace is trusted: [bool]."""
         if len(arguments) != 1 or not isinstance(arguments[0], bool):
-            raise _refused("trust takes [true] or [false]")
+            raise refused("trust takes [true] or [false]")
         self._session.trust(arguments[0])
 
     async def _apply(self, edit: types.WorkspaceEdit, label: str) -> None:
         answer = await self._client.apply(edit, label)
         if not answer.applied:
-            raise _refused(
-                f"the editor did not make the change: {answer.failure_reason or 'no reason given'}"
-            )
-
-    def _path(self, arguments: tuple[Any, ...]) -> Path:
-        uri = arguments[0] if arguments else None
-        path = path_of(uri) if isinstance(uri, str) else None
-        if path is None:
-            raise _refused(f"the first argument is no file: {uri!r}")
-        return path
-
-    async def _model(self, arguments: tuple[Any, ...]) -> ModelRecord:
-        path = self._path(arguments)
-        name = arguments[1] if len(arguments) > 1 else None
-        if path not in self._session.files:
-            await self._session.look_at(path)
-        file = await self._session.settled(path)
-        models = file.models if file is not None else {}
-        record = models.get(name) if isinstance(name, str) else None
-        if record is None:
-            hint = did_you_mean(str(name), models)
-            raise _refused(f"{path.name} has no model {name!r}: {hint}it has {', '.join(models) or 'none'}")
-        return record
-
-    def _violation(self, record: ModelRecord, arguments: tuple[Any, ...]) -> int:
-        index = arguments[2] if len(arguments) > 2 and arguments[2] is not None else 0
-        number = len(record.shown.violations) if record.shown is not None else 0
-        if not isinstance(index, int) or not 0 <= index < number:
-            raise _refused(f"{record.identity} has no counterexample to show: {record.message()}")
-        return index
+            raise refused(f"the editor did not make the change: {answer.failure_reason or 'no reason given'}")
 
     def _require_trust(self) -> None:
         if not self._session.trusted:
-            raise _refused(f"{UNTRUSTED}; trust it first")
+            raise refused(f"{UNTRUSTED}; trust it first")
 
 
-def _refused(message: str) -> JsonRpcInvalidParams:
+def require_path(arguments: tuple[Any, ...]) -> Path:
+    """The file that the first argument names; raises JsonRpcInvalidParams."""
+    uri = arguments[0] if arguments else None
+    path = path_of(uri) if isinstance(uri, str) else None
+    if path is None:
+        raise refused(f"the first argument is no file: {uri!r}")
+    return path
+
+
+async def require_model(session: Session, arguments: tuple[Any, ...]) -> ModelRecord:
+    """The model that the first two arguments name; raises JsonRpcInvalidParams if there is none."""
+    path = require_path(arguments)
+    name = arguments[1] if len(arguments) > 1 else None
+    if path not in session.files:
+        await session.look_at(path)
+    file = await session.settled(path)
+    models = file.models if file is not None else {}
+    record = models.get(name) if isinstance(name, str) else None
+    if record is None:
+        hint = did_you_mean(str(name), models)
+        raise refused(f"{path.name} has no model {name!r}: {hint}it has {', '.join(models) or 'none'}")
+    return record
+
+
+def require_violation(record: ModelRecord, arguments: tuple[Any, ...]) -> int:
+    """The number of the violation that the third argument names; raises JsonRpcInvalidParams if there is none."""
+    index = arguments[2] if len(arguments) > 2 and arguments[2] is not None else 0
+    number = len(record.shown.violations) if record.shown is not None else 0
+    if not isinstance(index, int) or not 0 <= index < number:
+        raise refused(f"{record.identity} has no counterexample to show: {record.message()}")
+    return index
+
+
+def refused(message: str) -> JsonRpcInvalidParams:
+    """The answer to a request that cannot be served, in words."""
     return JsonRpcInvalidParams(message)

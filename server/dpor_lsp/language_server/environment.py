@@ -68,7 +68,7 @@ class Environments:
         return Environment(path, known[2])
 
     def _ask(self, path: str) -> tuple[tuple[int, ...], list[str], str | DporError]:
-        if path == sys.executable:
+        if _is_this_interpreter(path):
             paths = _installations(sys.path)
             return _times(paths), paths, environment_stamp()
         try:
@@ -99,6 +99,12 @@ def _of_project(root: Path) -> Iterable[str]:
 
 def _is_this(folder: Path) -> bool:
     return folder.resolve() == Path(sys.prefix).resolve()
+
+
+def _is_this_interpreter(path: str) -> bool:
+    """True for another name of this interpreter in its environment, such as python3 beside python."""
+    same_folder = Path(path).parent.resolve() == Path(sys.executable).parent.resolve()
+    return same_folder and os.path.realpath(path) == os.path.realpath(sys.executable)
 
 
 def _probe(path: str) -> dict[str, Any]:

@@ -1,10 +1,22 @@
-"""Requests beyond LSP: the models of the workspace, and recorded traces."""
+"""Requests beyond LSP: the models of the workspace, and recorded traces of counterexamples."""
 
 from __future__ import annotations
 
-from typing import Any
+import importlib
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
 
+from pygls.exceptions import JsonRpcInternalError
+
+from dpor.errors import DporError
+from dpor.results import ReplayRequest
+from dpor_lsp.cache import FOLDER
+from dpor_lsp.language_server.commands import refused, require_model, require_violation
 from dpor_lsp.language_server.server import DporServer
+from dpor_lsp.process import worker_command
+from dpor_lsp.trace import find_or_record, load_trace
 
 
 def register(server: DporServer) -> None:
@@ -16,3 +28,51 @@ def register(server: DporServer) -> None:
         await session.scan()
         records = sorted(session.records(), key=lambda item: (item.uri, item.place.start.line))
         return {"models": [record.to_json() for record in records]}
+
+    @server.feature("dpor/trace")
+    async def trace(params: Any) -> dict[str, str]:
+        return {"path": str(await recorded(params))}
+
+    @server.feature("dpor/traceView")
+    async def trace_view(params: Any) -> dict[str, str]:
+        path = await recorded(params)
+        return {"html": await session.aside(partial(_render, path))}
+
+    async def recorded(params: Any) -> Path:
+        given = cast("Mapping[str, Any]", params) if isinstance(params, Mapping) else dict[str, Any]()
+        arguments = (given.get("uri"), given.get("model"), given.get("violation"))
+        record = await require_model(session, arguments)
+        index = require_violation(record, arguments)
+        result, subject, environment = record.shown, record.subject, record.environment
+        assert result is not None
+        assert subject is not None
+        assert environment is not None
+        request = ReplayRequest(
+            file=subject.request.file,
+            model=subject.request.model,
+            root=subject.request.root,
+            schedule=result.violations[index].schedule,
+            parameters=subject.request.parameters,
+            options=subject.request.options,
+            source=subject.request.source,
+            overlays=subject.request.overlays,
+        )
+        command = worker_command(environment.interpreter)
+        try:
+            return await session.aside(
+                partial(find_or_record, request, subject.root / FOLDER, command=command)
+            )
+        except DporError as error:
+            raise refused(str(error)) from None
+        except OSError as error:
+            raise refused(f"the trace cannot be written: {error}") from None
+
+
+def _render(path: Path) -> str:
+    try:
+        # Looked up when it is needed: a page is wanted now and then, the server is started all the time.
+        renderer = importlib.import_module("dpor_lsp.trace_view")
+    except ModuleNotFoundError as error:
+        raise JsonRpcInternalError(f"this installation has no trace view: {error}") from None
+    page: str = renderer.render(load_trace(path))
+    return page

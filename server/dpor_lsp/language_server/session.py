@@ -59,6 +59,7 @@ class Session:
         self._planner = Planner(self.uri, self._warn)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="planner")
         self._scanner = ThreadPoolExecutor(1, thread_name_prefix="scanner")
+        self._aside = ThreadPoolExecutor(2, thread_name_prefix="aside")
         self._progress = ChecksProgress(client)
         self._jobs: dict[Job, ModelRecord] = {}
         self._timers: dict[Path, asyncio.TimerHandle] = {}
@@ -74,6 +75,7 @@ class Session:
     def start(self, folders: Iterable[Path]) -> None:
         """Begin to work in the event loop that runs."""
         self._loop = asyncio.get_running_loop()
+        self._loop.set_exception_handler(self._unexpected)
         self.folders = list(folders)
 
     def close(self) -> None:
@@ -586,9 +588,20 @@ class Session:
         if not task.cancelled() and (error := task.exception()) is not None and self._loop is not None:
             self.client.log(f"{Code.INTERNAL_ERROR.value}: {error!r}", types.MessageType.Error)
 
+    def _unexpected(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Say in the log what no handler has caught."""
+        error = context.get("exception")
+        if self._loop is not None and not isinstance(error, SystemExit | BrokenPipeError):
+            text = f"{Code.INTERNAL_ERROR.value}: {context['message']}: {error!r}"
+            self.client.log(text, types.MessageType.Error)
+
     async def in_thread(self, work: Callable[[], Value]) -> Value:
         """Do work that takes its time, in the thread of the planner."""
         return await self._in_thread(self._thread, work)
+
+    async def aside(self, work: Callable[[], Value]) -> Value:
+        """Do work that may take seconds, in a thread where nothing else waits for it."""
+        return await self._in_thread(self._aside, work)
 
     async def _in_thread(self, thread: ThreadPoolExecutor, work: Callable[[], Value]) -> Value:
         return await asyncio.get_running_loop().run_in_executor(thread, work)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import queue
 import subprocess
 import sys
 import threading
@@ -73,15 +74,22 @@ class Editor:
         self.shown: list[dict[str, Any]] = []
         self.configuration: Any = None
         self.ended = False
+        self._outgoing: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         threading.Thread(target=self._read, args=(reader,), daemon=True).start()
+        threading.Thread(target=self._write, daemon=True).start()
 
     # The wire
 
     def _send(self, message: dict[str, Any]) -> None:
-        body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+        self._outgoing.put(json.dumps({"jsonrpc": "2.0", **message}).encode())
+
+    def _write(self) -> None:
+        """Send what is to be sent, in a thread of its own: whoever reads must never wait for whoever writes."""
         with contextlib.suppress(OSError, ValueError):
-            self._writer.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
-            self._writer.flush()
+            while True:
+                body = self._outgoing.get()
+                self._writer.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+                self._writer.flush()
 
     def _read(self, reader: IO[bytes]) -> None:
         while True:

@@ -72,3 +72,32 @@ def many_schedules():
 def small():
     pass
 """
+
+# The exploration comes to the schedule that breaks this only after all orders of the noise.
+LATE = """\
+import dpor
+
+class Cell:
+    flag = False
+    value = 0
+
+def early(cell):
+    seen = cell.flag
+    assert not seen
+
+def noise(cell):
+    for _ in range(3):
+        cell.value = 1
+
+def late(cell):
+    cell.flag = True
+
+@dpor.model
+def found_late():
+    cell = Cell()
+    dpor.spawn(early, cell)
+    for _ in range(3):
+        dpor.spawn(noise, cell)
+    dpor.spawn(late, cell)
+    dpor.join_all()
+"""

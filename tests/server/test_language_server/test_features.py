@@ -9,11 +9,14 @@ import pytest
 from lsp_editor import Editor, RequestError
 from lsp_models import BANK, COUNTER
 
+from dpor.options import Algorithm
+
 Write = Callable[[str, str], Path]
 
+PROVING = {item.value for item in Algorithm} - {"exhaustive", "random", "pct", "optimal"}
 CHECK_ACTIONS = [
     "Check {} again",
-    "Check {} with algorithm source",
+    *(f"Check {{}} with algorithm {item.value}" for item in Algorithm if item.value in PROVING),
     "Check {} with at most 2 preemptions",
     "Check {} on schedules drawn at random",
     "Ignore {} in the editor, with a reason",
