@@ -111,6 +111,7 @@ class _Check:
                 hosted.main,
                 hosted.patches.main_thread,
                 **_algorithm(options),
+                memory_model=options.memory_model.value,
                 max_steps=options.max_steps,
                 max_executions=options.max_executions,
                 preemption_bound=options.preemption_bound,
@@ -225,8 +226,10 @@ class _Check:
 
 
 def switches(choices: Choices) -> int:
-    """How often the next choice is of another thread than the last."""
-    return sum(one[0] != other[0] for one, other in itertools.pairwise(choices))
+    """How often the next choice is of another thread than the last, with the stores that leave a store buffer."""
+    actors = [actor for actor, _ in choices if "!" not in actor]
+    flushes = len(choices) - len(actors)
+    return flushes + sum(one != other for one, other in itertools.pairwise(actors))
 
 
 def _search(
@@ -255,6 +258,7 @@ def _search(
         hosted.main,
         hosted.patches.main_thread,
         algorithm="context-bound",
+        memory_model=hosted.options.memory_model.value,
         bound=bound,
         max_steps=hosted.options.max_steps,
         max_executions=max(1, executions),

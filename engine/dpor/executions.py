@@ -140,6 +140,7 @@ def run_once(
         hosted.main,
         hosted.patches.main_thread,
         algorithm=algorithm,
+        memory_model=hosted.options.memory_model.value,
         steps=steps,
         complete=complete,
         max_steps=max_steps,
@@ -162,7 +163,14 @@ class Tail:
         self._places: list[tuple[str, int]] = []
 
     def step(
-        self, thread: str, operation: str, target: object, key: object, value: object, event: bool
+        self,
+        thread: str,
+        operation: str,
+        target: object,
+        key: object,
+        value: object,
+        event: bool,
+        number: int = 0,
     ) -> None:
         """Remember the place of an operation."""
         frame = sys._getframe().f_back  # pyright: ignore[reportPrivateUsage]

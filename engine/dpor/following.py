@@ -77,7 +77,7 @@ def followed(
                 hosted,
                 follower,
                 algorithm="follow",
-                steps=[(step.thread, _outcome_of(step)) for step in schedule.steps],
+                steps=[_kernel_step(step) for step in schedule.steps],
                 everything_visible=True,
                 max_steps=max(hosted.options.max_steps, 2 * len(schedule.steps)),
                 seen=seen,
@@ -108,9 +108,16 @@ class _Attempt:
     outcome: dict[str, Any]
 
 
-def _outcome_of(step: ScheduleStep) -> int:
-    drawn = step.operation == "choose" and isinstance(step.choice, int)
-    return int(step.choice or 0) if drawn else 0
+def _kernel_step(step: ScheduleStep) -> tuple[str, int]:
+    """A step as the kernel follows it: who acts, and what was drawn or which store entered a store buffer."""
+    chosen = int(step.choice) if isinstance(step.choice, int) else 0
+    match step.operation:
+        case "flush":
+            return f"{step.thread}!{chosen}", 0
+        case "choose" | "buffer":
+            return step.thread, chosen
+        case _:
+            return step.thread, 0
 
 
 class _Follower(Recorder):
@@ -126,7 +133,14 @@ class _Follower(Recorder):
         self._divergence: str | None = None
 
     def step(  # pyright: ignore[reportIncompatibleMethodOverride]
-        self, thread: str, operation: str, target: object, key: object, value: object, event: bool
+        self,
+        thread: str,
+        operation: str,
+        target: object,
+        key: object,
+        value: object,
+        event: bool,
+        number: int = 0,
     ) -> bool:
         if self._divergence is not None:
             return False
@@ -139,7 +153,7 @@ class _Follower(Recorder):
                 )
                 return False
         self.position += 1
-        super().step(thread, operation, target, key, value, event)
+        super().step(thread, operation, target, key, value, event, number)
         return True
 
     def diverged(self, outcome: dict[str, Any]) -> bool:

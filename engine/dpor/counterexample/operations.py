@@ -48,6 +48,10 @@ class Operation(enum.Enum):
     FETCH_OR = "fetch-or"
     FETCH_AND = "fetch-and"
     FENCE = "fence"
+    BUFFER = "buffer"
+    """A store enters the store buffer of its thread (TSO, PSO)."""
+    FLUSH = "flush"
+    """A store leaves the store buffer of its thread: from now on the other threads see it."""
     OTHER = "other"
 
     @classmethod
@@ -101,7 +105,16 @@ _READS = frozenset(
     }
 )
 
-_WRITES = frozenset({Operation.STORE, Operation.DELETE, Operation.WRITE_ALL, Operation.ATOMIC_STORE})
+_WRITES = frozenset(
+    {
+        Operation.STORE,
+        Operation.DELETE,
+        Operation.WRITE_ALL,
+        Operation.ATOMIC_STORE,
+        Operation.BUFFER,
+        Operation.FLUSH,
+    }
+)
 
 _BOTH = frozenset(
     {

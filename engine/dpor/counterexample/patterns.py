@@ -34,6 +34,8 @@ def find_pattern(execution: Execution, relevant: Collection[int], root: Path | N
     if failure is None or len(relevant) > _MOST_STEPS:
         return None
     execution = condensed(execution, relevant)
+    if is_reordered(execution):
+        return None
     if failure.kind.is_standstill:
         if is_lock_order_inversion(execution):
             return Pattern.LOCK_ORDER_INVERSION
@@ -46,6 +48,24 @@ def find_pattern(execution: Execution, relevant: Collection[int], root: Path | N
     if is_write_skew(execution, evidence):
         return Pattern.WRITE_SKEW
     return Pattern.CHECK_THEN_ACT if is_check_then_act(execution, evidence) else None
+
+
+def is_reordered(execution: Execution) -> bool:
+    """Whether a store left its store buffer other than at once: then threads saw memory differently, and the order of
+    the steps is no evidence of who saw what.
+    """
+    steps = execution.records
+    flushed = {
+        after.index
+        for before, after in itertools.pairwise(steps)
+        if before.operation is Operation.BUFFER
+        and after.operation is Operation.FLUSH
+        and (before.thread, before.subject, before.key) == (after.thread, after.subject, after.key)
+    }
+    buffered = [step for step in steps if step.operation is Operation.BUFFER]
+    return len(buffered) != len(flushed) or any(
+        step.operation is Operation.FLUSH and step.index not in flushed for step in steps
+    )
 
 
 def condensed(execution: Execution, relevant: Collection[int]) -> Execution:

@@ -42,6 +42,8 @@ _VERBS = {
     Operation.FETCH_OR: "sets bits of",
     Operation.FETCH_AND: "masks bits of",
     Operation.FENCE: "fences",
+    Operation.BUFFER: "buffers",
+    Operation.FLUSH: "flushes",
 }
 
 _WAITS = {
@@ -67,6 +69,8 @@ _ARROW = frozenset(
         Operation.FETCH_SUB,
         Operation.FETCH_OR,
         Operation.FETCH_AND,
+        Operation.BUFFER,
+        Operation.FLUSH,
     }
 )
 _BARE = frozenset(

@@ -34,7 +34,17 @@ _MAIN = "main"
 _LONGEST_TARGET = 60
 _KEYED = (dict, set, frozenset)
 _CONTAINERS = (*_KEYED, list, tuple, bytearray)
-_WITH_ITEM = frozenset({Operation.LOAD, Operation.STORE, Operation.DELETE, Operation.CONTAINS})
+_WITH_ITEM = frozenset(
+    {
+        Operation.LOAD,
+        Operation.STORE,
+        Operation.BUFFER,
+        Operation.FLUSH,
+        Operation.DELETE,
+        Operation.CONTAINS,
+    }
+)
+_STORES = frozenset({Operation.STORE, Operation.BUFFER})
 _OF_LOCKS = frozenset({Operation.ACQUIRE, Operation.TRY_ACQUIRE, Operation.RELEASE})
 _DEFAULT_NAME = re.compile(r"(Thread-\d+|MainThread|Dummy-\d+|Timer-\d+|ThreadPoolExecutor-\d+)([ _].*)?")
 
@@ -105,11 +115,25 @@ class Recorder:
         self.observation = observation
 
     def step(
-        self, thread: str, operation: str, target: object, key: object, value: object, event: bool
+        self,
+        thread: str,
+        operation: str,
+        target: object,
+        key: object,
+        value: object,
+        event: bool,
+        number: int = 0,
     ) -> None:
-        """Record a visible operation after its effect, in the greenlet of the thread that performs it."""
-        frame = sys._getframe().f_back  # pyright: ignore[reportPrivateUsage]
+        """Record a visible operation after its effect, in the greenlet of the thread that performs it.
+
+        `number` is that of a store among the stores of its thread that went through a store buffer, both when it
+        enters and when it leaves, which can be in any greenlet; 0 for everything else.
+        """
         word = Operation.of(operation)
+        if word is Operation.FLUSH:
+            self._flush(thread, target, key, value, number)
+            return
+        frame = sys._getframe().f_back  # pyright: ignore[reportPrivateUsage]
         state = self._thread(thread)
         state.sites = sites = self._locator.sites(frame) or (
             () if word in (Operation.START, Operation.END) else state.sites
@@ -138,7 +162,7 @@ class Recorder:
                 key=key,
                 text=None if late else self._value(word, key, value),
                 late=value if late else None,
-                choice=_choice(word, value),
+                choice=number or _choice(word, value),
                 part=self._part(word, target, key),
                 method=str(key) if word is Operation.CALL else None,
                 sites=sites,
@@ -178,6 +202,28 @@ class Recorder:
     def _wait_word(self, thread: str, operation: Operation) -> Operation:
         """What a thread waits for: nobody gets a condition's lock back before having been notified."""
         return Operation.WAIT if operation is Operation.WAKE and thread not in self._notified else operation
+
+    def _flush(self, thread: str, target: object, key: object, value: object, number: int) -> None:
+        """Record that a store reaches memory; its place in the code is where it was made."""
+        stores = (raw for raw in reversed(self._steps) if raw.operation is Operation.BUFFER)
+        store = next((raw for raw in stores if (raw.thread, raw.choice) == (thread, number)), None)
+        late = is_held(value) and not is_content(value)
+        self._steps.append(
+            _Raw(
+                thread=thread,
+                operation=Operation.FLUSH,
+                target=target,
+                key=key,
+                text=None if late else self._value(Operation.STORE, key, value),
+                late=value if late else None,
+                choice=number,
+                part=self._part(Operation.FLUSH, target, key),
+                method=None,
+                sites=store.sites if store is not None else (),
+                held=(),
+                event=True,
+            )
+        )
 
     def waiting(self, thread: str, operation: str, target: object) -> None:
         """Note where a thread is about to block, in that thread's greenlet."""
@@ -296,7 +342,7 @@ class Recorder:
             self._names.hold_frame(active, Rank.MODEL_VARIABLE if of_model else Rank.VARIABLE)
 
     def _hold(self, operation: Operation, target: object, key: object, value: object) -> None:
-        if operation not in (Operation.LOAD, Operation.STORE) or not is_held(value):
+        if operation not in (Operation.LOAD, *_STORES) or not is_held(value):
             return
         if is_namespace(target):
             self._names.hold_global(cast("dict[str, Any]", target), str(key), value)
@@ -312,7 +358,7 @@ class Recorder:
             return " → ".join(describe(part, self._label) for part in cast("tuple[object, ...]", key))
         if operation.is_lifecycle or operation is Operation.RELEASE:
             return None
-        if value is None and operation not in (Operation.LOAD, Operation.STORE, Operation.GET, Operation.PUT):
+        if value is None and operation not in (Operation.LOAD, *_STORES, Operation.GET, Operation.PUT):
             return None
         if value is True and operation in (Operation.ACQUIRE, Operation.WAIT, Operation.WAKE):
             return None

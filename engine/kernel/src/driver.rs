@@ -9,7 +9,7 @@ use crate::execution::{EpochTable, Event, Execution};
 use crate::explorer::{Decision, End, Explorer, State};
 use crate::limits::{Bound, Meter};
 use crate::memory::{Effect, MemoryModel};
-use crate::operation::{AccessMode, Accesses, EventId, LocationId, Operation, OperationKind, ThreadId};
+use crate::operation::{AccessMode, Accesses, Buffering, EventId, LocationId, Operation, OperationKind, ThreadId};
 use crate::threads::{Status, Threads};
 
 /// Who acts next.
@@ -17,6 +17,8 @@ use crate::threads::{Status, Threads};
 pub enum Turn {
     /// This thread performs its pending operation.
     Run(ThreadId),
+    /// The agent of a store buffer performs its pending flush; no thread goes on by that.
+    Flush(ThreadId),
     End(End),
 }
 
@@ -133,7 +135,7 @@ impl Driver {
         self.last_actor = None;
         self.preemptions = 0;
         self.memory.reset();
-        self.epochs.begin_execution();
+        self.epochs.begin_execution(self.memory.buffers_stores());
         self.threads.reset();
         self.threads.add(ThreadId::MAIN, EventId::NONE, false);
         self.threads.get_mut(ThreadId::MAIN).status = Status::Running;
@@ -141,9 +143,10 @@ impl Driver {
 
     /// A running thread has come to a visible operation with `alternatives` possible outcomes.
     pub fn arrive(&mut self, thread: ThreadId, operation: Operation, alternatives: u32) {
+        let buffering = self.memory.buffering(thread, &operation);
         let state = self.threads.get_mut(thread);
         state.status = Status::Pending;
-        state.pending = operation;
+        state.pending = Operation { buffering, ..operation };
         state.alternatives = alternatives;
     }
 
@@ -177,7 +180,8 @@ impl Driver {
             }
         };
         let thread = choice.thread();
-        if self.meter.limits_preemptions() {
+        let flushes = self.threads.get(thread).pending.is_flush();
+        if !flushes && self.meter.limits_preemptions() {
             if let Some(last) = self.last_actor {
                 if last != thread && self.threads.is_enabled(last, &*self.memory) {
                     self.preemptions += 1;
@@ -188,7 +192,11 @@ impl Driver {
             return Turn::End(End::Cut);
         }
         self.outcome = choice.outcome();
-        Turn::Run(thread)
+        if flushes {
+            Turn::Flush(thread)
+        } else {
+            Turn::Run(thread)
+        }
     }
 
     /// The alternative that the thread chosen by the last `next_turn` gets.
@@ -234,6 +242,7 @@ impl Driver {
                 accesses: accesses.unwrap_or_else(|| self.memory.accesses(thread, &operation)),
                 program_order: last,
                 joined,
+                awaited: self.memory.awaited(thread, &operation),
                 enabler: self.memory.primitives().enabler(thread, &operation),
                 before: before.unwrap_or_else(|| self.memory.state_token(&operation)),
                 alternatives,
@@ -243,11 +252,24 @@ impl Driver {
         }
         let effect = self.memory.perform(thread, &operation, id);
         self.position += 1;
-        self.last_actor = Some(thread);
         let state = self.threads.get_mut(thread);
         state.last = id;
         state.events += 1;
         state.status = Status::Running;
+        match operation.kind {
+            OperationKind::Flush => self.threads.set_agent(thread, self.memory.next_flush(thread)),
+            OperationKind::Buffer => {
+                let agent = ThreadId(operation.detail);
+                self.threads.set_agent(agent, self.memory.next_flush(agent));
+                self.last_actor = Some(thread);
+            }
+            _ => {
+                if operation.buffering == Buffering::Drains {
+                    self.epochs.note_drain(thread, index);
+                }
+                self.last_actor = Some(thread);
+            }
+        }
         Ok(effect)
     }
 
@@ -310,6 +332,7 @@ impl Driver {
             accesses,
             program_order: state.last,
             joined: EventId::NONE,
+            awaited: self.memory.awaited(thread, &state.pending),
             enabler: EventId::NONE,
             before: 0,
             alternatives: 1,
@@ -328,6 +351,10 @@ impl Driver {
             let state = self.threads.get(thread);
             let operation = state.pending;
             if state.status != Status::Pending || !operation.may_block() || self.threads.is_enabled(thread, memory) {
+                continue;
+            }
+            if !memory.is_drained(thread) {
+                // It waits for its own stores and nothing else: the execution was cut off before they left.
                 continue;
             }
             let enabler = memory.primitives().enabler(thread, &operation);
@@ -352,6 +379,7 @@ impl Driver {
                 accesses: memory.accesses(thread, &operation),
                 program_order: state.last,
                 joined: EventId::NONE,
+                awaited: memory.awaited(thread, &operation),
                 enabler,
                 before: memory.state_token(&operation),
                 alternatives: 1,

@@ -151,6 +151,24 @@ pub enum OperationKind {
     /// Stopped for good by a failed assumption.
     Blocked,
     Fence,
+    /// A store into the store buffer that the agent in `detail` empties; it touches nothing that others see.
+    Buffer,
+    /// A step of the agent of a store buffer: its oldest store, the `detail`th of its thread, reaches memory.
+    Flush,
+}
+
+/// How an operation stands to the store buffers of its thread (TSO, PSO). Stores are counted from 1 for each thread.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Buffering {
+    /// It happens whatever the buffers hold, as every operation does where there are none.
+    #[default]
+    Indifferent,
+    /// It waits until the thread's own buffers are empty.
+    Drains,
+    /// The `number`th store of its thread enters a buffer.
+    Enters { number: u32 },
+    /// The `number`th store of `owner` leaves its buffer, after all of the owner's stores up to `barrier`.
+    Leaves { owner: ThreadId, number: u32, barrier: u32 },
 }
 
 /// A visible operation that a thread is about to perform.
@@ -162,11 +180,26 @@ pub struct Operation {
     /// A thread, a count, an interned value or a second location, as `kind` says.
     pub detail: u32,
     pub order: MemoryOrder,
+    pub buffering: Buffering,
 }
 
 impl Operation {
     pub fn new(kind: OperationKind, target: LocationId, detail: u32) -> Operation {
-        Operation { kind, target, detail, order: MemoryOrder::SequentiallyConsistent }
+        let buffering = Buffering::Indifferent;
+        Operation { kind, target, detail, order: MemoryOrder::SequentiallyConsistent, buffering }
+    }
+
+    /// Whose operation it is if `thread` performs it: the agent of a store buffer acts for the buffer's owner.
+    #[inline]
+    pub fn owner(&self, thread: ThreadId) -> ThreadId {
+        match self.buffering {
+            Buffering::Leaves { owner, .. } => owner,
+            _ => thread,
+        }
+    }
+
+    pub fn is_flush(&self) -> bool {
+        self.kind == OperationKind::Flush
     }
 
     /// Whether another operation can disable this one, so that it may have to wait.
@@ -179,10 +212,8 @@ impl Operation {
 /// Everything that can vary in an execution. An execution is the sequence of its choices.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Choice {
-    /// The thread performs its pending operation. `outcome` says which alternative of a drawn value it gets.
+    /// The thread (or the agent of a store buffer) performs its pending operation. `outcome` says which alternative of a drawn value it gets.
     Step { thread: ThreadId, outcome: u32 },
-    /// The oldest store to the location leaves the thread's store buffer (TSO, PSO).
-    Flush { thread: ThreadId, location: LocationId },
     /// The thread's pending load reads from this write, whatever the interleaving says (graph exploration).
     ReadFrom { thread: ThreadId, write: EventId },
     /// The thread's pending symbolic branch takes this side (concolic exploration).
@@ -192,10 +223,7 @@ pub enum Choice {
 impl Choice {
     pub fn thread(self) -> ThreadId {
         match self {
-            Choice::Step { thread, .. }
-            | Choice::Flush { thread, .. }
-            | Choice::ReadFrom { thread, .. }
-            | Choice::Branch { thread, .. } => thread,
+            Choice::Step { thread, .. } | Choice::ReadFrom { thread, .. } | Choice::Branch { thread, .. } => thread,
         }
     }
 
@@ -216,7 +244,7 @@ impl Choice {
         match self {
             Choice::Step { outcome, .. } => outcome,
             Choice::Branch { taken, .. } => u32::from(taken),
-            Choice::Flush { .. } | Choice::ReadFrom { .. } => 0,
+            Choice::ReadFrom { .. } => 0,
         }
     }
 }

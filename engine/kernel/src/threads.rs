@@ -16,6 +16,8 @@ pub enum Status {
     Finished,
     /// Given up by a failed assumption.
     Stopped,
+    /// The agent of a store buffer that is empty at present.
+    Drained,
 }
 
 #[derive(Clone, Debug)]
@@ -55,6 +57,7 @@ const START: Operation = Operation {
     target: crate::operation::LocationId::NONE,
     detail: 0,
     order: crate::operation::MemoryOrder::SequentiallyConsistent,
+    buffering: crate::operation::Buffering::Indifferent,
 };
 
 #[derive(Default)]
@@ -81,6 +84,22 @@ impl Threads {
         self.threads[id.index()] = Thread { status: Status::New, last: spawned_by, daemon, ..Thread::default() };
         let position = self.alive.partition_point(|other| *other < id);
         self.alive.insert(position, id);
+    }
+
+    /// Let the agent of a store buffer perform `flush` next, or rest if there is none.
+    pub fn set_agent(&mut self, agent: ThreadId, flush: Option<Operation>) {
+        if self.threads.get(agent.index()).is_none_or(|thread| thread.status == Status::Absent) {
+            // Like a daemon, nobody misses an agent that is left behind when an execution is cut off.
+            self.add(agent, EventId::NONE, true);
+        }
+        let thread = &mut self.threads[agent.index()];
+        match flush {
+            Some(flush) => {
+                thread.status = Status::Pending;
+                thread.pending = flush;
+            }
+            None => thread.status = Status::Drained,
+        }
     }
 
     pub fn get(&self, id: ThreadId) -> &Thread {
@@ -129,8 +148,11 @@ impl Threads {
         match thread.status {
             Status::New => true,
             Status::Pending => match thread.pending.kind {
-                OperationKind::Join => self.is_finished(ThreadId(thread.pending.detail)),
-                OperationKind::WaitUntil => thread.predicate_holds,
+                OperationKind::Join => {
+                    let joined = ThreadId(thread.pending.detail);
+                    self.is_finished(joined) && memory.is_drained(joined) && memory.is_drained(id)
+                }
+                OperationKind::WaitUntil => thread.predicate_holds && memory.is_drained(id),
                 _ => memory.enabled(id, &thread.pending),
             },
             _ => false,

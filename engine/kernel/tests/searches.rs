@@ -50,7 +50,7 @@ fn explorer(name: &str, seed: u64, samples: u64, depth: usize) -> Box<dyn Explor
 }
 
 fn steps(threads: &[u32]) -> Vec<ReplayStep> {
-    threads.iter().map(|thread| ReplayStep { thread: ThreadId(*thread), outcome: 0 }).collect()
+    threads.iter().map(|thread| ReplayStep { thread: ThreadId(*thread), outcome: 0, flush: None }).collect()
 }
 
 #[test]

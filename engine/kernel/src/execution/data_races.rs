@@ -63,6 +63,18 @@ impl DataRaces {
         }
     }
 
+    /// What the thread has done so far, for others to learn of once a store of it has reached memory.
+    pub fn release(&mut self, thread: ThreadId) -> Vec<u32> {
+        let clock = self.clock(thread).clone();
+        self.clock(thread)[thread.index()] += 1;
+        clock
+    }
+
+    /// What `release` gave can be learned of at `location` from now on.
+    pub fn publish(&mut self, location: LocationId, released: &[u32]) {
+        join(self.released.entry(location).or_default(), released);
+    }
+
     pub fn spawn(&mut self, parent: ThreadId, child: ThreadId) {
         let clock = self.clock(parent).clone();
         join(self.clock(child), &clock);

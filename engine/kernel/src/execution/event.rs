@@ -1,5 +1,6 @@
 //! One visible operation that has taken place.
 
+use crate::memory::Awaited;
 use crate::operation::{Accesses, Choice, EventId, Operation, ThreadId};
 
 #[derive(Clone, Debug)]
@@ -16,6 +17,8 @@ pub struct Event {
     pub program_order: EventId,
     /// For a join: the last event of the joined thread.
     pub joined: EventId,
+    /// The flushes that it waited for, and for a flush the store that it carries out.
+    pub awaited: Awaited,
     /// The event before which it cannot have been enabled, whatever its primary location held; NONE if there is none.
     pub enabler: EventId,
     /// The state token of its primary location just before it; see `MemoryModel::state_token`.
@@ -25,6 +28,18 @@ pub struct Event {
 }
 
 impl Event {
+    /// Whose event it is; a flush belongs to the thread that stored.
+    #[inline]
+    pub fn owner(&self) -> ThreadId {
+        self.operation.owner(self.thread)
+    }
+
+    /// The events that have to come before it whatever it touches.
+    pub fn predecessors(&self) -> impl Iterator<Item = EventId> + '_ {
+        let fixed = [self.program_order, self.joined].into_iter();
+        fixed.filter(|event| *event != EventId::NONE).chain(self.awaited.iter().copied())
+    }
+
     /// The choice that led to this event.
     pub fn choice(&self) -> Choice {
         Choice::of(self.thread, &self.operation, self.outcome)

@@ -47,6 +47,8 @@ pub struct Execution {
     /// The symbolic branches among the events, each with the path condition after it.
     branches: Vec<(EventId, PathId)>,
     conditions: Rc<PathConditions>,
+    /// How many of the events are flushes of store buffers.
+    flushes: usize,
     scratch: Vec<u32>,
     candidates: Vec<EventId>,
 }
@@ -131,6 +133,7 @@ impl Execution {
     pub fn truncate(&mut self, length: usize) {
         while self.events.len() > length {
             if let Some(event) = self.events.pop() {
+                self.flushes -= usize::from(event.operation.is_flush());
                 for access in event.accesses.iter().rev() {
                     self.histories[access.location.index()].of_mut(access.mode).pop();
                 }
@@ -156,6 +159,7 @@ impl Execution {
             }
             self.histories[index].of_mut(access.mode).push(event.id);
         }
+        self.flushes += usize::from(event.operation.is_flush());
         self.clocks.push(&clock);
         self.scratch = clock;
         let step = Step::of(&event);
@@ -179,10 +183,8 @@ impl Execution {
         let mut clock = std::mem::take(&mut self.scratch);
         clock.clear();
         clock.resize(self.clocks.width().max(event.thread.index() + 1), 0);
-        for predecessor in [event.program_order, event.joined] {
-            if predecessor != EventId::NONE {
-                join(&mut clock, self.clocks.row(predecessor));
-            }
+        for predecessor in event.predecessors() {
+            join(&mut clock, self.clocks.row(predecessor));
         }
         let mut candidates = std::mem::take(&mut self.candidates);
         self.collect_candidates(event, &clock, &mut candidates);
@@ -208,6 +210,10 @@ impl Execution {
     fn collect_candidates(&self, event: &Event, clock: &[u32], candidates: &mut Vec<EventId>) {
         for access in &event.accesses {
             let Some(history) = self.histories.get(access.location.index()) else { continue };
+            if self.flushes > 0 || event.operation.is_flush() {
+                self.collect_buffered(event, *access, history, clock, candidates);
+                continue;
+            }
             // A write is ordered after everything that touched the location before it.
             let last_write = history.of(AccessMode::Write).last().copied();
             for mode in AccessMode::ALL {
@@ -222,6 +228,38 @@ impl Execution {
                     if clock[other.thread.index()] <= other.index {
                         candidates.push(earlier);
                     }
+                }
+            }
+        }
+    }
+
+    /// The same where stores go through buffers: a flush does not conflict with the loads of its own thread, so a write
+    /// need not be ordered after everything that touched the location before it.
+    fn collect_buffered(
+        &self,
+        event: &Event,
+        access: Access,
+        history: &History,
+        clock: &[u32],
+        candidates: &mut Vec<EventId>,
+    ) {
+        let owner = event.owner();
+        let foreign = |other: &Event| other.owner() != owner || other.thread == event.thread;
+        // What came before two conflicting writes of different owners is ordered before one of them.
+        let mut writes = history.of(AccessMode::Write).iter().rev().map(|id| &self.events[id.index()]);
+        let last = writes.find(|write| foreign(write));
+        let bound = last.and_then(|last| writes.find(|write| write.owner() != last.owner())).map(|write| write.id);
+        for mode in AccessMode::ALL {
+            if !mode.conflicts(access.mode) {
+                continue;
+            }
+            for &earlier in history.of(mode).iter().rev() {
+                if bound.is_some_and(|bound| earlier < bound) {
+                    break;
+                }
+                let other = &self.events[earlier.index()];
+                if foreign(other) && clock[other.thread.index()] <= other.index {
+                    candidates.push(earlier);
                 }
             }
         }
@@ -282,9 +320,9 @@ impl Execution {
         self.conflicts.extend(firsts.iter().map(|first| Race { first: *first, second }));
     }
 
-    /// The events of other threads that wrote what `reads` touches and that do not happen before `last`, the last
-    /// event of `thread`; the latest first.
-    pub fn writers_of(&self, reads: &[Access], thread: ThreadId, last: EventId) -> Vec<EventId> {
+    /// The events of other threads that wrote what `reads` touches and that do not happen before any of `before`, the
+    /// events that an operation of `thread` has to come after; the latest first.
+    pub fn writers_of(&self, reads: &[Access], thread: ThreadId, before: &[EventId]) -> Vec<EventId> {
         let mut writers: Vec<EventId> = reads
             .iter()
             .filter_map(|read| Some((read, self.histories.get(read.location.index())?)))
@@ -293,7 +331,8 @@ impl Execution {
                 modes.flat_map(|mode| history.of(mode).iter().copied())
             })
             .filter(|writer| {
-                self.event(*writer).thread != thread && (last == EventId::NONE || !self.happens_before(*writer, last))
+                self.event(*writer).owner() != thread
+                    && !before.iter().any(|last| self.happens_before(*writer, *last))
             })
             .collect();
         writers.sort_unstable_by(|a, b| b.cmp(a));
@@ -317,9 +356,7 @@ impl Execution {
 
     /// Whether `earlier` happens before `event` even without `event`'s own accesses.
     fn ordered_by_program(&self, earlier: EventId, event: &Event) -> bool {
-        [event.program_order, event.joined]
-            .into_iter()
-            .any(|predecessor| predecessor != EventId::NONE && self.happens_before(earlier, predecessor))
+        event.predecessors().any(|predecessor| self.happens_before(earlier, predecessor))
     }
 
     /// The events after `race.first` that do not happen after it (up to `end`), then the second event of the race:

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::{Event, Literal};
-use crate::operation::{accesses_conflict, Accesses, Choice, Operation, OperationKind, ThreadId};
+use crate::operation::{accesses_conflict, Accesses, Buffering, Choice, Operation, OperationKind, ThreadId};
 
 #[derive(Clone, Debug)]
 pub struct Step {
@@ -35,15 +35,36 @@ impl Step {
 
     /// Whether two adjacent steps cannot be swapped: one thread, a conflict, or one makes the other possible.
     pub fn depends(&self, other: &Step) -> bool {
-        self.thread == other.thread
-            || accesses_conflict(&self.accesses, &other.accesses)
-            || self.enables(other)
-            || other.enables(self)
+        if self.thread == other.thread {
+            return true;
+        }
+        if self.owner() == other.owner() {
+            return self.depends_in_buffers(other);
+        }
+        accesses_conflict(&self.accesses, &other.accesses) || self.enables(other) || other.enables(self)
+    }
+
+    /// The same for a flush and another step of the thread that owns the buffer, or of another of its buffers. A load
+    /// and a flush of its own thread do not conflict: it gets the same value from the buffer as from memory after.
+    fn depends_in_buffers(&self, other: &Step) -> bool {
+        use Buffering::*;
+        match (self.operation.buffering, other.operation.buffering) {
+            (Leaves { number, .. }, Enters { number: entered })
+            | (Enters { number: entered }, Leaves { number, .. }) => number == entered,
+            (Leaves { number, barrier, .. }, Leaves { number: other, barrier: bound, .. }) => {
+                number <= bound || other <= barrier
+            }
+            (first, second) => first == Drains || second == Drains,
+        }
+    }
+
+    fn owner(&self) -> ThreadId {
+        self.operation.owner(self.thread)
     }
 
     fn enables(&self, other: &Step) -> bool {
         (self.operation.kind == OperationKind::Spawn && self.operation.detail == other.thread.0)
-            || (other.operation.kind == OperationKind::Join && other.operation.detail == self.thread.0)
+            || (other.operation.kind == OperationKind::Join && other.operation.detail == self.owner().0)
     }
 
     /// Whether the step is one of several alternatives: of `operation.detail` values, or of the sides of a branch.

@@ -2,19 +2,19 @@
 //! (iterative context bounding: Musuvathi and Qadeer, PLDI'07).
 //!
 //! A switch counts whenever the next event is of another thread than the last, forced or not, because each one costs
-//! the reader of a counterexample the same.
+//! the reader of a counterexample the same. So does a store that leaves its store buffer at any other time than at once.
 
 use super::{depth_first_fraction, Decision, End, Explorer, Finished, State};
 use crate::execution::Execution;
 use crate::memory::MemoryModel;
-use crate::operation::{Choice, ThreadId};
+use crate::operation::{Buffering, Choice, ThreadId};
 
 struct Node {
-    choices: Vec<Choice>,
+    /// The choices, and whether each counts as a switch.
+    choices: Vec<(Choice, bool)>,
     taken: usize,
-    /// Switches before this node, and the thread that ran last.
+    /// Switches before this node.
     switches: usize,
-    current: Option<ThreadId>,
 }
 
 pub struct ContextBound {
@@ -30,6 +30,18 @@ impl ContextBound {
     }
 }
 
+/// Whether a step of the thread (or agent) costs the reader a switch.
+fn switches(state: &State, thread: ThreadId) -> bool {
+    match state.pending(thread).map(|operation| operation.buffering) {
+        Some(Buffering::Leaves { owner, number, .. }) => !state
+            .execution
+            .events()
+            .last()
+            .is_some_and(|last| last.thread == owner && last.operation.buffering == Buffering::Enters { number }),
+        _ => state.current.is_some_and(|current| current != thread),
+    }
+}
+
 impl Explorer for ContextBound {
     fn begin(&mut self) -> usize {
         self.depth = self.nodes.len().saturating_sub(1);
@@ -41,25 +53,25 @@ impl Explorer for ContextBound {
         if self.depth == self.nodes.len() {
             let can_switch = self.switches < self.bound;
             let branching = state.branching();
-            let mut choices: Vec<Choice> = state
+            let mut choices: Vec<(Choice, bool)> = state
                 .enabled()
-                .filter(|thread| can_switch || state.current.is_none() || state.current == Some(*thread))
                 .filter(|thread| branching.is_none_or(|branching| branching == *thread))
-                .flat_map(|thread| {
-                    state.outcomes(thread).into_iter().map(move |outcome| state.choice(thread, outcome))
+                .map(|thread| (thread, switches(state, thread)))
+                .filter(|(_, switches)| can_switch || !switches)
+                .flat_map(|(thread, switches)| {
+                    let outcomes = state.outcomes(thread).into_iter();
+                    outcomes.map(move |outcome| (state.choice(thread, outcome), switches))
                 })
                 .collect();
-            choices.sort_by_key(|choice| Some(choice.thread()) != state.current);
+            choices.sort_by_key(|(_, switches)| *switches);
             if choices.is_empty() {
                 return Decision::GiveUp;
             }
-            self.nodes.push(Node { choices, taken: 0, switches: self.switches, current: state.current });
+            self.nodes.push(Node { choices, taken: 0, switches: self.switches });
         }
         let node = &self.nodes[self.depth];
-        let choice = node.choices[node.taken];
-        if node.current.is_some_and(|current| current != choice.thread()) {
-            self.switches += 1;
-        }
+        let (choice, switches) = node.choices[node.taken];
+        self.switches += usize::from(switches);
         Decision::Take(choice)
     }
 

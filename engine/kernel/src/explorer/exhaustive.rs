@@ -51,9 +51,6 @@ impl Explorer for Exhaustive {
                 .collect();
             // Going on with the current thread first keeps the first execution cheap and readable.
             choices.sort_by_key(|choice| Some(choice.thread()) != state.current);
-            if branching.is_none() {
-                choices.extend(state.memory.internal_choices());
-            }
             self.nodes.push(Node { choices, taken: 0 });
         }
         let node = &self.nodes[self.depth];

@@ -30,15 +30,18 @@ struct Entry {
     create: fn(&ExplorerOptions) -> Box<dyn Explorer>,
 }
 
+/// The memory models that a machine runs step by step, which every explorer of interleavings can explore.
+const INTERLEAVED: &[&str] = &["sc", "tso", "pso"];
+
 const ENTRIES: &[Entry] = &[
-    Entry { name: "optimal", memory_models: &["sc"], create: |_| Box::<Optimal>::default() },
-    Entry { name: "source", memory_models: &["sc"], create: |_| Box::<Source>::default() },
-    Entry { name: "parsimonious", memory_models: &["sc"], create: |_| Box::<Parsimonious>::default() },
+    Entry { name: "optimal", memory_models: INTERLEAVED, create: |_| Box::<Optimal>::default() },
+    Entry { name: "source", memory_models: INTERLEAVED, create: |_| Box::<Source>::default() },
+    Entry { name: "parsimonious", memory_models: &["sc", "tso"], create: |_| Box::<Parsimonious>::default() },
     Entry { name: "graph", memory_models: &["sc"], create: |_| Box::<Graph>::default() },
-    Entry { name: "exhaustive", memory_models: &["sc"], create: |_| Box::<Exhaustive>::default() },
+    Entry { name: "exhaustive", memory_models: INTERLEAVED, create: |_| Box::<Exhaustive>::default() },
     Entry {
         name: "random",
-        memory_models: &["sc"],
+        memory_models: INTERLEAVED,
         create: |options| match options.depth {
             0 => Box::new(Random::uniform(options.seed, options.samples)),
             depth => Box::new(Random::pct(options.seed, options.samples, depth)),

@@ -6,13 +6,27 @@ use std::rc::Rc;
 use super::{Decision, End, Explorer, Finished, State};
 use crate::execution::Execution;
 use crate::memory::MemoryModel;
-use crate::operation::ThreadId;
+use crate::operation::{Buffering, ThreadId};
 
 /// One step of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplayStep {
     pub thread: ThreadId,
     pub outcome: u32,
+    /// If the step is the flush of a store of the thread: the store's number.
+    pub flush: Option<u32>,
+}
+
+impl ReplayStep {
+    /// Who takes the step: the thread, or the agent of the store buffer that holds the store.
+    fn actor(&self, state: &State) -> Option<ThreadId> {
+        let Some(flushed) = self.flush else { return Some(self.thread) };
+        let mut agents = state.threads.alive().iter().copied();
+        agents.find(|agent| match state.pending(*agent).map(|operation| operation.buffering) {
+            Some(Buffering::Leaves { owner, number, .. }) => owner == self.thread && number == flushed,
+            _ => false,
+        })
+    }
 }
 
 /// The first step at which the program and the schedule disagree.
@@ -73,15 +87,21 @@ impl Explorer for Replay {
                 Some(Divergence { step: self.position.get(), thread, reason: DivergenceReason::ScheduleEnded });
             return Decision::GiveUp;
         };
-        if !state.is_enabled(step.thread) || !state.outcomes(step.thread).contains(&step.outcome) {
-            self.divergence = Some(Divergence {
-                step: self.position.get(),
-                thread: step.thread,
-                reason: DivergenceReason::CannotRun,
-            });
-            return Decision::GiveUp;
+        let actor = step.actor(state).filter(|actor| state.is_enabled(*actor));
+        // Where recorded operations are followed, the number of a buffered store says what it was and chooses nothing.
+        let chooses = |actor: &ThreadId| !self.shared || state.alternatives(*actor) > 1;
+        let outcome = actor.filter(chooses).map_or(0, |_| step.outcome);
+        match actor.filter(|actor| state.outcomes(*actor).contains(&outcome)) {
+            Some(thread) => Decision::Take(state.choice(thread, outcome)),
+            None => {
+                self.divergence = Some(Divergence {
+                    step: self.position.get(),
+                    thread: step.thread,
+                    reason: DivergenceReason::CannotRun,
+                });
+                Decision::GiveUp
+            }
         }
-        Decision::Take(state.choice(step.thread, step.outcome))
     }
 
     fn performed(&mut self, _execution: &Execution) {

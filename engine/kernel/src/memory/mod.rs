@@ -1,26 +1,31 @@
 //! Memory models: what a visible operation does to the shared state, when it is enabled, what it conflicts with.
 //!
 //! A memory model knows nothing of exploration. Values live with whoever runs the program (CPython's own heap
-//! under sequential consistency); here is only the state that decides enabledness and conflicts.
+//! under sequential consistency, and beside it for stores that are still in a store buffer); here is only the state
+//! that decides enabledness and conflicts.
 
 mod hindsight;
 mod primitives;
 mod sequential_consistency;
+mod store_buffers;
 mod waiting;
 
 pub use primitives::{PrimitiveState, Primitives};
 pub use sequential_consistency::SequentialConsistency;
+pub use store_buffers::{BufferDiscipline, StoreBuffers};
 pub use waiting::Waiter;
 
+use smallvec::SmallVec;
+
 use crate::execution::Event;
-use crate::operation::{Accesses, Choice, EventId, LocationId, Operation, ThreadId};
+use crate::operation::{Accesses, Buffering, EventId, LocationId, Operation, ThreadId};
 
 /// What performing an operation led to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// It took place. The number is what the operation reports: 1 for a lock taken, 0 for one that was not.
     Done(u32),
-    /// It took place in a store buffer; a later `Choice::Flush` makes it visible to the others.
+    /// It took place in a store buffer; a later flush makes it visible to the others.
     Buffered,
     /// The primitive was misused; nothing changed.
     Misused(Misuse),
@@ -35,6 +40,9 @@ pub enum Misuse {
     NotifyUnheld,
     ReleaseTooOften,
 }
+
+/// Events of other threads and agents that made an event possible.
+pub type Awaited = SmallVec<[EventId; 2]>;
 
 /// One memory model's rules. `location` state is created on first use and dropped by `reset`.
 pub trait MemoryModel {
@@ -68,9 +76,37 @@ pub trait MemoryModel {
     /// What `event` would have touched just before `earlier`.
     fn accesses_before(&self, event: &Event, earlier: &Event) -> Accesses;
 
-    /// Choices other than thread steps that are open now, such as store-buffer flushes.
-    fn internal_choices(&self) -> Vec<Choice>;
-
     /// The thread that holds a lock, for reports.
     fn holder(&self, location: LocationId) -> Option<ThreadId>;
+
+    /// Whether plain stores go through store buffers.
+    fn buffers_stores(&self) -> bool {
+        false
+    }
+
+    /// How `operation`, which `thread` has just come to, stands to the thread's store buffers.
+    fn buffering(&self, _thread: ThreadId, operation: &Operation) -> Buffering {
+        operation.buffering
+    }
+
+    /// Whether all stores of `thread` have reached memory.
+    fn is_drained(&self, _thread: ThreadId) -> bool {
+        true
+    }
+
+    /// Whether `thread` has stored into a buffer since it last waited for its buffers to drain. Unlike `is_drained`
+    /// this depends on the thread's own steps alone.
+    fn owes_drain(&self, _thread: ThreadId) -> bool {
+        false
+    }
+
+    /// What the agent of a store buffer does next; None if the buffer is empty.
+    fn next_flush(&self, _agent: ThreadId) -> Option<Operation> {
+        None
+    }
+
+    /// The events besides the last of its thread without which `operation` of `thread` could not take place now.
+    fn awaited(&self, _thread: ThreadId, _operation: &Operation) -> Awaited {
+        Awaited::new()
+    }
 }

@@ -5,8 +5,7 @@ use smallvec::smallvec;
 use super::{Effect, MemoryModel, PrimitiveState, Primitives};
 use crate::execution::Event;
 use crate::operation::{
-    Access, AccessMode, Accesses, Choice, EventId, LocationId, MemoryOrder, Operation, OperationKind, ThreadId,
-    ANY_VALUE,
+    Access, AccessMode, Accesses, EventId, LocationId, MemoryOrder, Operation, OperationKind, ThreadId, ANY_VALUE,
 };
 
 #[derive(Default)]
@@ -57,6 +56,12 @@ impl MemoryModel for SequentialConsistency {
         if operation.target != earlier.operation.target {
             return event.accesses.clone();
         }
+        let target = earlier.accesses.iter().find(|access| access.location == operation.target);
+        if target.is_some_and(|access| matches!(access.mode, AccessMode::Read | AccessMode::IntentRead)) {
+            // Nothing that is ordered after a read has changed what `event` found. What a read does not order is kept
+            // where it is: a flush of the reader's own store may come after it and take place without it.
+            return event.accesses.clone();
+        }
         match operation.kind {
             // `before` is the interned value that the location held; a failing compare-exchange only reads.
             CompareExchange => {
@@ -68,10 +73,6 @@ impl MemoryModel for SequentialConsistency {
             CellStore | CellDelete | CellDefault => cell_accesses(event, earlier.before != 0),
             _ => Primitives::accesses_before(event, earlier),
         }
-    }
-
-    fn internal_choices(&self) -> Vec<Choice> {
-        Vec::new()
     }
 
     fn holder(&self, location: LocationId) -> Option<ThreadId> {

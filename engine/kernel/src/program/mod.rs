@@ -42,7 +42,7 @@ pub trait Program {
     /// What the pending operation of the thread touches in the present state, asked just before it is performed.
     fn accesses(&self, thread: ThreadId) -> (Option<Accesses>, Option<u32>);
 
-    /// Carry out the operation's effect on the values.
+    /// Carry out the operation's effect on the values. A flush is performed by the agent of its buffer.
     fn perform(&mut self, thread: ThreadId, operation: &Operation);
 }
 
@@ -72,6 +72,12 @@ pub fn explore(
             }
             match driver.next_turn() {
                 Turn::End(end) => break end,
+                Turn::Flush(agent) => {
+                    let operation = driver.threads.get(agent).pending;
+                    let (accesses, before) = program.accesses(agent);
+                    driver.commit(agent, accesses, before)?;
+                    program.perform(agent, &operation);
+                }
                 Turn::Run(thread) => {
                     let operation = driver.threads.get(thread).pending;
                     let (accesses, before) = program.accesses(thread);

@@ -9,16 +9,23 @@ use _kernel::driver::{Counts, Driver, Summary};
 use _kernel::execution::{Literal, Sides, Solver};
 use _kernel::explorer::{create, ExplorerOptions};
 use _kernel::limits::{Limits, Meter};
-use _kernel::memory::{PrimitiveState, SequentialConsistency};
-use _kernel::operation::{Access, AccessMode, Accesses, LocationId, Operation, OperationKind, ThreadId};
+use _kernel::memory::{BufferDiscipline, MemoryModel, PrimitiveState, SequentialConsistency, StoreBuffers};
+use _kernel::operation::{Access, AccessMode, Accesses, LocationId, MemoryOrder, Operation, OperationKind, ThreadId};
 use _kernel::program::{explore, Answer, Arrival, Program};
 use std::collections::{BTreeMap, BTreeSet};
+
+pub mod machine;
 
 #[derive(Clone, Copy, Debug)]
 pub enum Instruction {
     /// Load a variable into the thread's register.
     Load(u32),
     Store(u32, i64),
+    StoreRelease(u32, i64),
+    StoreSeqCst(u32, i64),
+    /// A seq_cst fence, and one that only orders stores.
+    Fence,
+    ReleaseFence,
     /// Store the register plus a constant.
     StoreRegister(u32, i64),
     FetchAdd(u32, i64),
@@ -49,6 +56,43 @@ const VARIABLES: u32 = 100;
 const LOCKS: u32 = 200;
 const SEMAPHORE: LocationId = LocationId(300);
 const FLAG: LocationId = LocationId(301);
+/// The most variables that a script can have; the agents of store buffers are numbered by thread and variable.
+const MOST_VARIABLES: u32 = 8;
+
+/// A machine that scripts run on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Machine {
+    Sc,
+    Tso,
+    Pso,
+}
+
+impl Machine {
+    pub fn name(self) -> &'static str {
+        match self {
+            Machine::Sc => "sc",
+            Machine::Tso => "tso",
+            Machine::Pso => "pso",
+        }
+    }
+
+    pub fn memory(self) -> Box<dyn MemoryModel> {
+        match self {
+            Machine::Sc => Box::<SequentialConsistency>::default(),
+            Machine::Tso => Box::new(StoreBuffers::new(BufferDiscipline::Thread)),
+            Machine::Pso => Box::new(StoreBuffers::new(BufferDiscipline::Location)),
+        }
+    }
+}
+
+/// A store that is still in a buffer.
+#[derive(Clone)]
+struct Buffered {
+    agent: ThreadId,
+    owner: usize,
+    variable: u32,
+    value: i64,
+}
 
 #[derive(Clone, Default)]
 struct ThreadState {
@@ -61,8 +105,10 @@ struct ThreadState {
 #[derive(Clone)]
 pub struct Script {
     pub threads: Vec<Vec<Instruction>>,
+    machine: Machine,
     states: Vec<ThreadState>,
     memory: BTreeMap<u32, i64>,
+    buffered: Vec<Buffered>,
     /// The values of the symbolic variables, where they are tried one by one: branches are no events then.
     pub values: Option<[i64; 2]>,
 }
@@ -113,7 +159,44 @@ pub struct Found {
 impl Script {
     pub fn new(threads: Vec<Vec<Instruction>>) -> Script {
         let states = vec![ThreadState::default(); threads.len()];
-        Script { threads, states, memory: BTreeMap::new(), values: None }
+        Script { threads, machine: Machine::Sc, states, memory: BTreeMap::new(), buffered: Vec::new(), values: None }
+    }
+
+    pub fn machine(&self) -> Machine {
+        self.machine
+    }
+
+    /// The same program on another machine.
+    pub fn on(&self, machine: Machine) -> Script {
+        Script { machine, ..self.clone() }
+    }
+
+    /// The agent of the buffer that a store of the thread goes through.
+    fn agent(&self, thread: usize, variable: u32) -> ThreadId {
+        let number = match self.machine {
+            Machine::Pso => thread as u32 * MOST_VARIABLES + variable,
+            Machine::Sc | Machine::Tso => thread as u32,
+        };
+        ThreadId(self.threads.len() as u32 + number)
+    }
+
+    /// A load of the thread: the youngest store in its own buffers, else memory.
+    fn load(&self, thread: usize, variable: u32) -> i64 {
+        let own = self.buffered.iter().rev().find(|store| store.owner == thread && store.variable == variable);
+        own.map_or_else(|| self.value(variable), |store| store.value)
+    }
+
+    fn store(&mut self, thread: usize, variable: u32, value: i64) {
+        if self.machine == Machine::Sc {
+            self.memory.insert(variable, value);
+        } else {
+            let agent = self.agent(thread, variable);
+            self.buffered.push(Buffered { agent, owner: thread, variable, value });
+        }
+    }
+
+    fn oldest(&self, agent: ThreadId) -> Option<usize> {
+        self.buffered.iter().position(|store| store.agent == agent)
     }
 
     fn value(&self, variable: u32) -> i64 {
@@ -128,9 +211,9 @@ impl Script {
     pub fn explore(&self, algorithm: &str) -> Option<Found> {
         let mut script = self.clone();
         let options = ExplorerOptions { seed: 1, samples: 100, depth: 0 };
-        let explorer = create(algorithm, "sc", &options).expect("known").expect("supported");
+        let explorer = create(algorithm, self.machine.name(), &options).expect("known").expect("supported");
         let meter = Meter::new(Limits { max_executions: Some(20_000), ..Limits::default() });
-        let mut driver = Driver::new(explorer, Box::<SequentialConsistency>::default(), meter);
+        let mut driver = Driver::new(explorer, self.machine.memory(), meter);
         driver.execution.conditions().solve_with(Box::new(SmallDomain));
         let mut outcomes = BTreeSet::new();
         let shared = std::cell::RefCell::new(Vec::new());
@@ -175,9 +258,21 @@ fn variable(kind: OperationKind, index: u32, detail: u32) -> Operation {
     Operation::new(kind, LocationId(VARIABLES + index), detail)
 }
 
+impl Recording<'_> {
+    /// A store that is not seq_cst.
+    fn stores(&self, thread: ThreadId, index: u32, order: MemoryOrder) -> Operation {
+        if self.script.machine == Machine::Sc {
+            return variable(OperationKind::Store, index, 0);
+        }
+        let agent = self.script.agent(thread.index(), index);
+        Operation { order, ..variable(OperationKind::Buffer, index, agent.0) }
+    }
+}
+
 impl Program for Recording<'_> {
     fn begin(&mut self) -> Vec<(LocationId, PrimitiveState)> {
         self.script.memory.clear();
+        self.script.buffered.clear();
         self.script.states = vec![ThreadState::default(); self.script.threads.len()];
         let mut primitives: Vec<(LocationId, PrimitiveState)> = (0..4)
             .map(|lock| {
@@ -241,7 +336,13 @@ impl Program for Recording<'_> {
         let mut alternatives = 1;
         let operation = match instruction {
             Load(index) => variable(OperationKind::Load, index, 0),
-            Store(index, _) | StoreRegister(index, _) => variable(OperationKind::Store, index, 0),
+            Store(index, _) | StoreRegister(index, _) => self.stores(thread, index, MemoryOrder::Relaxed),
+            StoreRelease(index, _) => self.stores(thread, index, MemoryOrder::Release),
+            StoreSeqCst(index, _) => variable(OperationKind::Store, index, 0),
+            Fence => Operation::new(OperationKind::Fence, none, 0),
+            ReleaseFence => {
+                Operation { order: MemoryOrder::Release, ..Operation::new(OperationKind::Fence, none, 0) }
+            }
             FetchAdd(index, _) => variable(OperationKind::ReadModifyWrite, index, 0),
             CompareExchange(index, expected, _) => variable(OperationKind::CompareExchange, index, expected as u32),
             Lock(index) => Operation::new(OperationKind::Acquire, lock(index), 0),
@@ -269,6 +370,12 @@ impl Program for Recording<'_> {
     }
 
     fn accesses(&self, thread: ThreadId) -> (Option<Accesses>, Option<u32>) {
+        if let Some(oldest) = self.script.oldest(thread) {
+            let variable = self.script.buffered[oldest].variable;
+            let mut accesses = Accesses::new();
+            accesses.push(Access { location: LocationId(VARIABLES + variable), mode: AccessMode::Write });
+            return (Some(accesses), Some(self.script.value(variable) as u32));
+        }
         if !self.script.states[thread.index()].started {
             return (None, None);
         }
@@ -276,7 +383,14 @@ impl Program for Recording<'_> {
         let Some(instruction) = self.script.current(thread) else { return (None, None) };
         let (index, mode) = match instruction {
             Load(index) => (index, AccessMode::Read),
-            Store(index, _) | StoreRegister(index, _) | FetchAdd(index, _) => (index, AccessMode::Write),
+            Store(..) | StoreRegister(..) | StoreRelease(..) if self.script.machine != Machine::Sc => {
+                return (Some(Accesses::new()), None);
+            }
+            Store(index, _)
+            | StoreRegister(index, _)
+            | StoreRelease(index, _)
+            | StoreSeqCst(index, _)
+            | FetchAdd(index, _) => (index, AccessMode::Write),
             CompareExchange(index, expected, _) if self.script.value(index) != expected => (index, AccessMode::Read),
             CompareExchange(index, ..) => (index, AccessMode::Write),
             _ => return (None, None),
@@ -286,7 +400,15 @@ impl Program for Recording<'_> {
         (Some(accesses), Some(self.script.value(index) as u32))
     }
 
-    fn perform(&mut self, thread: ThreadId, _operation: &Operation) {
+    fn perform(&mut self, thread: ThreadId, operation: &Operation) {
+        if operation.kind == OperationKind::Flush {
+            if let Some(oldest) = self.script.oldest(thread) {
+                let store = self.script.buffered.remove(oldest);
+                self.script.memory.insert(store.variable, store.value);
+            }
+            self.note();
+            return;
+        }
         if !self.script.states[thread.index()].started {
             return;
         }
@@ -294,12 +416,13 @@ impl Program for Recording<'_> {
         let script = &mut *self.script;
         let register = script.states[thread.index()].register;
         match instruction {
-            Instruction::Load(index) => script.states[thread.index()].register = script.value(index),
-            Instruction::Store(index, value) => {
-                script.memory.insert(index, value);
+            Instruction::Load(index) => script.states[thread.index()].register = script.load(thread.index(), index),
+            Instruction::Store(index, value) | Instruction::StoreRelease(index, value) => {
+                script.store(thread.index(), index, value);
             }
-            Instruction::StoreRegister(index, plus) => {
-                script.memory.insert(index, register + plus);
+            Instruction::StoreRegister(index, plus) => script.store(thread.index(), index, register + plus),
+            Instruction::StoreSeqCst(index, value) => {
+                script.memory.insert(index, value);
             }
             Instruction::FetchAdd(index, plus) => {
                 let old = script.value(index);

@@ -242,8 +242,10 @@ impl Explorer for Parsimonious {
     fn performed(&mut self, execution: &Execution) {
         if let Some(event) = execution.events().last() {
             self.steps.push(self.step_of(event));
-            if event.operation.kind == OperationKind::Spawn {
-                self.threads.learn(ThreadId(event.operation.detail), execution);
+            match event.operation.kind {
+                OperationKind::Spawn => self.threads.learn(ThreadId(event.operation.detail), execution),
+                OperationKind::Buffer => self.threads.learn_agent(ThreadId(event.operation.detail), event.thread),
+                _ => {}
             }
         }
     }

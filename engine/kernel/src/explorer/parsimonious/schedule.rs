@@ -14,7 +14,7 @@
 
 use crate::execution::{join, Event, Execution, Race};
 use crate::memory::MemoryModel;
-use crate::operation::{accesses_conflict, Accesses, EventId};
+use crate::operation::{accesses_conflict, Accesses};
 
 use super::names::ThreadName;
 
@@ -46,15 +46,14 @@ impl<'a> Reversal<'a> {
         let (first, second) = (execution.event(race.first), execution.event(race.second));
         let accesses = memory.accesses_before(second, first);
         let mut past = vec![0; execution.clocks().width()];
-        for predecessor in [second.program_order, second.joined] {
-            if predecessor != EventId::NONE {
-                join(&mut past, execution.clocks().row(predecessor));
-            }
+        for predecessor in second.predecessors() {
+            join(&mut past, execution.clocks().row(predecessor));
         }
         let mut reversal = Reversal { execution, race, accesses, past };
         let end = race.second.index().min(execution.len());
         for event in execution.events()[since..end].iter().rev() {
             let direct = !reversal.needs(event)
+                && (event.owner() != second.owner() || event.thread == second.thread)
                 && accesses_conflict(&event.accesses, &reversal.accesses)
                 && !execution.happens_before(race.first, event.id);
             if direct {

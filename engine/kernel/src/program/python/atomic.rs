@@ -14,6 +14,7 @@ use super::recording::Word;
 use super::state::{access, Phase, State};
 use super::switching::Touch;
 use super::undo::Undo;
+use super::weak_memory::{Place, Store};
 use crate::operation::{AccessMode, EventId, MemoryOrder, Operation, OperationKind};
 
 /// Frozen, with a lock that is never contended, because that costs less than checking borrows does.
@@ -57,6 +58,16 @@ impl Atomic {
         }
         let (host, location) = (this.primitive.host(), this.primitive.location);
         let mode = if kind == Kind::Load { AccessMode::Read } else { AccessMode::Write };
+        let releases = matches!(order, MemoryOrder::Release | MemoryOrder::AcquireRelease);
+        match kind {
+            Kind::Load => {}
+            Kind::Store if order != MemoryOrder::SequentiallyConsistent => {
+                if releases {
+                    host.store_barrier();
+                }
+            }
+            Kind::Store | Kind::Update => host.drain_if_owed(py)?,
+        }
         {
             let mut state = host.state();
             if state.phase == Phase::Probing {
@@ -86,6 +97,22 @@ impl Atomic {
         Ok(true)
     }
 
+    /// Store into the thread's store buffer, if the memory model has one and the order allows it. Returns whether it was.
+    fn buffer(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>, order: &str) -> PyResult<bool> {
+        let order = memory_order(order)?;
+        let (host, location) = (Atomic::host(slf), slf.get().primitive.location);
+        if order == MemoryOrder::SequentiallyConsistent
+            || !matches!(slf.get().primitive.standing(slf.py())?, Standing::Live)
+            || !host.is_buffered(location)
+        {
+            return Ok(false);
+        }
+        let place = Place::Atomic { atomic: slf.clone().unbind() };
+        let accesses = smallvec![access(location, AccessMode::Write)];
+        host.buffer_store(slf.py(), Store { location, accesses, order, place, value: value.clone().unbind() })?;
+        Ok(true)
+    }
+
     /// What a plain operation touches, with the value before it.
     fn touched(slf: &Bound<'_, Self>, state: &mut State, mode: AccessMode) -> Touch {
         // Kept by loads as well: a compare-exchange that came before one would have met this value.
@@ -101,7 +128,8 @@ impl Atomic {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn held<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyAny> {
+    /// The value in memory.
+    pub fn held<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyAny> {
         slf.get().lock().bind(slf.py()).clone()
     }
 
@@ -175,14 +203,18 @@ impl Atomic {
     #[pyo3(signature = (order = "seq_cst"))]
     fn load<'py>(slf: &Bound<'py, Self>, order: &str) -> PyResult<Bound<'py, PyAny>> {
         let event = Atomic::touch(slf, Kind::Load, order)?;
-        let value = Atomic::held(slf);
         let host = Atomic::host(slf);
+        let forwarded = host.forwarded(slf.py(), slf.get().primitive.location);
+        let value = forwarded.unwrap_or_else(|| Atomic::held(slf));
         host.note(slf.py(), Word::AtomicLoad, Some(slf.as_any()), None, Some(&value), event);
         Ok(value)
     }
 
     #[pyo3(signature = (value, order = "seq_cst"))]
     fn store(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>, order: &str) -> PyResult<()> {
+        if Atomic::buffer(slf, value, order)? {
+            return Ok(());
+        }
         let event = Atomic::touch(slf, Kind::Store, order)?;
         Atomic::replace(slf, value);
         let host = Atomic::host(slf);
@@ -217,6 +249,7 @@ impl Atomic {
         let host = Atomic::host(slf);
         let standing = slf.get().primitive.standing(py)?;
         let mut event = false;
+        host.drain_if_owed(py)?;
         if matches!(standing, Standing::Live) {
             let location = slf.get().primitive.location;
             // Whether symbolic values are equal is decided once the operation has its turn, as part of it.

@@ -12,7 +12,8 @@ use super::state::{access, Phase, Restart, State};
 use super::switching::Touch;
 use super::types::{holder_of, instrumented_namespace, AttributeKind, TypeKind};
 use super::undo::Undo;
-use crate::operation::{AccessMode, Accesses, LocationId, Operation, OperationKind};
+use super::weak_memory::{is_intercepted, Place, Store};
+use crate::operation::{AccessMode, Accesses, LocationId, MemoryOrder, Operation, OperationKind};
 
 /// A place that holds one value: an attribute, a module variable, a closure variable.
 #[derive(Clone, Copy)]
@@ -22,6 +23,14 @@ pub struct Slot {
     pub key: KeyId,
     /// Where the class's value for the attribute lives, which a load may find instead.
     pub default: Option<LocationId>,
+}
+
+/// Whether an access to an attribute goes to the `__getattribute__` or `__setattr__` of the object's class first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Through {
+    Class,
+    /// `object.__getattribute__` or `object.__setattr__` itself.
+    Object,
 }
 
 impl State {
@@ -72,7 +81,7 @@ impl Host {
             }
         }
         let kind = if mode == AccessMode::Read { OperationKind::Load } else { OperationKind::Store };
-        let operation = Operation::new(kind, slot.location, 0);
+        let operation = Operation { order: MemoryOrder::Relaxed, ..Operation::new(kind, slot.location, 0) };
         self.perform(py, operation, 1, |_| Touch::of(smallvec![access(slot.location, mode)]))?;
         self.state().plain_access(&[access(slot.location, mode)]);
         Ok(true)
@@ -102,6 +111,35 @@ impl Host {
             Touch::of(state.visible_part(reads))
         })?;
         Ok(true)
+    }
+
+    /// What the thread's own store buffers hold for an attribute; None if the load finds it in memory.
+    fn forwarded_attribute<'py>(
+        &self,
+        py: Python<'py>,
+        object: &Bound<'py, PyAny>,
+        name: &Bound<'py, PyString>,
+        slot: Slot,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if let Some(value) = self.forwarded(py, slot.location) {
+            return Ok(Some(value));
+        }
+        let Some(value) = slot.default.and_then(|default| self.forwarded(py, default)) else { return Ok(None) };
+        let own = object.getattr(intern!(py, "__dict__"))?;
+        Ok((!own.contains(name)?).then_some(value))
+    }
+
+    /// A plain store goes through a store buffer.
+    pub fn buffer_plain(
+        &self,
+        py: Python<'_>,
+        location: LocationId,
+        place: Place,
+        value: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let accesses = smallvec![access(location, AccessMode::Write)];
+        let order = MemoryOrder::Relaxed;
+        self.buffer_store(py, Store { location, accesses, order, place, value: value.clone().unbind() })
     }
 
     #[inline]
@@ -170,11 +208,16 @@ impl Host {
         py: Python<'py>,
         object: &Bound<'py, PyAny>,
         name: &Bound<'py, PyString>,
+        through: Through,
         get: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let Some(slot) = self.find_attribute(object, name) else { return self.load_constant(py, object, name, get) };
         let event = self.touch_slot(py, slot, AccessMode::Read)?;
-        let value = get()?;
+        let value = match self.forwarded_attribute(py, object, name, slot)? {
+            Some(_) if through == Through::Class && is_intercepted(object, "__getattribute__")? => get()?,
+            Some(value) => value,
+            None => get()?,
+        };
         self.adopt(&value, slot);
         self.note(py, Word::Load, Some(object), Some(name.as_any()), Some(&value), event);
         Ok(value)
@@ -187,6 +230,7 @@ impl Host {
         value: &Bound<'_, PyAny>,
         object: &Bound<'_, PyAny>,
         name: &Bound<'_, PyString>,
+        through: Through,
         put: impl FnOnce() -> PyResult<()>,
     ) -> PyResult<()> {
         let Some(slot) = self.find_attribute(object, name) else {
@@ -200,6 +244,13 @@ impl Host {
             return put();
         };
         self.check_fresh(py, object)?;
+        if self.is_buffered(slot.location) {
+            if through == Through::Class && is_intercepted(object, "__setattr__")? {
+                return put();
+            }
+            let place = Place::Attribute { object: object.clone().unbind(), name: name.clone().unbind() };
+            return self.buffer_plain(py, slot.location, place, value);
+        }
         let event = self.touch_slot(py, slot, AccessMode::Write)?;
         self.keep_attribute(event, object, name)?;
         put()?;
@@ -217,6 +268,7 @@ impl Host {
     ) -> PyResult<()> {
         let Some(slot) = self.find_attribute(object, name) else { return delete() };
         self.check_fresh(py, object)?;
+        self.drain_if_owed(py)?;
         let event = self.touch_slot(py, slot, AccessMode::Write)?;
         self.keep_attribute(event, object, name)?;
         delete()?;
@@ -277,7 +329,7 @@ impl Host {
         object: &Bound<'py, PyAny>,
         name: &Bound<'py, PyString>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.load_through(py, object, name, || object.getattr(name))
+        self.load_through(py, object, name, Through::Class, || object.getattr(name))
     }
 
     /// `object.name = value`
@@ -289,7 +341,7 @@ impl Host {
         object: &Bound<'_, PyAny>,
         name: &Bound<'_, PyString>,
     ) -> PyResult<()> {
-        self.store_through(py, value, object, name, || object.setattr(name, value))
+        self.store_through(py, value, object, name, Through::Class, || object.setattr(name, value))
     }
 
     /// `del object.name`

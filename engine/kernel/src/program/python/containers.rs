@@ -16,7 +16,7 @@ use super::state::{access, Phase, State};
 use super::switching::Touch;
 use super::types::TypeKind;
 use super::undo::Undo;
-use crate::operation::{AccessMode, Accesses, LocationId, MemoryOrder, Operation, OperationKind};
+use crate::operation::{AccessMode, Accesses, Buffering, LocationId, MemoryOrder, Operation, OperationKind};
 
 /// The locations of one container.
 #[derive(Clone, Copy)]
@@ -224,7 +224,8 @@ impl State {
     }
 }
 
-fn has_cell(object: &Bound<'_, PyAny>, key: &Bound<'_, PyAny>) -> bool {
+/// Whether the container has the cell now.
+pub fn has_cell(object: &Bound<'_, PyAny>, key: &Bound<'_, PyAny>) -> bool {
     if let Ok(list) = object.cast::<PyList>() {
         let index: isize = key.extract().unwrap_or(isize::MAX);
         let length = list.len() as isize;
@@ -258,7 +259,7 @@ impl Host {
         self.touch_located(py, object, container, effect, key)
     }
 
-    /// The same for locations that are known.
+    /// The same for locations that are known. Where stores go through buffers it waits for those of the thread.
     pub fn touch_located(
         &self,
         py: Python<'_>,
@@ -266,6 +267,57 @@ impl Host {
         container: Container,
         effect: ContainerEffect,
         key: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<bool> {
+        self.drain_if_owed(py)?;
+        self.touch_container_as(py, object, container, effect, key, Buffering::Drains)
+    }
+
+    /// Load or store a cell that exists, as plainly as an attribute: nothing waits for anything.
+    pub fn touch_cell(
+        &self,
+        py: Python<'_>,
+        object: &Bound<'_, PyAny>,
+        container: Container,
+        effect: ContainerEffect,
+        key: &Bound<'_, PyAny>,
+    ) -> PyResult<bool> {
+        self.touch_container_as(py, object, container, effect, Some(key), Buffering::Indifferent)
+    }
+
+    /// The container and the location of a cell, if it has one of its own.
+    pub fn located_cell(&self, object: &Bound<'_, PyAny>, key: &Bound<'_, PyAny>) -> Option<(Container, LocationId)> {
+        let mut state = self.state();
+        if !state.running() {
+            return None;
+        }
+        let container = state.container(object)?;
+        let key = state.cell_key(object, key)?;
+        Some((container, state.cell(container, key)))
+    }
+
+    /// Whether the container has the cell, for a store that then goes through a buffer. That it does can change only
+    /// with its length, so that is what is read.
+    pub fn finds_cell(
+        &self,
+        py: Python<'_>,
+        object: &Bound<'_, PyAny>,
+        container: Container,
+        key: &Bound<'_, PyAny>,
+    ) -> PyResult<bool> {
+        let reads = [access(container.length, AccessMode::Read), access(container.whole, AccessMode::IntentRead)];
+        let operation = Operation::new(OperationKind::Load, container.length, 0);
+        self.perform(py, operation, 1, |state| Touch::of(state.visible_part(reads.into_iter().collect())))?;
+        Ok(has_cell(object, key))
+    }
+
+    fn touch_container_as(
+        &self,
+        py: Python<'_>,
+        object: &Bound<'_, PyAny>,
+        container: Container,
+        effect: ContainerEffect,
+        key: Option<&Bound<'_, PyAny>>,
+        buffering: Buffering,
     ) -> PyResult<bool> {
         use ContainerEffect::*;
         if !matches!(effect, ReadWhole | Length | CellLoad | View) {
@@ -289,7 +341,11 @@ impl Host {
             }
             state.plan(object, container, effect, key)
         };
-        let operation = Operation { kind: plan.kind, target: plan.target, detail: plan.detail, order: plan.order };
+        let Plan { kind, target, detail, mut order } = plan;
+        if kind == OperationKind::Store && buffering == Buffering::Indifferent {
+            order = MemoryOrder::Relaxed;
+        }
+        let operation = Operation { kind, target, detail, order, buffering };
         self.perform(py, operation, 1, |state| {
             let (accesses, before) = state.container_accesses(object, container, effect, key);
             state.plain_access(&accesses);

@@ -5,6 +5,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 
+use super::attributes::Through;
 use super::builtins::{interned, BuiltinEffect};
 use super::container_effects::{content, method_effect, takes_items, ContainerEffect};
 use super::host::{require_host, Host};
@@ -65,7 +66,7 @@ impl ControlledCall {
                 let mut all = vec![object.bind(py).clone()];
                 all.extend(arguments.iter());
                 let call = || function.call(arguments, keywords);
-                host.call_attribute(py, *effect, &PyTuple::new(py, all)?, call)
+                host.call_attribute(py, *effect, Through::Object, &PyTuple::new(py, all)?, call)
             }
             How::Foreign { object } => {
                 host.touch_foreign(py, object.bind(py))?;
@@ -181,6 +182,7 @@ impl Host {
         &self,
         py: Python<'py>,
         effect: BuiltinEffect,
+        through: Through,
         arguments: &Bound<'py, PyTuple>,
         call: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
@@ -188,13 +190,13 @@ impl Host {
         let (Ok(object), Some(name)) = (arguments.get_item(0), named) else { return call() };
         let name = interned(&name)?;
         match (effect, arguments.get_item(2)) {
-            (BuiltinEffect::GetAttribute, _) => self.load_through(py, &object, &name, call),
+            (BuiltinEffect::GetAttribute, _) => self.load_through(py, &object, &name, through, call),
             (BuiltinEffect::DeleteAttribute, _) => {
                 self.delete_through(py, &object, &name, || call().map(drop))?;
                 Ok(py.None().into_bound(py))
             }
             (BuiltinEffect::SetAttribute, Ok(value)) => {
-                self.store_through(py, &value, &object, &name, || call().map(drop))?;
+                self.store_through(py, &value, &object, &name, through, || call().map(drop))?;
                 Ok(py.None().into_bound(py))
             }
             _ => call(),
@@ -263,7 +265,10 @@ impl Host {
                 Ok(result)
             }
             BuiltinEffect::GetAttribute | BuiltinEffect::SetAttribute | BuiltinEffect::DeleteAttribute => {
-                self.call_attribute(py, effect, arguments, || function.call(arguments, keywords))
+                let function_name = function.getattr(intern!(py, "__name__"))?;
+                let by_class = ["getattr", "setattr"].contains(&function_name.extract::<String>()?.as_str());
+                let through = if by_class { Through::Class } else { Through::Object };
+                self.call_attribute(py, effect, through, arguments, || function.call(arguments, keywords))
             }
             BuiltinEffect::HasAttribute if arguments.len() == 2 => {
                 match self.load_attribute(py, &arguments.get_item(0)?, &interned(&name(1)?)?) {

@@ -9,14 +9,15 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use super::host::Host;
-use super::plan::{Plan, RacePolicy};
+use super::plan::{Plan, RacePolicy, FLUSH};
 use super::state::{Phase, Restart};
 use super::symbolic::PythonSolver;
+use super::weak_memory::WeakMemory;
 use crate::driver::{Counts, Driver, Summary};
 use crate::execution::DataRaces;
 use crate::explorer::{create, decides_branches, names, End, ExplorerOptions};
 use crate::limits::Meter;
-use crate::operation::{Operation, OperationKind, ThreadId};
+use crate::operation::{Buffering, Operation, OperationKind, ThreadId};
 
 /// How often progress is reported, at most.
 const BETWEEN_REPORTS: Duration = Duration::from_millis(100);
@@ -99,7 +100,11 @@ impl Host {
         let state = self.state();
         let steps = PyList::empty(py);
         for event in &state.driver.execution.events()[..state.driver.position()] {
-            steps.append((state.identities.path(event.thread), event.outcome))?;
+            let path = state.identities.path(event.thread);
+            match event.operation.buffering {
+                Buffering::Leaves { number, .. } => steps.append((format!("{path}{FLUSH}{number}"), 0))?,
+                _ => steps.append((path, event.outcome))?,
+            }
         }
         Ok(steps)
     }
@@ -200,7 +205,14 @@ impl Host {
             return Err(PyValueError::new_err("an exploration is already running"));
         }
         let explorer = plan.first_explorer(&mut state.identities, &state.noted)?;
+        let followed = plan.scheduled_steps(&mut state.identities)?;
         state.driver = Driver::new(explorer, plan.memory(), Meter::new(plan.limits));
+        state.weak = WeakMemory {
+            buffers_stores: state.driver.memory.buffers_stores(),
+            by_location: plan.memory_model == "pso",
+            followed,
+            ..WeakMemory::default()
+        };
         state.stop_at_failure = plan.stop_at_failure;
         state.learning = plan.learns();
         state.spins_wait = !plan.learns() || !state.driver.explorer().is_exhaustive();

@@ -53,6 +53,8 @@ struct ThreadInfo {
     /// The thread itself as an object whose life can be asked about.
     object: Option<ObjectId>,
     children: Vec<ThreadId>,
+    /// The agents of its store buffers, by what the buffer is for.
+    agents: Vec<(LocationId, ThreadId)>,
     /// For each object that the thread created, by order: the object for each type that was seen there.
     objects: Vec<Vec<(u32, ObjectId)>>,
 }
@@ -87,7 +89,13 @@ const SINGLE_OBJECT: u32 = 1 << 31;
 
 impl Identities {
     pub fn new(py: Python<'_>) -> Identities {
-        let main = ThreadInfo { path: "main".to_owned(), object: None, children: Vec::new(), objects: Vec::new() };
+        let main = ThreadInfo {
+            path: "main".to_owned(),
+            object: None,
+            children: Vec::new(),
+            agents: Vec::new(),
+            objects: Vec::new(),
+        };
         Identities {
             threads: vec![main],
             objects: Vec::new(),
@@ -109,9 +117,26 @@ impl Identities {
         }
         let path = format!("{}.{}", self.threads[parent.index()].path, number);
         let child = ThreadId(self.threads.len() as u32);
-        self.threads.push(ThreadInfo { path, object: None, children: Vec::new(), objects: Vec::new() });
+        self.add(path);
         self.threads[parent.index()].children.push(child);
         child
+    }
+
+    fn add(&mut self, path: String) {
+        let (children, agents, objects) = (Vec::new(), Vec::new(), Vec::new());
+        self.threads.push(ThreadInfo { path, object: None, children, agents, objects });
+    }
+
+    /// The agent of the store buffer in which `owner` keeps its stores to `location`, or all of them if that is NONE.
+    pub fn agent(&mut self, owner: ThreadId, location: LocationId) -> ThreadId {
+        let known = self.threads[owner.index()].agents.iter().find(|(place, _)| *place == location);
+        if let Some((_, agent)) = known {
+            return *agent;
+        }
+        let agent = ThreadId(self.threads.len() as u32);
+        self.add(self.threads[owner.index()].path.clone());
+        self.threads[owner.index()].agents.push((location, agent));
+        agent
     }
 
     pub fn path(&self, thread: ThreadId) -> &str {

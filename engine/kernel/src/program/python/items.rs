@@ -5,10 +5,13 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
 use super::container_effects::{content, item_effect, ContainerEffect};
+use super::containers::{has_cell, Container};
 use super::host::{require_host, Host};
 use super::recording::Word;
-use super::state::Phase;
+use super::state::{access, Phase};
 use super::types::TypeKind;
+use super::weak_memory::{Place, Store};
+use crate::operation::{AccessMode, LocationId, MemoryOrder};
 
 impl Host {
     /// The kind of an object as far as hooks care; `Immutable` outside executions.
@@ -30,6 +33,41 @@ impl Host {
                 state.adopt(value, container.object, key);
             }
         }
+    }
+}
+
+impl Host {
+    /// Load an item. Returns whether it was an event, and the value if the thread's own store buffers hold it.
+    fn touch_item<'py>(
+        &self,
+        py: Python<'py>,
+        object: &Bound<'py, PyAny>,
+        effect: ContainerEffect,
+        key: &Bound<'py, PyAny>,
+    ) -> PyResult<(bool, Option<Bound<'py, PyAny>>)> {
+        let cell = if effect == ContainerEffect::CellLoad { self.located_cell(object, key) } else { None };
+        let Some((container, location)) = cell else {
+            return Ok((self.touch_container(py, object, effect, Some(key))?, None));
+        };
+        let event = self.touch_cell(py, object, container, effect, key)?;
+        // An item that has been removed meanwhile is gone, whatever the thread has stored there.
+        let forwarded = self.forwarded(py, location).filter(|_| has_cell(object, key));
+        Ok((event, forwarded))
+    }
+
+    fn buffer_item(
+        &self,
+        py: Python<'_>,
+        value: &Bound<'_, PyAny>,
+        object: &Bound<'_, PyAny>,
+        key: &Bound<'_, PyAny>,
+        container: Container,
+        location: LocationId,
+    ) -> PyResult<()> {
+        let accesses = [access(location, AccessMode::Write), access(container.whole, AccessMode::IntentWrite)];
+        let place = Place::Item { container: object.clone().unbind(), key: key.clone().unbind() };
+        let (accesses, value) = (accesses.into_iter().collect(), value.clone().unbind());
+        self.buffer_store(py, Store { location, accesses, order: MemoryOrder::Relaxed, place, value })
     }
 }
 
@@ -55,8 +93,8 @@ impl Host {
         let concrete = self.concrete_key(object, key)?;
         let key = concrete.as_ref().unwrap_or(key);
         let effect = item_effect(kind, key, ContainerEffect::CellLoad);
-        let event = self.touch_container(py, object, effect, Some(key))?;
-        let loaded = object.get_item(key);
+        let (event, forwarded) = self.touch_item(py, object, effect, key)?;
+        let loaded = forwarded.map_or_else(|| object.get_item(key), Ok);
         let value = self.noted(py, loaded, Word::Load, object, Some(key), event)?;
         self.adopt_item(&value, object, key);
         self.note(py, Word::Load, Some(object), Some(key), Some(&value), event);
@@ -79,7 +117,19 @@ impl Host {
         let concrete = self.concrete_key(object, key)?;
         let key = concrete.as_ref().unwrap_or(key);
         let effect = item_effect(kind, key, ContainerEffect::CellStore);
-        let event = self.touch_container(py, object, effect, Some(key))?;
+        let cell = if effect == ContainerEffect::CellStore { self.located_cell(object, key) } else { None };
+        let event = match cell {
+            Some((container, location)) if self.is_buffered(location) => {
+                if self.finds_cell(py, object, container, key)? {
+                    self.check_fresh(py, object)?;
+                    return self.buffer_item(py, value, object, key, container, location);
+                }
+                self.touch_located(py, object, container, effect, Some(key))?
+            }
+            Some((container, _)) if has_cell(object, key) => self.touch_cell(py, object, container, effect, key)?,
+            Some((container, _)) => self.touch_located(py, object, container, effect, Some(key))?,
+            None => self.touch_container(py, object, effect, Some(key))?,
+        };
         object.set_item(key, value)?;
         self.note(py, Word::Store, Some(object), Some(key), Some(value), event);
         Ok(())
@@ -251,13 +301,16 @@ impl ListSteps {
             (this.host.clone_ref(py), list.bind(py).clone(), this.position)
         };
         let key = position.into_pyobject(py)?;
-        let event = host.get().touch_container(py, &list, ContainerEffect::CellLoad, Some(key.as_any()))?;
+        let (event, forwarded) = host.get().touch_item(py, &list, ContainerEffect::CellLoad, key.as_any())?;
         let list = list.cast_into::<PyList>()?;
         if position >= list.len() {
             slf.borrow_mut().list = None;
             return Ok(None);
         }
-        let value = list.get_item(position)?;
+        let value = match forwarded {
+            Some(value) => value,
+            None => list.get_item(position)?,
+        };
         slf.borrow_mut().position = position + 1;
         host.get().adopt_item(&value, list.as_any(), key.as_any());
         host.get().note(py, Word::Iterate, Some(list.as_any()), Some(key.as_any()), Some(&value), event);

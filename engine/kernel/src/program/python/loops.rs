@@ -190,7 +190,7 @@ impl State {
             // That it is over changes nothing by itself.
             TimedWake | Join | Start | End | Fence | WaitUntil | Blocked => {}
             // A notification was used up, which does not happen again.
-            Wake | Spawn | Choose | Branch => loops.affect(),
+            Wake | Spawn | Choose | Branch | Buffer => loops.affect(),
             _ => self.note_in_loops(accesses, event),
         }
     }
@@ -210,23 +210,27 @@ impl State {
 
     /// Whether going round once more could find something new: something that was read has been written since, or a
     /// thread waits for a lock that the loop gives back.
-    fn can_go_on(&self, spin: &Spin) -> bool {
+    fn can_go_on(&self, thread: ThreadId, spin: &Spin) -> bool {
         let execution = &self.driver.execution;
         let position = self.driver.position();
-        spin.reads.iter().any(|(read, since)| {
-            execution.touched_after(*read, *since, position).any(|writer| !self.silent_writes.contains(&writer))
-        }) || self.driver.threads.alive().iter().any(|thread| {
-            let thread = self.driver.threads.get(*thread);
-            thread.status == Status::Pending
-                && matches!(thread.pending.kind, OperationKind::Acquire | OperationKind::Wake)
-                && spin.released.contains(&thread.pending.target)
-        })
+        // What the thread stored itself it has seen already, in its store buffer.
+        let is_news =
+            |writer: &EventId| execution.event(*writer).owner() != thread && !self.silent_writes.contains(writer);
+        spin.reads
+            .iter()
+            .any(|(read, since)| execution.touched_after(*read, *since, position).any(|writer| is_news(&writer)))
+            || self.driver.threads.alive().iter().any(|thread| {
+                let thread = self.driver.threads.get(*thread);
+                thread.status == Status::Pending
+                    && matches!(thread.pending.kind, OperationKind::Acquire | OperationKind::Wake)
+                    && spin.released.contains(&thread.pending.target)
+            })
     }
 
     /// Whether the thread waits in a loop, and may go on.
     pub fn spin_ended(&self, thread: ThreadId) -> Option<bool> {
         let spin = self.threads.get(thread.index())?.loops.spin.as_ref()?;
-        Some(self.can_go_on(spin))
+        Some(self.can_go_on(thread, spin))
     }
 
     /// Decide whether a thread that waits in a loop may go on. Returns false if it waits for something else.
@@ -389,7 +393,7 @@ impl Host {
                 }
             }
             let me = state.current;
-            let may_go_on = state.can_go_on(&spin);
+            let may_go_on = state.can_go_on(me, &spin);
             state.thread(me).loops.spin = Some(spin);
             if state.spins_wait {
                 if may_go_on {

@@ -25,6 +25,7 @@ mod types;
 mod undo;
 mod variables;
 mod waiting;
+mod weak_memory;
 
 use pyo3::prelude::*;
 

@@ -9,9 +9,13 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
 use super::identity::Identities;
+use super::weak_memory::ScheduledStep;
 use crate::explorer::{create, names, ContextBound, Explorer, ExplorerOptions, Parsimonious, Replay, ReplayStep};
 use crate::limits::Limits;
-use crate::memory::{MemoryModel, SequentialConsistency};
+use crate::memory::{BufferDiscipline, MemoryModel, SequentialConsistency, StoreBuffers};
+
+/// Between the path of a thread and the number of a store of it, where a step is the flush of this store: `main.0!2`.
+pub const FLUSH: char = '!';
 
 /// What happens when two plain accesses race.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,7 +32,8 @@ pub struct Plan {
     pub memory_model: String,
     pub explorer_options: ExplorerOptions,
     pub limits: Limits,
-    /// For `replay`, the choices of one execution; for `follow`, its recorded operations: path of thread and outcome.
+    /// For `replay`, the choices of one execution: path of thread (or flush, see `FLUSH`) and outcome; for `follow`, its
+    /// recorded operations, where the outcome of a store that went through a store buffer is its number.
     pub steps: Vec<(String, u32)>,
     /// For `replay`: whether to go on once the steps have ended.
     pub complete: bool,
@@ -148,16 +153,40 @@ impl Plan {
         }
     }
 
-    fn replay_steps(&self, identities: &mut Identities) -> PyResult<Vec<ReplayStep>> {
-        let mut find = |(path, outcome): &(String, u32)| match identities.thread_at(path) {
-            Some(thread) => Ok(ReplayStep { thread, outcome: *outcome }),
-            None => Err(PyValueError::new_err(format!("{path:?} is not the path of a thread"))),
+    /// The steps to run again. Raises ValueError for a step of what is no thread.
+    pub fn replay_steps(&self, identities: &mut Identities) -> PyResult<Vec<ReplayStep>> {
+        let mut find = |(actor, outcome): &(String, u32)| {
+            let (path, flush) = match actor.split_once(FLUSH) {
+                None => (actor.as_str(), None),
+                Some((path, number)) => (path, Some(number.parse().unwrap_or(0))),
+            };
+            match identities.thread_at(path) {
+                Some(thread) => Ok(ReplayStep { thread, outcome: *outcome, flush }),
+                None => Err(PyValueError::new_err(format!("{path:?} is not the path of a thread"))),
+            }
         };
         self.steps.iter().map(&mut find).collect()
     }
 
+    /// For a schedule that is followed: which of its stores went through a buffer.
+    pub fn scheduled_steps(&self, identities: &mut Identities) -> PyResult<Option<Vec<ScheduledStep>>> {
+        if self.algorithm != "follow" {
+            return Ok(None);
+        }
+        let steps = self.replay_steps(identities)?.into_iter().map(|step| ScheduledStep {
+            thread: step.thread,
+            is_flush: step.flush.is_some(),
+            number: step.outcome,
+        });
+        Ok(Some(steps.collect()))
+    }
+
     pub fn memory(&self) -> Box<dyn MemoryModel> {
-        Box::<SequentialConsistency>::default()
+        match self.memory_model.as_str() {
+            "tso" => Box::new(StoreBuffers::new(BufferDiscipline::Thread)),
+            "pso" => Box::new(StoreBuffers::new(BufferDiscipline::Location)),
+            _ => Box::<SequentialConsistency>::default(),
+        }
     }
 
     /// The explorer to begin with: `explorer`, or one that goes on with what others left. Raises ValueError also for what

@@ -52,6 +52,7 @@ pub enum Word {
     FetchSub,
     FetchOr,
     FetchAnd,
+    Fence,
 }
 
 impl Word {
@@ -94,6 +95,7 @@ impl Word {
             Word::FetchSub => "fetch-sub",
             Word::FetchOr => "fetch-or",
             Word::FetchAnd => "fetch-and",
+            Word::Fence => "fence",
         }
     }
 }
@@ -111,6 +113,21 @@ impl Host {
     pub fn note(&self, py: Python<'_>, word: Word, target: Value, key: Value, value: Value, event: bool) {
         if self.is_recording() {
             self.tell(py, word, target, key, value, event);
+        }
+    }
+
+    /// Tell the recorder of the `number`th store of the running thread, which has entered a store buffer.
+    pub fn note_buffered(&self, py: Python<'_>, target: Value, key: Value, value: Value, number: u32) {
+        if self.is_recording() {
+            let current = self.state().current;
+            self.tell_of(py, current, "buffer", target, key, value, true, number);
+        }
+    }
+
+    /// Tell the recorder that the `number`th store of `owner` has left its store buffer.
+    pub fn note_flush(&self, py: Python<'_>, owner: ThreadId, target: Value, key: Value, value: Value, number: u32) {
+        if self.is_recording() {
+            self.tell_of(py, owner, "flush", target, key, value, true, number);
         }
     }
 
@@ -141,6 +158,23 @@ impl Host {
 
     #[cold]
     fn tell(&self, py: Python<'_>, word: Word, target: Value, key: Value, value: Value, event: bool) {
+        let current = self.state().current;
+        self.tell_of(py, current, word.text(), target, key, value, event, 0);
+    }
+
+    /// `number` is that of a store that entered or left a store buffer, else 0.
+    #[expect(clippy::too_many_arguments)]
+    fn tell_of(
+        &self,
+        py: Python<'_>,
+        thread: ThreadId,
+        word: &str,
+        target: Value,
+        key: Value,
+        value: Value,
+        event: bool,
+        number: u32,
+    ) {
         let (recorder, path) = {
             let mut state = self.state();
             if !state.running() {
@@ -153,14 +187,18 @@ impl Host {
                 }
                 state.race_told = true;
             }
-            let current = state.current;
-            state.thread(current).waiting = None;
+            if thread == state.current {
+                state.thread(thread).waiting = None;
+            }
             let recorder = state.recorder.as_ref().map(|recorder| recorder.clone_ref(py));
-            (recorder, state.identities.path(current).to_owned())
+            (recorder, state.identities.path(thread).to_owned())
         };
         let Some(recorder) = recorder else { return };
-        let arguments = (path, word.text(), target, key, value, event);
-        match recorder.call_method1(py, intern!(py, "step"), arguments) {
+        let told = match number {
+            0 => recorder.call_method1(py, intern!(py, "step"), (path, word, target, key, value, event)),
+            _ => recorder.call_method1(py, intern!(py, "step"), (path, word, target, key, value, event, number)),
+        };
+        match told {
             Ok(go_on) if go_on.is(PyBool::new(py, false)) => self.state().halted = true,
             Ok(_) => {}
             Err(error) => error.write_unraisable(py, None),

@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 use smallvec::smallvec;
 
+use super::atomic::memory_order;
 use super::host::Host;
 use super::identity::KeyId;
 use super::recording::Word;
@@ -99,6 +100,7 @@ impl Host {
 
     /// Whether a thread has ended.
     fn is_finished(&self, py: Python<'_>, index: u32) -> PyResult<bool> {
+        self.drain_if_owed(py)?;
         let thread = ThreadId(index);
         let location = self.thread_location(thread);
         let visible = {
@@ -178,9 +180,9 @@ impl Host {
         state.thread(current).time
     }
 
-    /// A sequentially consistent fence; no visible operation under sequential consistency.
+    /// A fence; no visible operation under sequential consistency. Raises ValueError for an unknown order.
     #[pyo3(signature = (order = "seq_cst"))]
-    fn fence(&self, order: &str) {
-        let _ = order;
+    fn fence(&self, py: Python<'_>, order: &str) -> PyResult<()> {
+        self.perform_fence(py, memory_order(order)?)
     }
 }

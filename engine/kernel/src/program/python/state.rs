@@ -15,6 +15,7 @@ use super::recording::Word;
 use super::symbolic::SolverError;
 use super::types::TypeTable;
 use super::undo::Undo;
+use super::weak_memory::WeakMemory;
 use crate::driver::Driver;
 use crate::execution::{DataRace, DataRaces};
 use crate::explorer::{End, Replay};
@@ -131,6 +132,8 @@ pub struct State {
     pub halted: bool,
     /// Whether the model waits for predicates, so that writes keep what they replace.
     pub predicates_used: bool,
+    /// The values of stores that are still in store buffers.
+    pub weak: WeakMemory,
     /// What the visible writes of this execution replaced, by event.
     pub undo: Vec<(EventId, Undo)>,
     /// Events of this execution that wrote what was there already.
@@ -197,6 +200,7 @@ impl State {
             noted: Rc::default(),
             halted: false,
             predicates_used: false,
+            weak: WeakMemory::default(),
             undo: Vec::new(),
             silent_writes: Vec::new(),
             spins_wait: false,

@@ -71,6 +71,9 @@ impl Host {
             Ok(effect) => {
                 state.synchronise(&operation);
                 state.note_event_in_loops(&operation);
+                let replaced = state.replaced_before_drain(current);
+                drop(state);
+                drop(replaced);
                 Ok(effect)
             }
             Err(_) => {
@@ -83,8 +86,8 @@ impl Host {
     /// Give control to whoever has the turn; returns when the running thread has it again.
     #[inline]
     pub fn take_turn(&self, py: Python<'_>, turn: Turn) -> PyResult<()> {
-        match turn {
-            Turn::Run(next) => {
+        match self.flush_until_turn(py, turn)? {
+            Ok(next) => {
                 let me = self.state().current;
                 if next != me {
                     self.switch_to(py, next)?;
@@ -94,7 +97,7 @@ impl Host {
                 }
                 Ok(())
             }
-            Turn::End(end) => self.leave(py, end),
+            Err(end) => self.leave(py, end),
         }
     }
 
@@ -182,6 +185,9 @@ impl Host {
 
     /// The end of a thread is visible to those who ask whether it is alive.
     fn announce_end(&self, py: Python<'_>, thread: ThreadId) {
+        if self.drain_if_owed(py).is_err() {
+            return;
+        }
         let location = self.thread_location(thread);
         let visible = {
             let mut state = self.state();
@@ -242,9 +248,9 @@ impl Host {
                     Turn::End(End::Cut)
                 }
             };
-            match next {
-                Turn::Run(next) => self.switch_to(py, next)?,
-                Turn::End(end) => {
+            match self.flush_until_turn(py, next)? {
+                Ok(next) => self.switch_to(py, next)?,
+                Err(end) => {
                     let hub = {
                         let mut state = self.state();
                         if state.phase == Phase::Running {
@@ -311,6 +317,8 @@ impl Host {
         let mut loops = Vec::new();
         let undo = std::mem::take(&mut self.state().undo);
         drop(undo);
+        let buffered = self.state().weak.take_all();
+        drop(buffered);
         let (kept, failures, misuses) = {
             let mut state = self.state();
             for thread in &mut state.threads {

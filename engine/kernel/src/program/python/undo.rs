@@ -101,12 +101,19 @@ impl Host {
     pub fn predicate_races(&self, py: Python<'_>, thread: ThreadId, reads: &[Access]) -> PyResult<Vec<EventId>> {
         let candidates = {
             let state = self.state();
-            let last = state.driver.threads.get(thread).last;
+            let driver = &state.driver;
+            let waiting = driver.threads.get(thread);
+            let last = waiting.last;
             let waited = last != EventId::NONE
-                && state.driver.execution.event(last).operation.kind == OperationKind::WaitUntil
-                && state.driver.threads.get(thread).status == Status::Running;
-            let last = if waited { state.driver.execution.event(last).program_order } else { last };
-            state.driver.execution.writers_of(reads, thread, last)
+                && driver.execution.event(last).operation.kind == OperationKind::WaitUntil
+                && waiting.status == Status::Running;
+            let before: Vec<EventId> = if waited {
+                driver.execution.event(last).predecessors().collect()
+            } else {
+                let awaited = driver.memory.awaited(thread, &waiting.pending);
+                awaited.into_iter().chain((last != EventId::NONE).then_some(last)).collect()
+            };
+            driver.execution.writers_of(reads, thread, &before)
         };
         let mut found: Vec<EventId> = Vec::new();
         for candidate in candidates {

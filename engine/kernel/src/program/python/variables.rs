@@ -10,6 +10,7 @@ use super::identity::KeyId;
 use super::recording::Word;
 use super::state::{Phase, Restart};
 use super::undo::Undo;
+use super::weak_memory::Place;
 use crate::operation::AccessMode;
 
 /// A closure variable that is rebound, made explicit by the instrumentation.
@@ -21,6 +22,11 @@ pub struct Cell {
 }
 
 impl Cell {
+    /// What the variable holds in memory.
+    pub fn contents(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.value.as_ref().map(|value| value.clone_ref(py))
+    }
+
     /// Exchange the value with another, without an operation.
     pub fn swap(&mut self, value: &mut Option<Py<PyAny>>) {
         std::mem::swap(&mut self.value, value);
@@ -91,9 +97,10 @@ impl Host {
             Some(slot) => self.touch_slot(py, slot, AccessMode::Read)?,
             None => false,
         };
-        let value = match namespace.get_item(name)? {
-            Some(value) => value,
-            None => {
+        let forwarded = slot.and_then(|slot| self.forwarded(py, slot.location));
+        let value = match (forwarded, namespace.get_item(name)?) {
+            (Some(value), _) | (None, Some(value)) => value,
+            (None, None) => {
                 let builtins = py.import("builtins")?;
                 return builtins
                     .getattr_opt(name)?
@@ -120,6 +127,10 @@ impl Host {
         if !fresh {
             return Err(self.restart_with(py, Restart::ModuleState));
         }
+        if self.is_buffered(slot.location) {
+            let (namespace, name) = (namespace.clone().unbind(), name.clone().unbind());
+            return self.buffer_plain(py, slot.location, Place::Variable { namespace, name }, value);
+        }
         let event = self.touch_slot(py, slot, AccessMode::Write)?;
         self.keep_variable(event, namespace, name)?;
         namespace.set_item(name, value)?;
@@ -139,6 +150,7 @@ impl Host {
         if !fresh {
             return Err(self.restart_with(py, Restart::ModuleState));
         }
+        self.drain_if_owed(py)?;
         let event = self.touch_slot(py, slot, AccessMode::Write)?;
         self.keep_variable(event, namespace, name)?;
         if namespace.del_item(name).is_err() {
@@ -167,7 +179,8 @@ impl Host {
             Some(slot) => self.touch_slot(py, slot, AccessMode::Read)?,
             None => false,
         };
-        let value = cell.borrow().value.as_ref().map(|value| value.bind(py).clone());
+        let forwarded = slot.and_then(|slot| self.forwarded(py, slot.location));
+        let value = forwarded.or_else(|| cell.borrow().value.as_ref().map(|value| value.bind(py).clone()));
         let Some(value) = value else {
             let name = cell.borrow().name.bind(py).to_string();
             return Err(PyUnboundLocalError::new_err(format!(
@@ -187,6 +200,11 @@ impl Host {
         let event = match self.cell_slot(cell) {
             Some(slot) => {
                 self.check_fresh(py, cell.as_any())?;
+                if self.is_buffered(slot.location) {
+                    let name = cell.borrow().name.clone_ref(py);
+                    let place = Place::Cell { cell: cell.clone().unbind(), name };
+                    return self.buffer_plain(py, slot.location, place, &value);
+                }
                 self.touch_slot(py, slot, AccessMode::Write)?
             }
             None => false,
@@ -201,6 +219,7 @@ impl Host {
 
     #[pyo3(signature = (cell, /))]
     fn delete_cell(&self, py: Python<'_>, cell: &Bound<'_, Cell>) -> PyResult<()> {
+        self.drain_if_owed(py)?;
         let event = match self.cell_slot(cell) {
             Some(slot) => self.touch_slot(py, slot, AccessMode::Write)?,
             None => false,

@@ -134,6 +134,7 @@ impl Condition {
         let (effect, event) = if timed {
             (host.perform(py, operation, 1, |_| Touch::default())?, true)
         } else {
+            host.drain_if_owed(py)?;
             // The lock orders it: as part of the event before it, it cannot be told apart.
             let mut state = host.state();
             let event = EventId((state.driver.position() as u32).saturating_sub(1));

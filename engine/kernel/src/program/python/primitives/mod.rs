@@ -26,7 +26,7 @@ use super::identity::KeyId;
 use super::state::{access, Phase, Restart};
 use super::switching::Touch;
 use crate::memory::{Effect, PrimitiveState};
-use crate::operation::{AccessMode, EventId, LocationId, Operation, OperationKind};
+use crate::operation::{AccessMode, Buffering, EventId, LocationId, Operation, OperationKind};
 
 /// Added to a time-out that has passed, so that a deadline computed from it lies in the past.
 const AFTER_TIMEOUT: f64 = 1e-6;
@@ -96,6 +96,7 @@ impl Primitive {
     /// it was an event.
     pub fn operate(&self, py: Python<'_>, operation: Operation) -> PyResult<(Effect, bool)> {
         let host = self.host();
+        host.drain_if_owed(py)?;
         {
             let mut state = host.state();
             let current = state.current;
@@ -124,6 +125,7 @@ impl Primitive {
     /// Read the primitive's state as a plain visible read.
     fn read(&self, py: Python<'_>) -> PyResult<bool> {
         let location = self.location;
+        self.host().drain_if_owed(py)?;
         {
             let mut state = self.host().state();
             let touched = [access(location, AccessMode::Read)];
@@ -136,7 +138,8 @@ impl Primitive {
                 return Ok(false);
             }
         }
-        let operation = Operation::new(OperationKind::Load, location, 0);
+        let operation =
+            Operation { buffering: Buffering::Drains, ..Operation::new(OperationKind::Load, location, 0) };
         self.host().perform(py, operation, 1, |_| Touch::of(smallvec![access(location, AccessMode::Read)]))?;
         Ok(true)
     }

@@ -1,0 +1,393 @@
+//! Where a load gets its value, and where a store puts it, if the memory model keeps stores from other threads.
+//!
+//! Under sequential consistency the interpreter's own heap is memory. Under TSO and PSO a store to a location that is
+//! visible does not touch the Python object: its value is kept here, the thread's own loads find it, and the others see
+//! the object as it was, until the flush writes it. Locations that are not visible need no buffer; why, is said in
+//! `execution/epochs.rs`.
+
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+
+use super::atomic::Atomic;
+use super::host::Host;
+use super::recording::Word;
+use super::state::{Failure, Phase, State};
+use super::switching::Touch;
+use super::undo::Undo;
+use super::variables::Cell;
+use crate::driver::Turn;
+use crate::explorer::End;
+use crate::operation::{Accesses, Buffering, LocationId, MemoryOrder, Operation, OperationKind, ThreadId};
+
+/// Where a store puts its value.
+pub enum Place {
+    Attribute { object: Py<PyAny>, name: Py<PyString> },
+    Variable { namespace: Py<PyDict>, name: Py<PyString> },
+    Cell { cell: Py<Cell>, name: Py<PyString> },
+    Item { container: Py<PyAny>, key: Py<PyAny> },
+    Atomic { atomic: Py<Atomic> },
+}
+
+/// A store that is about to enter a buffer.
+pub struct Store {
+    pub location: LocationId,
+    /// What its flush touches.
+    pub accesses: Accesses,
+    pub order: MemoryOrder,
+    pub place: Place,
+    pub value: Py<PyAny>,
+}
+
+/// A store that is in a buffer.
+pub struct Buffered {
+    owner: ThreadId,
+    agent: ThreadId,
+    number: u32,
+    store: Store,
+    /// For the detection of data races: what a release store publishes once it reaches memory.
+    released: Option<Vec<u32>>,
+}
+
+/// A step of the schedule that is followed, as far as stores need it.
+#[derive(Clone, Copy)]
+pub struct ScheduledStep {
+    pub thread: ThreadId,
+    pub is_flush: bool,
+    /// For a store that went through a buffer its number, else 0.
+    pub number: u32,
+}
+
+/// The values that are in store buffers.
+#[derive(Default)]
+pub struct WeakMemory {
+    /// Whether stores go through buffers.
+    pub buffers_stores: bool,
+    /// Whether a buffer is for one location (PSO).
+    pub by_location: bool,
+    /// The schedule that is followed: it says which stores went through a buffer.
+    pub followed: Option<Vec<ScheduledStep>>,
+    pub buffered: Vec<Buffered>,
+    /// What flushes replaced, by the thread whose store did: its destructor must not run wherever a flush happens to be,
+    /// so the thread lets go of it when it next waits for its buffers, which comes after the flush in all executions.
+    pub replaced: Vec<(ThreadId, u32, Py<PyAny>)>,
+}
+
+impl WeakMemory {
+    /// What is left of an execution, to be dropped without a borrow of the state.
+    pub fn take_all(&mut self) -> impl Sized {
+        (std::mem::take(&mut self.buffered), std::mem::take(&mut self.replaced))
+    }
+
+    fn youngest(&self, thread: ThreadId, location: LocationId) -> Option<&Buffered> {
+        self.buffered.iter().rev().find(|own| own.owner == thread && own.store.location == location)
+    }
+}
+
+impl State {
+    /// Whether a plain store to the location that the running thread has come to goes through a store buffer.
+    pub fn is_buffered(&self, location: LocationId) -> bool {
+        if !self.weak.buffers_stores || self.phase != Phase::Running {
+            return false;
+        }
+        match &self.weak.followed {
+            Some(steps) => {
+                let rest = steps.get(self.noted.get()..).unwrap_or_default();
+                let own = rest.iter().find(|step| step.thread == self.current && !step.is_flush);
+                own.map_or_else(|| self.is_visible(location), |step| step.number > 0)
+            }
+            None => self.is_visible(location),
+        }
+    }
+
+    /// After an operation that waited for the thread's buffers: what their flushes replaced.
+    pub fn replaced_before_drain(&mut self, thread: ThreadId) -> Vec<Py<PyAny>> {
+        if self.weak.replaced.is_empty() || self.driver.threads.get(thread).pending.buffering != Buffering::Drains {
+            return Vec::new();
+        }
+        let mut own: Vec<(u32, Py<PyAny>)> = Vec::new();
+        let mut others = Vec::new();
+        for (owner, number, value) in std::mem::take(&mut self.weak.replaced) {
+            if owner == thread {
+                own.push((number, value));
+            } else {
+                others.push((owner, number, value));
+            }
+        }
+        self.weak.replaced = others;
+        own.sort_by_key(|(number, _)| *number);
+        own.into_iter().map(|(_, value)| value).collect()
+    }
+}
+
+impl Place {
+    /// What the recorder calls the target and the key.
+    fn names(&self, py: Python<'_>) -> (Py<PyAny>, Option<Py<PyAny>>) {
+        match self {
+            Place::Attribute { object, name } => (object.clone_ref(py), Some(name.clone_ref(py).into_any())),
+            Place::Variable { namespace, name } => {
+                (namespace.clone_ref(py).into_any(), Some(name.clone_ref(py).into_any()))
+            }
+            Place::Cell { cell, name } => (cell.clone_ref(py).into_any(), Some(name.clone_ref(py).into_any())),
+            Place::Item { container, key } => (container.clone_ref(py), Some(key.clone_ref(py))),
+            Place::Atomic { atomic } => (atomic.clone_ref(py).into_any(), None),
+        }
+    }
+
+    /// The state token of the location; see `MemoryModel::state_token`.
+    fn token(&self, py: Python<'_>, state: &mut State) -> u32 {
+        match self {
+            Place::Atomic { atomic } => state.identities.value_token(&Atomic::held(atomic.bind(py))),
+            Place::Item { container, key } => {
+                u32::from(super::containers::has_cell(container.bind(py), key.bind(py)))
+            }
+            _ => 0,
+        }
+    }
+
+    /// What would take the store back, if predicates may ask for it.
+    fn undo(&self, py: Python<'_>) -> PyResult<Option<Undo>> {
+        Ok(match self {
+            Place::Attribute { object, name } => {
+                let value = object.bind(py).getattr_opt(name.bind(py))?.map(Bound::unbind);
+                Some(Undo::Attribute { object: object.clone_ref(py), name: name.clone_ref(py), value })
+            }
+            Place::Variable { namespace, name } => {
+                let value = namespace.bind(py).get_item(name)?.map(Bound::unbind);
+                Some(Undo::Item { namespace: namespace.clone_ref(py), name: name.clone_ref(py), value })
+            }
+            Place::Cell { cell, .. } => {
+                let value = cell.borrow(py).contents(py);
+                Some(Undo::Variable { cell: cell.clone_ref(py), value })
+            }
+            Place::Item { container, .. } => Undo::of_container(container.bind(py))?,
+            Place::Atomic { atomic } => {
+                let value = Atomic::held(atomic.bind(py)).unbind();
+                Some(Undo::Atomic { atomic: atomic.clone_ref(py), value })
+            }
+        })
+    }
+
+    /// Write the value to memory. Returns what it replaced.
+    fn write(&self, py: Python<'_>, value: &Py<PyAny>) -> PyResult<Option<Py<PyAny>>> {
+        match self {
+            Place::Attribute { object, name } => {
+                let (object, name) = (object.bind(py), name.bind(py));
+                let old = object.getattr_opt(name)?.map(Bound::unbind);
+                store_plainly(object, name, value.bind(py))?;
+                Ok(old)
+            }
+            Place::Variable { namespace, name } => {
+                let namespace = namespace.bind(py);
+                let old = namespace.get_item(name)?.map(Bound::unbind);
+                namespace.set_item(name, value)?;
+                Ok(old)
+            }
+            Place::Cell { cell, .. } => {
+                let mut value = Some(value.clone_ref(py));
+                cell.bind(py).borrow_mut().swap(&mut value);
+                Ok(value)
+            }
+            Place::Item { container, key } => {
+                let (container, key) = (container.bind(py), key.bind(py));
+                // The place is gone: the store went to an item that another thread has removed since.
+                if !super::containers::has_cell(container, key) {
+                    return Ok(None);
+                }
+                let old = container.get_item(key)?.unbind();
+                container.set_item(key, value)?;
+                Ok(Some(old))
+            }
+            Place::Atomic { atomic } => {
+                let mut value = value.clone_ref(py);
+                atomic.get().swap(&mut value);
+                Ok(Some(value))
+            }
+        }
+    }
+}
+
+/// `object.name = value`, past what its class does about it: that has run when the store entered the buffer.
+fn store_plainly(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    let py = object.py();
+    let base = if object.is_instance_of::<pyo3::types::PyType>() { "type" } else { "object" };
+    let setter = py.import(intern!(py, "builtins"))?.getattr(base)?.getattr(intern!(py, "__setattr__"))?;
+    setter.call1((object, name, value)).map(drop)
+}
+
+/// Whether stores to (or loads from) the object's attributes go to a method of its class first, which comes to the
+/// attribute itself later.
+pub fn is_intercepted(object: &Bound<'_, PyAny>, method: &str) -> PyResult<bool> {
+    let base = if object.is_instance_of::<pyo3::types::PyType>() { "type" } else { "object" };
+    let plain = object.py().import(intern!(object.py(), "builtins"))?.getattr(base)?.getattr(method)?;
+    Ok(!object.get_type().getattr(method)?.is(&plain))
+}
+
+impl Host {
+    /// What the running thread's own buffers hold for the location; None if its value is in memory.
+    #[inline]
+    pub fn forwarded<'py>(&self, py: Python<'py>, location: LocationId) -> Option<Bound<'py, PyAny>> {
+        let state = self.state();
+        if !state.weak.buffers_stores {
+            return None;
+        }
+        let own = state.weak.youngest(state.current, location)?;
+        Some(own.store.value.bind(py).clone())
+    }
+
+    /// The running thread stores into a buffer.
+    pub fn buffer_store(&self, py: Python<'_>, store: Store) -> PyResult<()> {
+        let operation = {
+            let mut state = self.state();
+            let current = state.current;
+            let place = if state.weak.by_location { store.location } else { LocationId::NONE };
+            let agent = state.identities.agent(current, place);
+            let Store { location, order, .. } = store;
+            Operation { order, ..Operation::new(OperationKind::Buffer, location, agent.0) }
+        };
+        self.perform(py, operation, 1, |_| Touch::of(Accesses::new()))?;
+        let (target, key) = store.place.names(py);
+        let value = store.value.clone_ref(py);
+        let number = {
+            let mut state = self.state();
+            let owner = state.current;
+            let number = match state.driver.threads.get(owner).pending.buffering {
+                Buffering::Enters { number } => number,
+                _ => 0,
+            };
+            let released = match store.place {
+                Place::Atomic { .. } => state.data_races.as_mut().map(|races| races.release(owner)),
+                _ => {
+                    state.plain_access(&store.accesses);
+                    None
+                }
+            };
+            let agent = ThreadId(operation.detail);
+            state.weak.buffered.push(Buffered { owner, agent, number, store, released });
+            number
+        };
+        let (target, key, value) = (target.bind(py), key.as_ref().map(|key| key.bind(py)), value.bind(py));
+        self.note_buffered(py, Some(target), key, Some(value), number);
+        Ok(())
+    }
+
+    /// Let the agents of store buffers act until it is the turn of a thread, or the execution has ended.
+    pub fn flush_until_turn(&self, py: Python<'_>, mut turn: Turn) -> PyResult<Result<ThreadId, End>> {
+        loop {
+            match turn {
+                Turn::Run(thread) => return Ok(Ok(thread)),
+                Turn::End(end) => return Ok(Err(end)),
+                Turn::Flush(agent) => {
+                    if !self.flush(py, agent)? {
+                        return Ok(Err(End::Cut));
+                    }
+                    if self.state().driver.threads.waits_for_predicates() {
+                        self.evaluate_predicates(py)?;
+                    }
+                    turn = self.state().driver.next_turn();
+                }
+            }
+        }
+    }
+
+    /// The oldest store of the agent's buffer reaches memory. Returns whether the execution goes on.
+    fn flush(&self, py: Python<'_>, agent: ThreadId) -> PyResult<bool> {
+        let Buffered { owner, number, store, .. } = {
+            let mut state = self.state();
+            let position = state.weak.buffered.iter().position(|buffered| buffered.agent == agent);
+            let Some(position) = position else { return Ok(false) };
+            let buffered = state.weak.buffered.remove(position);
+            let accesses: Accesses =
+                buffered.store.accesses.iter().copied().filter(|access| state.is_visible(access.location)).collect();
+            let before = buffered.store.place.token(py, &mut state);
+            if state.driver.commit(agent, Some(accesses), Some(before)).is_err() {
+                return Ok(false);
+            }
+            if let (Some(races), Some(released)) = (&mut state.data_races, &buffered.released) {
+                races.publish(buffered.store.location, released);
+            }
+            buffered
+        };
+        if self.keeps_undo() {
+            if let Some(undo) = store.place.undo(py)? {
+                self.keep_undo(undo);
+            }
+        }
+        match store.place.write(py, &store.value) {
+            Ok(replaced) => {
+                let mut state = self.state();
+                state.weak.replaced.extend(replaced.map(|value| (owner, number, value)));
+            }
+            Err(error) => {
+                let exception = error.into_value(py).into_any();
+                self.state().failures.push(Failure { thread: owner, exception });
+            }
+        }
+        let (target, key) = store.place.names(py);
+        let key = key.as_ref().map(|key| key.bind(py));
+        self.note_flush(py, owner, Some(target.bind(py)), key, Some(store.value.bind(py)), number);
+        let state = self.state();
+        Ok(!state.halted && !(state.stop_at_failure && !state.failures.is_empty()))
+    }
+
+    /// Before an operation that waits for the thread's store buffers and need not be an event: wait for them, if the
+    /// thread has stored into one since it last did.
+    #[inline]
+    pub fn drain_if_owed(&self, py: Python<'_>) -> PyResult<()> {
+        {
+            let state = self.state();
+            let owes = state.weak.buffers_stores
+                && state.phase == Phase::Running
+                && state.driver.memory.owes_drain(state.current);
+            if !owes {
+                return Ok(());
+            }
+        }
+        let operation = Operation::new(OperationKind::Fence, LocationId::NONE, 0);
+        self.perform(py, operation, 1, |_| Touch::of(Accesses::new())).map(drop)
+    }
+
+    /// No later store of the running thread reaches memory before those so far.
+    pub fn store_barrier(&self) {
+        let mut state = self.state();
+        if state.weak.buffers_stores && state.phase == Phase::Running {
+            let fence = Operation::new(OperationKind::Fence, LocationId::NONE, 0);
+            let current = state.current;
+            state.driver.quiet_perform(current, &Operation { order: MemoryOrder::Release, ..fence });
+        }
+    }
+
+    /// `dpor.fence`.
+    pub fn perform_fence(&self, py: Python<'_>, order: MemoryOrder) -> PyResult<()> {
+        let effective = {
+            let state = self.state();
+            state.weak.buffers_stores && state.phase == Phase::Running
+        };
+        if !effective {
+            return Ok(());
+        }
+        let event = match order {
+            MemoryOrder::SequentiallyConsistent => {
+                let owed = {
+                    let state = self.state();
+                    state.driver.memory.owes_drain(state.current)
+                };
+                self.drain_if_owed(py)?;
+                owed
+            }
+            MemoryOrder::Release | MemoryOrder::AcquireRelease => {
+                self.store_barrier();
+                false
+            }
+            MemoryOrder::Relaxed | MemoryOrder::Acquire => false,
+        };
+        self.note(py, Word::Fence, None, None, None, event);
+        Ok(())
+    }
+
+    /// Whether a plain store of the running thread to the location goes through a store buffer.
+    #[inline]
+    pub fn is_buffered(&self, location: LocationId) -> bool {
+        self.state().is_buffered(location)
+    }
+}
