@@ -305,7 +305,10 @@ impl Host {
         if self.state().driver.threads.waits_for_predicates() {
             self.note_blocked_predicates(py)?;
         }
-        self.report_blocked(py)?;
+        // An execution that was cut off left its threads where they were; nobody waits for ever.
+        if end == End::Maximal {
+            self.report_blocked(py)?;
+        }
         self.unwind(py)?;
         switched?;
         Ok(end)
