@@ -11,7 +11,8 @@ A backward slice from the failure:
    waits for it for ever, or if it wakes threads (conditions, events, semaphores, queues). Acquiring and releasing
    matter unless nothing between the two does, or if no data matters at all: then what the primitives guard is
    hidden in code that is not instrumented.
-5. Drawn values (`choose`) and fences matter; starting, ending and joining threads does not, unless somebody waits for it.
+5. Drawn values (`choose`) and fences matter; starting, ending and joining threads does not, unless somebody waits
+   for it.
 """
 
 from __future__ import annotations

@@ -212,7 +212,8 @@ impl Operation {
 /// Everything that can vary in an execution. An execution is the sequence of its choices.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Choice {
-    /// The thread (or the agent of a store buffer) performs its pending operation. `outcome` says which alternative of a drawn value it gets.
+    /// The thread, or the agent of a store buffer, performs its pending operation. `outcome` says which alternative of a
+    /// drawn value it gets.
     Step { thread: ThreadId, outcome: u32 },
     /// The thread's pending load reads from this write, whatever the interleaving says (graph exploration).
     ReadFrom { thread: ThreadId, write: EventId },

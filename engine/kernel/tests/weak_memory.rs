@@ -29,17 +29,18 @@ fn explore(script: &Script, algorithm: &str) -> Found {
 fn agrees(script: &Script, label: &str) -> bool {
     let context = format!("{label} under {:?}: {:?}", script.machine(), script.threads);
     let (Some(optimal), Some(source)) = (script.explore("optimal"), script.explore("source")) else { return false };
-    let parsimonious = script.explore("parsimonious").expect("no more executions than optimal");
     let expected = outcomes(script);
     assert_eq!(optimal.outcomes, expected, "outcomes of optimal, {context}");
     assert_eq!(source.outcomes, expected, "outcomes of source, {context}");
-    assert_eq!(parsimonious.outcomes, expected, "outcomes of parsimonious, {context}");
     assert_eq!(optimal.counts.redundant, 0, "redundant of optimal, {context}");
-    assert_eq!(parsimonious.counts.redundant, 0, "redundant of parsimonious, {context}");
-    assert_eq!(parsimonious.counts.executions, optimal.counts.executions, "classes of parsimonious, {context}");
-    assert_eq!(parsimonious.counts.blocked, optimal.counts.blocked, "blocked classes of parsimonious, {context}");
     assert_eq!(source.counts.executions, optimal.counts.executions, "classes of source, {context}");
     assert_eq!(source.counts.blocked, optimal.counts.blocked, "blocked classes of source, {context}");
+    // The agents of PSO have no names that mean the same in another process, as its frontiers need.
+    if script.machine() == Machine::Tso {
+        let parsimonious = script.explore("parsimonious").expect("no more executions than optimal");
+        assert_eq!(parsimonious.outcomes, expected, "outcomes of parsimonious, {context}");
+        assert_eq!(parsimonious.counts, optimal.counts, "counts of parsimonious, {context}");
+    }
     let Some(oracle) = script.explore("exhaustive") else { return false };
     assert_eq!(oracle.outcomes, expected, "outcomes of exhaustive, {context}");
     assert_eq!(optimal.counts.executions, oracle.counts.executions, "classes, {context}");
@@ -75,7 +76,7 @@ fn stores_may_be_delayed_past_loads_unless_a_fence_lies_between() {
 #[test]
 fn stores_overtake_each_other_under_pso_only_and_not_past_a_barrier() {
     let passing = |data: Vec<Instruction>| program(vec![data, vec![Load(1), SkipUnless(1, 1), Load(0)]]);
-    let stale = vec![0, 0];
+    let stale = [0, 0];
     let cases = [
         (vec![Store(0, 7), Store(1, 1)], Machine::Tso, false),
         (vec![Store(0, 7), Store(1, 1)], Machine::Pso, true),

@@ -10,9 +10,8 @@
 //! prefix of an explored execution, in which the thread does the same access next; there the race is seen.
 //!
 //! Where stores go through buffers, what another thread has seen of the writer does not tell that the write has reached
-//! memory: it can have seen a later store that overtook it, or, on the way through a lock, nothing of the buffer at
-//! all. So there a write counts as seen only once the other thread has seen an event of the writer, after the write,
-//! that waited for the writer's buffers to drain. If all conflicting accesses to a location are ordered in this way, a
+//! memory: it can have seen a later store that overtook it. So there a write counts as seen only once the other thread
+//! has seen an event of the writer, after the write, that waited for the writer's buffers to drain. If all conflicting accesses to a location are ordered in this way, a
 //! store to it may as well skip the buffer: between the store and the next drain nobody else looks, the writer's own
 //! loads get the same value from memory, and the other stores leave the buffer as before. Conversely a flush of it can
 //! be put right before whatever leaves the buffer next. The order is made of happens-before and of the drains of single

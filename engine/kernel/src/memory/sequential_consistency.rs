@@ -58,8 +58,9 @@ impl MemoryModel for SequentialConsistency {
         }
         let target = earlier.accesses.iter().find(|access| access.location == operation.target);
         if target.is_some_and(|access| matches!(access.mode, AccessMode::Read | AccessMode::IntentRead)) {
-            // Nothing that is ordered after a read has changed what `event` found. What a read does not order is kept
-            // where it is: a flush of the reader's own store may come after it and take place without it.
+            // No write that is ordered after the read came before `event`: it would be what `event` races with. So it
+            // would find what it found. (The value before the read can be another one: a flush of the reader's own store
+            // is not ordered after the read, and takes place without it.)
             return event.accesses.clone();
         }
         match operation.kind {

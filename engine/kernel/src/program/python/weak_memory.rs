@@ -327,7 +327,8 @@ impl Host {
         let key = key.as_ref().map(|key| key.bind(py));
         self.note_flush(py, owner, Some(target.bind(py)), key, Some(store.value.bind(py)), number);
         let state = self.state();
-        Ok(!state.halted && !(state.stop_at_failure && !state.failures.is_empty()))
+        let failed = state.stop_at_failure && !state.failures.is_empty();
+        Ok(!state.halted && !failed)
     }
 
     /// Before an operation that waits for the thread's store buffers and need not be an event: wait for them, if the
