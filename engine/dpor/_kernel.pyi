@@ -1,6 +1,6 @@
 """Types of the compiled kernel, as far as the Python side uses it."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
@@ -124,6 +124,7 @@ class Host:
         bound: int = 0,
         steps: list[tuple[str, int]] | None = None,
         complete: bool = False,
+        frontiers: Sequence[str] = (),
         stop_at_failure: bool = True,
         everything_visible: bool = False,
         fresh_modules: bool = False,
@@ -140,7 +141,8 @@ class Host:
         `untreated` (an operation that the algorithm does not treat, or None),
         `foreign` (packages whose calls were taken as atomic), `restart` (None, `["module-state"]` or `["rebound",
         module, variable]`: explore again with that changed), `nondeterminism` (None, or step, thread, expected and
-        found operation), `divergence` (None, or step, thread, reason).
+        found operation), `divergence` (None, or step, thread, reason), `frontier` (what is left, for `frontiers`) and
+        `lessons` (schedules that a host has to follow with algorithm "learn" before it goes on with a frontier).
         `on_failure(description, choices)` is told of each failure: `kind` ("exception", "misuse", "deadlock",
         "data-race"), `thread`, and `exception`, `waiting` (thread, operation, holder or None) or `other` and
         `location`; False ends the exploration. `on_progress(executions, blocked, redundant, events, seconds,

@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from time import monotonic
 from typing import Any
 
 from dpor._kernel import Host
 from dpor.codes import Code
+from dpor.continuing import LearnedError, Left, Lesson, LessonKind, Sharing, read_choices, write_choices
 from dpor.errors import DporError
 from dpor.executions import Choices, Found, Tail, apply_restart, record, require_controlled, run_once
 from dpor.following import follow as follow
 from dpor.hosted import HostedModel, json_parameters
 from dpor.options import Algorithm, Expectation, ModelOptions, Races
-from dpor.results import CheckRequest, ModelResult, Progress, Reason, Verdict, Violation, ViolationKind
+from dpor.results import (
+    CheckRequest,
+    ModelResult,
+    Progress,
+    Reason,
+    SourceSpan,
+    Verdict,
+    Violation,
+    ViolationKind,
+)
 
 _BOUNDS = {
     "max_steps": Code.MAX_STEPS,
@@ -29,15 +40,20 @@ _MINIMISING_SECONDS = 1.0
 _RANDOM_EXECUTIONS = 10_000
 _PCT_DEPTH = 3
 _RESTARTS = 200
+_BETWEEN_KEEPING = 1.0
 
 
 def check_model(
-    request: CheckRequest, on_progress: Callable[[Progress], object] | None = None
+    request: CheckRequest,
+    on_progress: Callable[[Progress], object] | None = None,
+    sharing: Sharing | None = None,
 ) -> ModelResult:
     """Explore a model and say what was found.
 
-    `on_progress` is called about ten times a second; if it returns False the check is cancelled. Raises DporError for
-    a model that cannot be checked: see `HostedModel`, and UNSUPPORTED_PAIR, NONDETERMINISTIC, UNCONTROLLED.
+    `on_progress` is called about ten times a second; if it returns False the check is cancelled. `sharing` continues a
+    check that was stopped or takes part in one; the counts are then those of the whole so far. Raises DporError for
+    a model that cannot be checked: see `HostedModel`, and UNSUPPORTED_PAIR, NONDETERMINISTIC, UNCONTROLLED; and
+    LearnedError if others take part and something was learned that all have to know.
     """
     with HostedModel(
         request.file,
@@ -48,7 +64,7 @@ def check_model(
         request.source,
         request.overlays,
     ) as hosted:
-        return _Check(hosted, request.all_violations, on_progress).run()
+        return _Check(hosted, request.all_violations, on_progress, sharing or Sharing()).run()
 
 
 class _Check:
@@ -59,11 +75,19 @@ class _Check:
         hosted: HostedModel,
         all_violations: bool,
         on_progress: Callable[[Progress], object] | None,
+        sharing: Sharing,
     ) -> None:
         self.hosted = hosted
         self.all_violations = all_violations
         self.on_progress = on_progress
+        self.sharing = sharing
         self.found: dict[tuple[object, ...], Found] = {}
+        # What was counted before this process took over; nothing any more once the exploration began anew.
+        self.before = sharing.left or Left()
+        self.lessons = list(self.before.lessons)
+        self.shared = sharing.shared
+        self.exploring = False
+        self.kept = monotonic()
 
     def run(self) -> ModelResult:
         options = self.hosted.options
@@ -96,17 +120,20 @@ class _Check:
             warnings=warnings,
             expect=expect,
             assumptions=_assumptions(outcome),
-            dependencies=tuple(
-                sorted(str(path) for path in {self.hosted.file, *self.hosted.instrumentation.files})
-            ),
+            dependencies=self._dependencies(),
         )
+
+    def _dependencies(self) -> tuple[str, ...]:
+        return tuple(sorted(str(path) for path in {self.hosted.file, *self.hosted.instrumentation.files}))
 
     def _explore(self) -> dict[str, Any]:
         hosted, options = self.hosted, self.hosted.options
         seconds = 0.0
+        self._learn()
         for _ in range(_RESTARTS):
             self.found.clear()
             remaining = None if options.timeout is None else max(0.0, options.timeout - seconds)
+            self.exploring = True
             outcome = hosted.host.explore(
                 hosted.main,
                 hosted.patches.main_thread,
@@ -121,13 +148,21 @@ class _Check:
                 fresh_modules=hosted.fresh_modules,
                 spurious_wakeups=options.spurious_wakeups,
                 data_races=options.races.value,
+                frontiers=list(self.before.frontiers),
                 on_failure=self._note,
                 on_progress=self._report if self.on_progress is not None else None,
             )
+            self.exploring = False
             seconds += outcome["seconds"]
-            outcome["seconds"] = seconds
+            outcome["seconds"] = seconds + (self.sharing.left or Left()).seconds
+            self._add_lessons(outcome)
             if not apply_restart(hosted, outcome):
                 require_controlled(hosted, outcome)
+                _require_planned(hosted, outcome)
+                for count in ("executions", "blocked", "redundant", "events"):
+                    outcome[count] += getattr(self.before, count)
+                if outcome["bound"] is not None and outcome["frontier"] is not None:
+                    self._keep(self._left(outcome, outcome["frontier"]))
                 return outcome
         raise DporError(
             Code.NONDETERMINISTIC,
@@ -135,11 +170,88 @@ class _Check:
             "see whether it depends on state that outlives an execution",
         )
 
+    def _learn(self) -> None:
+        """Learn of the model what was known where this check was stopped or parted."""
+        hosted = self.hosted
+        for lesson in self.before.lessons:
+            if lesson.kind is not LessonKind.VISIBLE:
+                apply_restart(hosted, {"restart": [lesson.kind.value, *lesson.names]})
+                continue
+            hosted.host.explore(
+                hosted.main,
+                hosted.patches.main_thread,
+                algorithm="learn",
+                steps=read_choices(lesson.schedule),
+                max_steps=hosted.options.max_steps,
+                stop_at_failure=not self.all_violations,
+                everything_visible=not hosted.elide,
+                fresh_modules=hosted.fresh_modules,
+                spurious_wakeups=hosted.options.spurious_wakeups,
+                data_races=hosted.options.races.value,
+            )
+
+    def _add_lessons(self, outcome: dict[str, Any]) -> None:
+        """Note what an exploration has learned. Raises LearnedError if others have to know of it."""
+        new = [Lesson(LessonKind.VISIBLE, write_choices(choices)) for choices in outcome["lessons"]]
+        if outcome["restart"] is not None:
+            kind, *names = outcome["restart"]
+            new.append(Lesson(LessonKind(kind), names=tuple(names)))
+        if not new:
+            return
+        self.lessons += new
+        if self.shared:
+            raise LearnedError(self.lessons)
+        self.before = Left()
+
+    def _left(self, counts: dict[str, Any], frontier: str, fraction: float = 0.0) -> Left:
+        lessons = (Lesson(LessonKind.VISIBLE, write_choices(one)) for one in self.hosted.host.lessons())
+        return Left(
+            executions=counts["executions"],
+            blocked=counts["blocked"],
+            redundant=counts["redundant"],
+            events=counts["events"],
+            seconds=counts["seconds"],
+            fraction=fraction,
+            frontiers=(frontier,),
+            lessons=(*self.lessons, *lessons) if self.exploring else tuple(self.lessons),
+            dependencies=self._dependencies(),
+        )
+
+    def _keep(self, left: Left) -> None:
+        # What was found so far would be lost: whoever wants all violations has to have them from one run.
+        if self.sharing.keep is not None and not self.found:
+            self.sharing.keep(left)
+            self.kept = monotonic()
+
+    def _share(self, progress: Progress) -> None:
+        """Tell what is left if it is time to, and give a part of it away if somebody wants one."""
+        sharing, host = self.sharing, self.hosted.host
+        wanted = sharing.give is not None and sharing.wanted is not None and sharing.wanted()
+        if not wanted and (sharing.keep is None or monotonic() - self.kept < _BETWEEN_KEEPING):
+            return
+        given = host.split() if wanted and not self.found else None
+        frontier = host.frontier()
+        if frontier is None:
+            return
+        counts = {
+            name: getattr(progress, name)
+            for name in ("executions", "blocked", "redundant", "events", "seconds")
+        }
+        left = self._left(counts, frontier, progress.fraction)
+        if wanted:
+            assert sharing.give is not None
+            part = None if given is None else Left(frontiers=(given,), lessons=left.lessons)
+            self.shared = self.shared or part is not None
+            sharing.give(part, left)
+        else:
+            self._keep(left)
+
     def _note(self, description: dict[str, Any] | None, choices: Choices) -> bool:
         if description is None:
             # The exploration has begun again with more visible operations: what was found will be found again.
             self.found.clear()
-            return True
+            self.before = Left()
+            return not self.shared
         found = Found(description, choices)
         if isinstance(found.exception, MemoryError):
             raise DporError(
@@ -156,8 +268,24 @@ class _Check:
         self, executions: int, blocked: int, redundant: int, events: int, seconds: float, fraction: float
     ) -> bool:
         assert self.on_progress is not None
-        progress = Progress(executions, blocked, redundant, events, seconds, fraction)
-        return self.on_progress(progress) is not False
+        if not self.exploring:
+            return (
+                self.on_progress(Progress(executions, blocked, redundant, events, seconds, fraction))
+                is not False
+            )
+        before = self.before
+        progress = Progress(
+            executions + before.executions,
+            blocked + before.blocked,
+            redundant + before.redundant,
+            events + before.events,
+            seconds + (self.sharing.left or before).seconds,
+            fraction,
+        )
+        go_on = self.on_progress(progress) is not False
+        if go_on and self.hosted.options.algorithm is Algorithm.PARSIMONIOUS:
+            self._share(progress)
+        return go_on
 
     def _verdict(self, outcome: dict[str, Any], violated: bool) -> tuple[Verdict, Reason | None]:
         if violated:
@@ -272,6 +400,19 @@ def _search(
         on_failure=note,
         on_progress=progress,
     )
+
+
+def _require_planned(hosted: HostedModel, outcome: dict[str, Any]) -> None:
+    if outcome["divergence"] is not None:
+        step, thread, _ = outcome["divergence"]
+        raise DporError(
+            Code.NONDETERMINISTIC,
+            f"{hosted.info.name} behaved differently when the same choices were made again: at step {step + 1}, "
+            f"thread {thread} could not go on",
+            "does it depend on something that outlives an execution or is not fixed, such as a cache, addresses or "
+            "the order of a set?",
+            SourceSpan(hosted.info.file, hosted.info.line, hosted.info.column),
+        )
 
 
 def _require_supported(options: ModelOptions) -> None:

@@ -71,6 +71,7 @@ class Arguments:
     memory_limit: int | None = None
     hang_timeout: float | None = None
     cache: bool | None = None
+    resume: bool = False
     watch: bool = False
     ignore_empty: bool = False
     replay: str | None = None
@@ -130,6 +131,8 @@ def parse(words: Sequence[str]) -> Arguments:
         raise DporError(
             Code.BAD_OPTION, "--watch goes with --check and text on the terminal", "leave the rest out"
         )
+    if given["resume"] and (mode is not Mode.CHECK or given["watch"]):
+        raise DporError(Code.BAD_OPTION, "--resume goes with --check, and not with --watch", "leave it out")
     if mode in (Mode.REPLAY, Mode.LIST) and given["format"] not in ("text", "json"):
         message = f"--{mode.value} does not accept --format {given['format']}"
         raise DporError(Code.BAD_OPTION, message, "it accepts text and json")
@@ -145,6 +148,7 @@ def parse(words: Sequence[str]) -> Arguments:
         memory_limit=given["memory_limit"],
         hang_timeout=given["hang_timeout"],
         cache=False if given["no_cache"] else None,
+        resume=given["resume"],
         watch=given["watch"],
         ignore_empty=given["ignore_empty"],
         replay=given["replay"],
@@ -269,7 +273,12 @@ def _add_running(group: argparse._ArgumentGroup) -> None:  # pyright: ignore[rep
     group.add_argument(
         "--output", metavar="FILE", help="write the report there instead of to standard output"
     )
-    add("--jobs", "N", "models checked at once (default: one a processor)")
+    add("--jobs", "N", "workers at once, for models and for parts of one (default: one a processor)")
+    group.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on with checks that a bound or Ctrl-C stopped (algorithm parsimonious)",
+    )
     group.add_argument("--no-cache", action="store_true", help="check anew, and keep no results")
     group.add_argument(
         "--watch", action="store_true", help="check again whenever a file changes, until Ctrl-C"

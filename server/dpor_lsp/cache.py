@@ -13,8 +13,16 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from dpor.codes import Code
+from dpor.continuing import VERSION as CONTINUING_VERSION
+from dpor.continuing import Left
 from dpor.results import VERSION, ModelResult, Verdict, from_json, to_json
-from dpor_lsp.fingerprint import Hasher, dependency_files, environment_stamp, request_key
+from dpor_lsp.fingerprint import (
+    Hasher,
+    continuation_key,
+    dependency_files,
+    environment_stamp,
+    request_key,
+)
 from dpor_lsp.subjects import Subject
 
 FOLDER = ".dpor_cache"
@@ -33,6 +41,9 @@ CREATE TABLE IF NOT EXISTS results (
     key TEXT PRIMARY KEY, model TEXT NOT NULL, dependencies TEXT NOT NULL, result TEXT NOT NULL, stored REAL NOT NULL
 );
 CREATE INDEX IF NOT EXISTS results_of_model ON results (model, stored);
+CREATE TABLE IF NOT EXISTS stopped (
+    key TEXT PRIMARY KEY, model TEXT NOT NULL, dependencies TEXT NOT NULL, remaining TEXT NOT NULL, stored REAL NOT NULL
+);
 CREATE TABLE IF NOT EXISTS counterexamples (
     model TEXT PRIMARY KEY, schedule TEXT NOT NULL, parameters TEXT NOT NULL, options TEXT NOT NULL
 );
@@ -65,6 +76,7 @@ class Cache:
         self._connection: sqlite3.Connection | None = None
         self._given_up = False
         self._asked: dict[str, str] = {}
+        self._asked_left: dict[str, str] = {}
 
     def find(self, subject: Subject) -> ModelResult | None:
         """Return the kept result of the same check of the same code, marked as cached, or None."""
@@ -77,6 +89,17 @@ class Cache:
         depends on was written since. Errors, and results that a timeout or a cancellation cut short, are not kept.
         """
         self._guarded(lambda connection: self._keep(connection, subject, result, started))
+
+    def find_left(self, subject: Subject) -> Left | None:
+        """Return what is left of a check of the same code that was stopped, or None; forget it if the code changed."""
+        return self._guarded(lambda connection: self._find_left(connection, subject))
+
+    def keep_left(self, subject: Subject, left: Left | None, started: float) -> None:
+        """Keep what is left of a check that was stopped, for `find_left`; None forgets what was kept.
+
+        `started` is the time before the check began: what rests on a file that was written since is not kept.
+        """
+        self._guarded(lambda connection: self._keep_left(connection, subject, left, started))
 
     def last_counterexample(self, model: str) -> Counterexample | None:
         """Return the last counterexample that was found for the model of this id, or None."""
@@ -157,6 +180,41 @@ class Cache:
                 " (SELECT key FROM results WHERE model = ? ORDER BY stored DESC LIMIT ?)",
                 (result.id, result.id, KEPT_PER_MODEL),
             )
+
+    def _find_left(self, connection: sqlite3.Connection, subject: Subject) -> Left | None:
+        key = continuation_key(subject, self._hasher, self._environment)
+        self._asked_left[subject.info.id] = key
+        row = connection.execute(
+            "SELECT dependencies, remaining FROM stopped WHERE key = ?", (key,)
+        ).fetchone()
+        if row is None:
+            return None
+        known = json.loads(row[0]).items()
+        left = from_json(Left, json.loads(row[1]))
+        changed = any(
+            self._hasher.hash(subject.root / name, subject.texts) != digest for name, digest in known
+        )
+        if changed or left.version != CONTINUING_VERSION:
+            with connection:
+                connection.execute("DELETE FROM stopped WHERE key = ?", (key,))
+            return None
+        return left
+
+    def _keep_left(
+        self, connection: sqlite3.Connection, subject: Subject, left: Left | None, started: float
+    ) -> None:
+        key = continuation_key(subject, self._hasher, self._environment)
+        files = [] if left is None else dependency_files(subject, left.dependencies)
+        texts = subject.texts
+        changed = subject.request.source is None and self._asked_left.get(subject.info.id, key) != key
+        changed = changed or any(_written_since(file, started) for file in files if file not in texts)
+        with connection:
+            # One for each model is enough, and those of older code must not pile up.
+            connection.execute("DELETE FROM stopped WHERE model = ?", (subject.info.id,))
+            if left is not None and not changed:
+                hashes = {_stored_name(file, subject.root): self._hasher.hash(file, texts) for file in files}
+                values = (key, subject.info.id, json.dumps(hashes), json.dumps(to_json(left)), time.time())
+                connection.execute("INSERT INTO stopped VALUES (?, ?, ?, ?, ?)", values)
 
     def _keep_counterexample(
         self, connection: sqlite3.Connection, subject: Subject, result: ModelResult

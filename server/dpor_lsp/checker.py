@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpor.codes import Code
-from dpor.results import ModelResult
+from dpor.results import ModelResult, Reason, Verdict
 from dpor_lsp.cache import Cache
 from dpor_lsp.options import DEFAULT_HANG_TIMEOUT, DEFAULT_MEMORY_LIMIT
 from dpor_lsp.report import Entry
@@ -19,15 +19,20 @@ from dpor_lsp.subjects import Limits, Subject
 from dpor_lsp.targets import Problem
 
 if TYPE_CHECKING:
-    from dpor_lsp.scheduler import Event
+    from dpor.continuing import Left
+    from dpor_lsp.scheduler import Event, Job
 
 
 @dataclass(frozen=True)
 class RunSettings:
-    """How checks are run: models at once, use of the cache, and what a worker may use (seconds and bytes)."""
+    """How checks are run: workers at once, use of the cache, and what a worker may use (seconds and bytes).
+
+    `resume` goes on with checks that were stopped.
+    """
 
     jobs: int | None = None
     cache: bool = True
+    resume: bool = False
     hang_timeout: float = DEFAULT_HANG_TIMEOUT
     memory_limit: int = DEFAULT_MEMORY_LIMIT
 
@@ -53,7 +58,7 @@ class Checker:
 
     @property
     def jobs(self) -> int:
-        """How many models are checked at once."""
+        """How many workers there are at once."""
         return self.settings.jobs or os.cpu_count() or 1
 
     def limits(self, subject: Subject) -> Limits:
@@ -81,6 +86,39 @@ class Checker:
         if cache:
             cache.keep(subject, result, started)
 
+    def _answer(self, subject: Subject) -> ModelResult | None:
+        """Return the result of a model that needs no check: a kept one, or that its check cannot be continued."""
+        if not self.settings.resume:
+            return self.find(subject)
+        # Imported here: a run that the cache answers needs no processes and no threads.
+        from dpor_lsp.outcomes import unchecked
+        from dpor_lsp.sharing import can_continue
+
+        if not can_continue(subject):
+            reason = Reason(
+                Code.BAD_OPTION,
+                "--resume does not go with the algorithm of this model: what is left of its check cannot be told",
+                "add --algorithm parsimonious, or leave --resume out",
+            )
+            return unchecked(subject, Verdict.ERROR, reason)
+        kept = self.find(subject)
+        return None if kept is not None and kept.verdict is Verdict.INCOMPLETE else kept
+
+    def _left(self, subject: Subject) -> Left | None:
+        """Return what is left of a check that is to go on."""
+        cache = self.cache(subject.root)
+        return cache.find_left(subject) if self.settings.resume and cache else None
+
+    def _keep(self, job: Job, result: ModelResult, left: Left | None, started: float) -> None:
+        from dpor_lsp.sharing import can_continue
+
+        # What a bound stopped in several steps is not what a check with that bound would say.
+        if job.left is None or result.verdict is not Verdict.INCOMPLETE:
+            self.keep(job.subject, result, started)
+        cache = self.cache(job.subject.root)
+        if cache and can_continue(job.subject):
+            cache.keep_left(job.subject, left, started)
+
     def close(self) -> None:
         """Let go of the caches."""
         for cache in self._caches.values():
@@ -99,7 +137,7 @@ class Checker:
         for index, item in enumerate(planned):
             if isinstance(item, Problem):
                 entries[index] = Entry(item.result, item.root)
-            elif (kept := self.find(item)) is not None:
+            elif (kept := self._answer(item)) is not None:
                 entries[index] = Entry(kept, item.root)
         source = self._run(planned, entries, observe)
         try:
@@ -129,7 +167,7 @@ class Checker:
             with interrupts_as_events(lambda: events.put(Interrupted())):
                 for index, item in enumerate(planned):
                     if isinstance(item, Subject) and index not in entries:
-                        job = Job(item, self.limits(item))
+                        job = Job(item, self.limits(item), left=self._left(item))
                         open_jobs[job] = index
                         scheduler.submit(job)
                 while open_jobs:
@@ -146,7 +184,7 @@ class Checker:
                     elif isinstance(event, Finished):
                         index = open_jobs.pop(event.job)
                         entries[index] = Entry(event.result, event.job.subject.root)
-                        self.keep(event.job.subject, event.result, started)
+                        self._keep(event.job, event.result, event.left, started)
                         yield
         finally:
             scheduler.close()

@@ -49,8 +49,17 @@ def request_key(subject: Subject, hasher: Hasher, environment: str) -> str:
     That is the model's file, the options and parameters, and `environment`. A timeout is left out: a result that it
     cut short is never kept, and the others do not depend on it.
     """
+    return _key(subject, hasher, environment, without=("timeout",))
+
+
+def continuation_key(subject: Subject, hasher: Hasher, environment: str) -> str:
+    """Return a hash of all that what is left of a check depends on: as `request_key`, but without its bounds."""
+    return _key(subject, hasher, environment, without=("timeout", "max_executions"))
+
+
+def _key(subject: Subject, hasher: Hasher, environment: str, without: tuple[str, ...]) -> str:
     request = subject.request
-    options = {name: value for name, value in request.options.items() if name != "timeout"}
+    options = {name: value for name, value in request.options.items() if name not in without}
     parts = [
         subject.info.id,
         hasher.hash(subject.path, subject.texts),

@@ -41,12 +41,22 @@ def run_root(arguments: Arguments) -> Path:
 
 
 def make_checker(arguments: Arguments, root: Path) -> Checker:
-    """Return a checker that runs as the command line says, and where it says nothing as the project does."""
-    settings = read_settings(root)
+    """Return a checker that runs as the command line says, and where it says nothing as the project does.
 
+    Raises DporError for a setting that is not accepted, and for --resume without a cache.
+    """
+    settings = read_settings(root)
+    cache = settings.cache if arguments.cache is None else arguments.cache
+    if arguments.resume and not cache:
+        raise DporError(
+            Code.BAD_OPTION,
+            "--resume needs the cache, which is turned off: what is left of a check is kept there",
+            "leave --no-cache out, and do not set cache = false",
+        )
     run = RunSettings(
         jobs=arguments.jobs or settings.jobs,
-        cache=settings.cache if arguments.cache is None else arguments.cache,
+        cache=cache,
+        resume=arguments.resume,
         hang_timeout=_first(arguments.hang_timeout, settings.hang_timeout, default=DEFAULT_HANG_TIMEOUT),
         memory_limit=_first(arguments.memory_limit, settings.memory_limit, default=DEFAULT_MEMORY_LIMIT),
     )

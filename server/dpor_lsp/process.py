@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import IO, Any, cast
 
+from dpor.continuing import Left
 from dpor.results import CheckRequest, Progress, ReplayRequest, TraceRequest, from_json, to_json
 from dpor_lsp.subjects import Limits
 
@@ -137,12 +138,14 @@ def run_worker(
     command: Sequence[str] | None = None,
     start: Callable[[], Worker] | None = None,
     directory: str | None = None,
+    share: Share | None = None,
 ) -> WorkerEnd:
     """Have one request served by a process of its own and wait for its end.
 
     Whatever happens, also an exception such as KeyboardInterrupt in this thread, no process is left behind.
     `command` starts another program that speaks the worker's protocol; `start` gives a worker that waits already;
-    `directory` is the model's working directory (None: the parent's). Raises OSError if it cannot be started.
+    `directory` is the model's working directory (None: the parent's); `share` takes part in a check that may be parted
+    or continued. Raises OSError if it cannot be started.
     """
     if cancellation.cancelled:
         return WorkerEnd(Ending.CANCELLED)
@@ -155,10 +158,14 @@ def run_worker(
         "directory": directory,
     }
     worker = start() if start is not None else Worker(list(command or worker_command()))
+    if share is not None:
+        message |= {"left": to_json(share.left), "shared": share.shared}
     cancellation.add(worker.cancel)
     try:
         worker.send(message)
-        return worker.follow(limits, on_progress)
+        if share is not None:
+            share.started(worker)
+        return worker.follow(limits, on_progress, share)
     finally:
         cancellation.remove(worker.cancel)
         worker.end()
@@ -168,6 +175,22 @@ def _kind(request: CheckRequest | ReplayRequest) -> str:
     if isinstance(request, TraceRequest):
         return "trace"
     return "replay" if isinstance(request, ReplayRequest) else "check"
+
+
+@dataclass(frozen=True)
+class Share:
+    """How a worker takes part in a check.
+
+    `left` is where it begins (None: at the beginning), `shared` whether others explore parts too; `started` gets the
+    worker once it has its request, `kept` what is left of its part from time to time, and `parted` the answer to
+    `Worker.ask`: a part (None if it has nothing to spare) and what is left without it.
+    """
+
+    left: Left | None
+    shared: bool
+    started: Callable[[Worker], None]
+    kept: Callable[[Left], None]
+    parted: Callable[[Left | None, Left], None]
 
 
 class _Event(enum.Enum):
@@ -224,11 +247,20 @@ class Worker:
             self._process.stdin.write(json.dumps(message).encode() + b"\n")
             self._process.stdin.flush()
 
+    def ask(self) -> None:
+        """Ask for a part of what is left to explore; `Share.parted` gets the answer, unless the worker ends first."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError, ValueError):
+            self._process.stdin.write(b"\n")
+            self._process.stdin.flush()
+
     def cancel(self) -> None:
         """Have `follow` give up; may be called from any thread."""
         self._events.put(_Event.CANCEL)
 
-    def follow(self, limits: Limits, on_progress: Callable[[Progress], None] | None) -> WorkerEnd:
+    def follow(
+        self, limits: Limits, on_progress: Callable[[Progress], None] | None, share: Share | None = None
+    ) -> WorkerEnd:
         """Take the worker's events until it is done, dead, over its limits or cancelled."""
         result: dict[str, Any] | None = None
         progress: Progress | None = None
@@ -257,6 +289,10 @@ class Worker:
                 result = event["result"]
                 ending = Ending.FINISHED
                 break
+            if event["kind"] in ("left", "part"):
+                if share is not None:
+                    _pass_on(event, share)
+                continue
             progress = from_json(Progress, event["progress"])
             if on_progress is not None:
                 on_progress(progress)
@@ -332,6 +368,15 @@ class Worker:
             self._events.put(cast("dict[str, Any]", message))
         else:
             self._streams.evidence.add(line + b"\n")
+
+
+def _pass_on(message: dict[str, Any], share: Share) -> None:
+    left = from_json(Left, message["left"])
+    if message["kind"] == "left":
+        share.kept(left)
+    else:
+        part = message["part"]
+        share.parted(None if part is None else from_json(Left, part), left)
 
 
 def _pieces(stream: IO[bytes]) -> Iterator[bytes]:

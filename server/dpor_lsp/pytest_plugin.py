@@ -177,7 +177,7 @@ class DporItem(pytest.Item):
         result = checker.find(subject)
         if result is None:
             started = time.time()
-            result = run_job(Job(subject, checker.limits(subject)))
+            result, _ = run_job(Job(subject, checker.limits(subject)))
             checker.keep(subject, result, started)
         if result.output:
             self.add_report_section("call", "model output", result.output)

@@ -9,9 +9,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from dpor.codes import Code
+from dpor.continuing import Left
 from dpor.results import ModelResult, Progress, Reason, ReplayRequest, ReplayResult, Verdict, from_json
 from dpor_lsp.outcomes import cancelled, check_outcome, unchecked
 from dpor_lsp.process import Cancellation, Ending, Worker, run_worker
+from dpor_lsp.sharing import Places, SharedCheck, can_continue
 from dpor_lsp.subjects import Limits, Subject
 
 
@@ -21,7 +23,7 @@ class Job:
 
     `start` gives the worker (None: the scheduler's own command), `directory` is the model's working directory.
     `first` is a counterexample to replay before the check, so that a bug that is still there is known at once.
-    Jobs of different `group`s take turns.
+    Jobs of different `group`s take turns. `left` is what is left of an earlier check, to go on with.
     """
 
     subject: Subject
@@ -31,14 +33,16 @@ class Job:
     directory: str | None = None
     first: ReplayRequest | None = None
     group: str = ""
+    left: Left | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Finished:
-    """A job is over."""
+    """A job is over; `left` is what is left of a check that was stopped and can be continued."""
 
     job: Job
     result: ModelResult
+    left: Left | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,10 +99,20 @@ class TurnQueue:
 
 
 def run_job(
-    job: Job, on_progress: Callable[[Progress], None] | None = None, command: Sequence[str] | None = None
-) -> ModelResult:
-    """Check one model in a worker and return its result; never raises for anything that the model does."""
+    job: Job,
+    on_progress: Callable[[Progress], None] | None = None,
+    command: Sequence[str] | None = None,
+    places: Places | None = None,
+) -> tuple[ModelResult, Left | None]:
+    """Check one model in a worker, or in several if there are `places` for them.
+
+    Returns its result, and what is left of it if it was stopped and can be continued. Never raises for anything that
+    the model does.
+    """
     try:
+        if can_continue(job.subject):
+            shared = SharedCheck(job, places, on_progress, command)
+            return shared.run(), shared.left
         end = run_worker(
             job.subject.request,
             job.limits,
@@ -112,8 +126,8 @@ def run_job(
         reason = Reason(
             Code.WORKER_DIED, f"a worker process cannot be started: {error}", "free some resources"
         )
-        return unchecked(job.subject, Verdict.ERROR, reason)
-    return check_outcome(job.subject, end, job.limits)
+        return unchecked(job.subject, Verdict.ERROR, reason), None
+    return check_outcome(job.subject, end, job.limits), None
 
 
 def replay_first(job: Job, command: Sequence[str] | None = None) -> ReplayResult | None:
@@ -156,6 +170,7 @@ class Scheduler:
         self._numbers = itertools.count()
         self._open: dict[int, Job] = {}
         self._threads: set[threading.Thread] = set()
+        self._lent = 0
 
     def submit(self, job: Job) -> None:
         """Run `job` when a place is free; its result is delivered in any case."""
@@ -196,21 +211,35 @@ class Scheduler:
                     self._threads.discard(threading.current_thread())
                     return
             number, job = taken
-            result = self._run(job)
+            result, left = self._run(job)
             with self._lock:
                 del self._open[number]
-            self._deliver(Finished(job, result))
+            self._deliver(Finished(job, result, left))
 
-    def _run(self, job: Job) -> ModelResult:
+    def borrow(self) -> bool:
+        """Take a place for one more worker of a job that runs, if no job needs it; returns whether it did."""
+        with self._lock:
+            free = len(self._open) <= len(self._threads) and len(self._threads) + self._lent < self._workers
+            self._lent += free
+            return free
+
+    def give_back(self) -> None:
+        """Free a place that was borrowed."""
+        with self._lock:
+            self._lent -= 1
+
+    def _run(self, job: Job) -> tuple[ModelResult, Left | None]:
         if job.cancellation.cancelled:
-            return cancelled(job.subject)
+            return cancelled(job.subject), job.left
         self._deliver(Started(job))
         try:
             replayed = replay_first(job, self._command)
             if replayed is not None:
                 self._deliver(Replayed(job, replayed))
-            return run_job(job, lambda progress: self._deliver(Progressed(job, progress)), self._command)
+            return run_job(
+                job, lambda progress: self._deliver(Progressed(job, progress)), self._command, self
+            )
         except Exception as error:
             # The thread has nobody to raise to, and a check without a result would be waited for in vain.
             reason = Reason(Code.INTERNAL_ERROR, f"{type(error).__name__}: {error}", "please report this")
-            return unchecked(job.subject, Verdict.ERROR, reason)
+            return unchecked(job.subject, Verdict.ERROR, reason), None

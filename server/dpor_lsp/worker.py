@@ -18,6 +18,7 @@ from time import monotonic
 from typing import Any
 
 from dpor.codes import Code
+from dpor.continuing import LearnedError, Left, Sharing
 from dpor.errors import DporError
 from dpor.results import (
     CheckRequest,
@@ -52,6 +53,26 @@ class Channel:
                 data = data[os.write(self.descriptor, data) :]
         except OSError:
             os._exit(1)
+
+
+class PartsWanted:
+    """How often the parent has asked for a part of what is left, without an answer so far."""
+
+    def __init__(self) -> None:
+        self._asked = 0
+        self._answered = 0
+
+    def ask(self) -> None:
+        """The parent asks once more; called from the thread that listens."""
+        self._asked += 1
+
+    def answered(self) -> None:
+        """It has got an answer to all that it asked."""
+        self._answered = self._asked
+
+    def any(self) -> bool:
+        """Whether an answer is due."""
+        return self._asked > self._answered
 
 
 class Alarm:
@@ -90,14 +111,15 @@ def main() -> None:
     if "--warm" in sys.argv[1:]:
         _load()
     message = _read_request()
-    channel = _take_streams()
+    wanted = PartsWanted()
+    channel = _take_streams(wanted)
     if message.get("directory"):
         os.chdir(message["directory"])
     _lower_priority()
     _limit_memory(int(message["memory"]))
     alarm = Alarm(channel.descriptor, float(message["hang"]), message["timeout"])
     alarm.progress()
-    result = _serve(message, channel, alarm)
+    result = _serve(message, channel, alarm, wanted)
     alarm.off()
     for stream in (sys.stdout, sys.stderr):
         try:
@@ -118,15 +140,16 @@ def _load() -> None:
         importlib.import_module(name)
 
 
-def _serve(message: dict[str, Any], channel: Channel, alarm: Alarm) -> Any:
+def _serve(message: dict[str, Any], channel: Channel, alarm: Alarm, wanted: PartsWanted) -> Any:
     if message["kind"] == "replay":
         return _replay(from_json(ReplayRequest, message["request"]))
     if message["kind"] == "trace":
         return _trace(from_json(TraceRequest, message["request"]))
-    return to_json(_check(from_json(CheckRequest, message["request"]), channel, alarm))
+    return _check(message, channel, alarm, wanted)
 
 
-def _check(request: CheckRequest, channel: Channel, alarm: Alarm) -> ModelResult:
+def _check(message: dict[str, Any], channel: Channel, alarm: Alarm, wanted: PartsWanted) -> Any:
+    request = from_json(CheckRequest, message["request"])
     sent = float("-inf")
 
     def on_progress(progress: Progress) -> None:
@@ -137,12 +160,29 @@ def _check(request: CheckRequest, channel: Channel, alarm: Alarm) -> ModelResult
             sent = now
             channel.send(kind="progress", progress=to_json(progress))
 
+    def keep(left: Left) -> None:
+        channel.send(kind="left", left=to_json(left))
+
+    def give(part: Left | None, left: Left) -> None:
+        wanted.answered()
+        channel.send(kind="part", part=to_json(part), left=to_json(left))
+
     try:
         from dpor.checking import check_model
 
-        return check_model(request, on_progress)
+        left = message.get("left")
+        sharing = Sharing(
+            left=None if left is None else from_json(Left, left),
+            keep=keep,
+            wanted=wanted.any,
+            give=give,
+            shared=bool(message.get("shared")),
+        )
+        return to_json(check_model(request, on_progress, sharing))
+    except LearnedError as learned:
+        return {"lessons": to_json(learned.lessons)}
     except BaseException as error:
-        return _failed(request, error)
+        return to_json(_failed(request, error))
 
 
 def _replay(request: ReplayRequest) -> dict[str, Any]:
@@ -214,7 +254,7 @@ def _read_request() -> dict[str, Any]:
     return message
 
 
-def _take_streams() -> Channel:
+def _take_streams(wanted: PartsWanted) -> Channel:
     """Set the private channel apart, point what the model can reach elsewhere and end with the parent."""
     channel = os.dup(2)
     lifeline = os.dup(0)
@@ -224,15 +264,19 @@ def _take_streams() -> Channel:
     os.close(nothing)
     faulthandler.enable(file=channel)
     # Taken from `_thread` and started before anything is patched: it outlives whatever the model does.
-    _thread.start_new_thread(_end_with_parent, (lifeline,))
+    _thread.start_new_thread(_listen, (lifeline, wanted))
     return Channel(channel)
 
 
-def _end_with_parent(lifeline: int) -> None:
-    """Wait until the parent's end of standard input closes, which also happens when it is killed."""
+def _listen(lifeline: int, wanted: PartsWanted) -> None:
+    """Note each further line on standard input, which asks for a part of the work, until the parent's end closes.
+
+    It also closes when the parent is killed; then this process ends.
+    """
     try:
-        while os.read(lifeline, READ_SIZE):
-            pass
+        while piece := os.read(lifeline, READ_SIZE):
+            for _ in range(piece.count(b"\n")):
+                wanted.ask()
     except OSError:
         pass
     os._exit(1)

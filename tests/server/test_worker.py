@@ -26,7 +26,7 @@ from dpor.errors import DporError
 from dpor.results import ModelResult, Progress, SourceSpan, Verdict
 import dpor_lsp.worker
 
-def check_model(request, on_progress):
+def check_model(request, on_progress, sharing):
     scope = dict(globals(), on_progress=on_progress, request=request)
     with open(request.file) as stream:
         exec(compile(stream.read(), request.file, "exec"), scope)

@@ -1,0 +1,155 @@
+"""Checks that are stopped and go on, in this process or another, count as much as those that are not."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dpor.checking import check_model
+from dpor.continuing import LearnedError, Left, Lesson, LessonKind, Sharing, read_choices, write_choices
+from dpor.results import CheckRequest, Verdict, from_json, to_json
+
+PROGRAMS = Path(__file__).parents[2] / "benchmarks" / "programs"
+COUNTED = [
+    ("readers", {"n": 5}),
+    ("lastzero", {"n": 4}),
+    ("floating_read", {"n": 3}),
+    ("dispatcher", {"n": 2, "m": 2}),
+    ("ssbsimple", {}),
+    ("exp_mem3", {"n": 4}),
+    ("linuxlocks", {"n": 2}),
+    ("ticket", {"n": 3}),
+]
+
+
+def _file(program: str) -> Path:
+    return next(path for path in PROGRAMS.glob("*.py") if f"def {program}(" in path.read_text())
+
+
+def _request(
+    file: Path, model: str, parameters: dict[str, int] | None = None, **options: object
+) -> CheckRequest:
+    return CheckRequest(
+        file=str(file),
+        model=model,
+        root=str(file.parent),
+        parameters=parameters or {},
+        options={"algorithm": "parsimonious", **options},
+    )
+
+
+@pytest.mark.parametrize(("program", "parameters"), COUNTED, ids=[name for name, _ in COUNTED])
+def test_a_check_that_is_stopped_again_and_again_counts_what_one_in_one_go_does(program, parameters):
+    file = _file(program)
+    whole = check_model(_request(file, program, parameters))
+    left: Left | None = None
+    for _ in range(1000):
+        kept: list[Left] = []
+        sharing = Sharing(left=left, keep=kept.append)
+        result = check_model(_request(file, program, parameters, max_executions=5), None, sharing)
+        if result.verdict is not Verdict.INCOMPLETE:
+            break
+        # As another process would read it.
+        left = from_json(Left, json.loads(json.dumps(to_json(kept[-1]))))
+    assert (result.verdict, result.executions, result.blocked, result.redundant, result.events) == (
+        whole.verdict,
+        whole.executions,
+        whole.blocked,
+        whole.redundant,
+        whole.events,
+    )
+
+
+LATE = """
+import dpor
+
+class Shared:
+    def __init__(self):
+        self.first = self.second = 0
+
+def count(s):
+    seen = s.first
+    s.first = seen + 1
+    # Two threads come here only once the accesses above are interleaved.
+    if seen == 0:
+        s.second += 1
+
+@dpor.model
+def late():
+    s = Shared()
+    for _ in range(3):
+        dpor.spawn(count, s)
+    dpor.join_all()
+"""
+
+
+@pytest.fixture
+def late(tmp_path):
+    path = tmp_path / "late.py"
+    path.write_text(LATE, encoding="utf-8")
+    return path
+
+
+def test_another_process_learns_what_the_first_has_learned(late):
+    whole = check_model(_request(late, "late"))
+    kept: list[Left] = []
+    check_model(_request(late, "late", max_executions=10), None, Sharing(keep=kept.append))
+    assert [lesson.kind for lesson in kept[-1].lessons] == [LessonKind.VISIBLE] * 2
+    program = (
+        "import json, sys; from dpor.checking import check_model; from dpor.continuing import *; "
+        "from dpor.results import *; request, left = json.load(sys.stdin); "
+        "sharing = Sharing(left=from_json(Left, left), shared=True); "
+        "print(json.dumps(to_json(check_model(from_json(CheckRequest, request), None, sharing))))"
+    )
+    sent = json.dumps([to_json(_request(late, "late")), to_json(kept[-1])])
+    answer = subprocess.run(
+        [sys.executable, "-c", program], input=sent, capture_output=True, text=True, check=True
+    )
+    result = json.loads(answer.stdout)
+    assert (result["verdict"], result["executions"], result["events"]) == (
+        "verified",
+        whole.executions,
+        whole.events,
+    )
+
+
+def test_who_shares_a_check_and_learns_something_new_makes_all_begin_again(late):
+    with pytest.raises(LearnedError) as first:
+        check_model(_request(late, "late"), None, Sharing(shared=True))
+    assert len(first.value.lessons) == 1
+    with pytest.raises(LearnedError) as second:
+        check_model(
+            _request(late, "late"), None, Sharing(left=Left(lessons=first.value.lessons), shared=True)
+        )
+    assert second.value.lessons[:1] == first.value.lessons
+    assert len(second.value.lessons) == 2
+    result = check_model(
+        _request(late, "late"), None, Sharing(left=Left(lessons=second.value.lessons), shared=True)
+    )
+    whole = check_model(_request(late, "late"))
+    assert (result.verdict, result.executions) == (Verdict.VERIFIED, whole.executions)
+
+
+def test_what_is_left_is_not_told_once_something_was_found(late):
+    late.write_text(LATE + "    assert s.first == 3\n", encoding="utf-8")
+    kept: list[Left] = []
+    request = _request(late, "late", max_executions=8)
+    request = CheckRequest(**{**vars(request), "all_violations": True})
+    assert check_model(request, None, Sharing(keep=kept.append)).verdict is Verdict.VIOLATED
+    assert kept == []
+
+
+def test_choices_are_written_and_read():
+    choices = [("main", 0), ("main", 0), ("main.0", 2), ("main.0", 2), ("main.1", 0)]
+    assert write_choices(choices) == "main*2 main.0:2*2 main.1"
+    assert read_choices(write_choices(choices)) == choices
+    assert read_choices("") == []
+
+
+def test_a_lesson_survives_json():
+    lesson = Lesson(LessonKind.REBOUND, names=("bank", "rate"))
+    assert from_json(Lesson, json.loads(json.dumps(to_json(lesson)))) == lesson
