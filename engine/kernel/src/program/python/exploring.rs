@@ -22,7 +22,7 @@ use crate::operation::{Buffering, Operation, OperationKind, ThreadId};
 /// How often progress is reported, at most.
 const BETWEEN_REPORTS: Duration = Duration::from_millis(100);
 /// After so many executions the garbage that they left in cycles is collected.
-const BETWEEN_COLLECTIONS: u64 = 2000;
+const BETWEEN_COLLECTIONS: u64 = 200;
 
 fn operation_name(operation: Option<Operation>) -> String {
     operation.map_or_else(|| "the end of the thread".to_owned(), |operation| format!("{:?}", operation.kind))
