@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MODELS = Path(__file__).resolve().parent / "models"
 # Tests are imported by path, so that the shared loader of expectations has to be put within reach.
 sys.path.insert(0, str(ROOT / "benchmarks"))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 Check = Callable[..., ModelResult]
 
