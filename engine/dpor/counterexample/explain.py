@@ -10,7 +10,7 @@ from dpor.counterexample.patterns import find_pattern, waiting_cycle
 from dpor.counterexample.records import Execution, Failure, Wait
 from dpor.counterexample.relevance import relevant_steps
 from dpor.counterexample.syntax import Sources
-from dpor.results import TraceStep, Violation, ViolationKind, WaitingThread
+from dpor.results import SourceSpan, TraceStep, Violation, ViolationKind, WaitingThread
 
 CODES = {
     ViolationKind.ASSERTION: Code.ASSERTION,
@@ -38,7 +38,7 @@ def explain(execution: Execution, schedule: str, root: Path | None = None) -> Vi
         kind=failure.kind,
         code=CODES[failure.kind],
         message=failure.message or describe_failure(failure, root),
-        location=failure.location or (first.location if first is not None else None),
+        location=_location(failure, first),
         schedule=schedule,
         trace=steps_of(execution, relevant),
         thread=failure.thread or (first.thread if first is not None else None),
@@ -60,6 +60,14 @@ def describe_failure(failure: Failure, root: Path | None = None) -> str:
     if failure.kind is ViolationKind.ASSERTION and location is not None:
         return f"assertion failed: {Sources(root).assertion(location)}"
     return failure.exception or CODES[failure.kind].meaning
+
+
+def _location(failure: Failure, first: WaitingThread | None) -> SourceSpan | None:
+    """Where a failure shows: a deadlock where one of its threads waits, not where another one waits for that."""
+    waits = first.location if first is not None else None
+    if failure.kind is ViolationKind.DEADLOCK:
+        return waits or failure.location
+    return failure.location or waits
 
 
 def _most_telling(execution: Execution, waiting: tuple[WaitingThread, ...]) -> WaitingThread | None:

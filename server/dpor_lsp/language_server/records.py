@@ -154,7 +154,7 @@ class ModelRecord:
 
     def _violations(self) -> list[dict[str, Any]]:
         result = self.shown
-        if result is None or self.state is State.IGNORED:
+        if result is None or self.state is State.IGNORED or self.stale:
             return []
         shown: list[dict[str, Any]] = []
         for index, violation in enumerate(result.violations):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from pygls.exceptions import JsonRpcInternalError
 
@@ -39,8 +38,8 @@ def register(server: DporServer) -> None:
         return {"html": await session.aside(partial(_render, path))}
 
     async def recorded(params: Any) -> Path:
-        given = cast("Mapping[str, Any]", params) if isinstance(params, Mapping) else dict[str, Any]()
-        arguments = (given.get("uri"), given.get("model"), given.get("violation"))
+        # pygls makes an object with attributes of the parameters of a method that it does not know.
+        arguments = tuple(getattr(params, name, None) for name in ("uri", "model", "violation"))
         record = await require_model(session, arguments)
         index = require_violation(record, arguments)
         result, subject, environment = record.shown, record.subject, record.environment

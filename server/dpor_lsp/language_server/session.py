@@ -350,6 +350,7 @@ class Session:
         record.reason = planned.problem
         record.note = None
         if outline.ignored is not None:
+            record.result = None
             self._settle(record, State.IGNORED)
         elif planned.subject is None:
             record.result = None
@@ -379,6 +380,8 @@ class Session:
         elif same and record.result is not None and not record.outdated:
             self._settle(record, STATE_OF[record.result.verdict], record.findings)
         else:
+            if record.result is None:
+                record.subject = subject
             self._call_off(record, State.STALE if record.result is not None else State.UNCHECKED)
             self._mark_stale(record, stale=record.result is not None)
 

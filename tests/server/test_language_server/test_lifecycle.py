@@ -1,0 +1,212 @@
+"""A server's beginning and end: nothing outlives its client, and nothing is done while there is nothing to do."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+from lsp_editor import CAPABILITIES, Editor
+from lsp_models import COUNTER, ENDLESS
+
+Write = Callable[[str, str], Path]
+Launch = Callable[..., Editor]
+
+# Two seconds are promised; a machine that runs other tests at the same time is given more.
+SOON = 6.0
+
+
+def family(editor: Editor) -> list[psutil.Process]:
+    server = psutil.Process(editor.process.pid)
+    return [server, *server.children(recursive=True)]
+
+
+def gone(processes: list[psutil.Process]) -> bool:
+    return not psutil.wait_procs(processes, timeout=SOON)[1]
+
+
+def test_a_shutdown_ends_the_server_and_its_workers(editor: Editor, write: Write) -> None:
+    uri = editor.open(write("endless.py", ENDLESS))
+    editor.state(uri, "many_schedules", "checking")
+    processes = family(editor)
+    assert editor.shutdown() == 0
+    assert gone(processes)
+
+
+def test_an_exit_without_shutdown_is_a_failure(editor: Editor) -> None:
+    editor.notify("exit", None)
+    assert editor.process.wait(SOON) == 1
+
+
+def test_the_end_of_input_ends_everything(editor: Editor, write: Write) -> None:
+    uri = editor.open(write("endless.py", ENDLESS))
+    editor.state(uri, "many_schedules", "checking")
+    processes = family(editor)
+    assert editor.process.stdin is not None
+    editor.process.stdin.close()
+    assert gone(processes)
+
+
+def test_a_killed_server_leaves_no_worker(editor: Editor, write: Write) -> None:
+    uri = editor.open(write("endless.py", ENDLESS))
+    editor.state(uri, "many_schedules", "checking")
+    processes = family(editor)
+    editor.process.kill()
+    assert gone(processes)
+
+
+def test_the_death_of_the_client_ends_everything_though_its_pipes_stay_open(launch: Launch) -> None:
+    editor = launch()
+    client = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    params = {"processId": client.pid, "rootUri": None, "capabilities": {}}
+    editor.request("initialize", params)
+    editor.notify("initialized", {})
+    processes = family(editor)
+    client.kill()
+    client.wait()
+    assert gone(processes)
+
+
+def test_an_idle_server_uses_no_processor_time(editor: Editor, write: Write) -> None:
+    uri = editor.open(write("counter.py", COUNTER))
+    editor.state(uri, "two_adders", "violated")
+
+    def used() -> float:
+        return sum(sum(process.cpu_times()[:2]) for process in family(editor))
+
+    # The workers that are to wait for the next check may still be starting.
+    before, now = -1.0, used()
+    for _ in range(20):
+        if now == before:
+            break
+        time.sleep(0.5)
+        before, now = now, used()
+    time.sleep(1)
+    assert used() == now
+
+
+def test_a_client_connects_over_tcp(project: Path, write: Write) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "dpor_lsp", "--tcp", "127.0.0.1:0"],
+        cwd=project,
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        match = re.fullmatch(r"dpor-lsp: listening on 127\.0\.0\.1:(\d+)\n", line)
+        assert match is not None, line
+        with socket.create_connection(("127.0.0.1", int(match[1])), timeout=30) as connection:
+            editor = Editor.__new__(Editor)
+            editor.folder = project
+            editor._connect(connection.makefile("rb"), connection.makefile("wb"))
+            editor.initialize()
+            uri = editor.open(write("counter.py", COUNTER))
+            editor.state(uri, "two_adders", "violated")
+            editor.request("shutdown", None)
+            editor.notify("exit", None)
+            assert process.wait(SOON) == 0
+    finally:
+        process.kill()
+        process.wait()
+        if process.stderr is not None:
+            process.stderr.close()
+
+
+def test_the_settings_of_a_client_that_tells_them_are_asked_for(launch: Launch, write: Write) -> None:
+    editor = launch()
+    editor.configuration = {"algorithm": "source"}
+    workspace = {**CAPABILITIES["workspace"], "configuration": True}
+    editor.initialize({**CAPABILITIES, "workspace": workspace})
+    editor.wait(lambda: [method for method, _ in editor.received if method == "workspace/configuration"])
+    uri = editor.open(write("counter.py", COUNTER))
+    editor.wait(
+        lambda: (
+            (item := editor.states.get(uri, {}).get("two_adders"))
+            and (item["algorithm"], item["state"]) == ("source", "violated")
+        )
+    )
+    editor.configuration = {"checkOn": "manual"}
+    editor.notify("workspace/didChangeConfiguration", {"settings": None})
+    # The verdict is one of other options now, and nobody has asked for another.
+    editor.state(uri, "two_adders", "stale")
+
+
+def test_changes_of_files_are_asked_for(editor: Editor) -> None:
+    (params,) = editor.wait(
+        lambda: [params for method, params in editor.received if method == "client/registerCapability"]
+    )
+    (registration,) = params["registrations"]
+    assert registration["method"] == "workspace/didChangeWatchedFiles"
+    patterns = [item["globPattern"] for item in registration["registerOptions"]["watchers"]]
+    assert patterns == ["**/*.py", "**/pyproject.toml"]
+
+
+def test_a_message_that_is_none_does_not_end_the_server(editor: Editor, write: Write) -> None:
+    editor._outgoing.put(
+        b'{"jsonrpc": "2.0", "method": "textDocument/didOpen", "params": {"textDocument": 5}}'
+    )
+    editor._outgoing.put(b"no json")
+    uri = editor.open(write("counter.py", COUNTER))
+    editor.state(uri, "two_adders", "violated")
+
+
+def test_memory_stays_flat(editor: Editor, write: Write) -> None:
+    uri = editor.open(write("counter.py", COUNTER))
+    editor.state(uri, "two_adders", "violated")
+    server = psutil.Process(editor.process.pid)
+
+    def check(number: int) -> None:
+        editor.edit(uri, editor.texts[uri].splitlines()[0], f"import dpor  # {number}")
+        editor.state(uri, "two_adders", "stale")
+        editor.save(uri)
+        editor.wait(
+            lambda: (
+                editor.states[uri]["two_adders"]["state"] == "violated"
+                and editor.diagnostics[uri]
+                and not editor.diagnostics[uri][0]["data"]["stale"]
+            )
+        )
+
+    for number in range(8):
+        check(number)
+    before = server.memory_info().rss
+    for number in range(8, 28):
+        check(number)
+    assert server.memory_info().rss - before < 4 << 20
+    assert server.num_threads() < 30
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such call there")
+def test_the_command_line_loads_nothing_of_the_server(project: Path, write: Write) -> None:
+    write("counter.py", COUNTER)
+    code = (
+        "import sys, json; from dpor_lsp.command_line import main; main(['--check', 'counter.py', '--format', 'json', "
+        "'--output', 'x.json']); print(json.dumps(sorted({'pygls', 'lsprotocol'} & set(sys.modules))))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=project, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert json.loads(done.stdout) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="reads the modules of another process")
+def test_the_engine_loads_nothing_of_the_server() -> None:
+    code = (
+        "import sys, dpor, dpor.checking, dpor.counterexample.replay; "
+        "print('pygls' in sys.modules, 'dpor_lsp' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout == "False False\n"
