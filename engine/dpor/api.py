@@ -7,6 +7,7 @@ threads, so that a model stays an ordinary function.
 from __future__ import annotations
 
 import contextlib
+import operator
 import threading
 from collections.abc import Sequence
 
@@ -19,14 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import ParamSpec, TypeVar
 
-    from dpor.errors import DporError
     from dpor.results import ReplayResult
 
     Parameters = ParamSpec("Parameters")
     Value = TypeVar("Value")
 
-# The largest range of a bounded integer that is enumerated where values cannot be symbolic.
-_ENUMERABLE = 1024
 _FIRST_PAUSE = 0.00005
 _LONGEST_PAUSE = 0.01
 
@@ -108,9 +106,13 @@ def choose(options: Iterable[Value]) -> Value:
 def nondet_int(name: str | None = None, low: int | None = None, high: int | None = None) -> int:
     """Any integer from `low` to `high`, both included and both optional; `name` is what reports call it.
 
-    Raises ValueError if there is no such integer, and inside a check DporError UNSUPPORTED_CONSTRUCT if the range is
-    too large to be enumerated.
+    Inside a check it is symbolic: it stands for all its values at once, and a comparison that some of them pass and
+    others do not is explored both ways (`docs/writing-models.md`, "Symbolic values").
+    Raises ValueError if there is no such integer, TypeError if a bound is none. The check ends with a coded error if
+    the solver is not installed (SOLVER_MISSING), or if the algorithm cannot explore symbolic values.
     """
+    low = None if low is None else operator.index(low)
+    high = None if high is None else operator.index(high)
     if low is not None and high is not None and low > high:
         raise ValueError(f"no integer is at least {low} and at most {high}")
     host = current.active_host()
@@ -120,15 +122,21 @@ def nondet_int(name: str | None = None, low: int | None = None, high: int | None
         least = low if low is not None else (-(2**31) if high is None else min(high, 0) - 2**31)
         most = high if high is not None else max(least, 0) + 2**31
         return random.randint(least, most)
-    if low is None or high is None or high - low >= _ENUMERABLE:
-        raise _unbounded(name)
-    return low + host.choose(high - low + 1)
+    from dpor.symbolic.values import symbolic_integer
+
+    return symbolic_integer(host, name, low, high)
 
 
 def nondet_bool(name: str | None = None) -> bool:
-    """True or False: a check tries both; `name` is what reports call it."""
-    del name
-    return choose((False, True))
+    """True or False: inside a check symbolic, as `nondet_int`; `name` is what reports call it."""
+    host = current.active_host()
+    if host is None:
+        import random
+
+        return random.choice((False, True))
+    from dpor.symbolic.values import symbolic_boolean
+
+    return symbolic_boolean(host, name)
 
 
 def assume(condition: object) -> None:
@@ -166,15 +174,3 @@ def replay(model: Callable[..., object], schedule: str, *, allow_divergence: boo
     from dpor.counterexample import replay as replaying
 
     return replaying.replay(model, schedule, allow_divergence=allow_divergence)
-
-
-def _unbounded(name: str | None) -> DporError:
-    from dpor.codes import Code
-    from dpor.errors import DporError
-
-    what = f"the integer {name!r}" if name else "nondet_int()"
-    return DporError(
-        Code.UNSUPPORTED_CONSTRUCT,
-        f"{what} can have more than {_ENUMERABLE} values: too many to be tried one by one",
-        "give it narrower bounds, or enumerate the values that matter with dpor.choose(range(...))",
-    )

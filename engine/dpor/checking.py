@@ -149,6 +149,7 @@ class _Check:
                 spurious_wakeups=options.spurious_wakeups,
                 data_races=options.races.value,
                 frontiers=list(self.before.frontiers),
+                solver=hosted.symbolic,
                 on_failure=self._note,
                 on_progress=self._report if self.on_progress is not None else None,
             )
@@ -252,7 +253,7 @@ class _Check:
             self.found.clear()
             self.before = Left()
             return not self.shared
-        found = Found(description, choices)
+        found = Found(description, choices, self.hosted.symbolic.values())
         if isinstance(found.exception, MemoryError):
             raise DporError(
                 Code.OUT_OF_MEMORY,
@@ -291,6 +292,14 @@ class _Check:
         if violated:
             return Verdict.VIOLATED, None
         options = self.hosted.options
+        unsolved = self.hosted.symbolic.unsolved
+        if unsolved:
+            return Verdict.INCOMPLETE, Reason(
+                Code.SOLVER_TIMEOUT,
+                f"the solver gave up on {unsolved} side{'s' if unsolved != 1 else ''} of symbolic branches, after "
+                f"solver_timeout={options.solver_timeout:g} s each",
+                "raise solver_timeout, give the values bounds, or multiply and divide by constants only",
+            )
         if outcome["complete"]:
             if options.expect is not Expectation.VIOLATED:
                 return Verdict.VERIFIED, None
@@ -377,7 +386,7 @@ def _search(
         if description is None:
             best.clear()
             return True
-        candidate = Found(description, choices)
+        candidate = Found(description, choices, hosted.symbolic.values())
         if same(candidate) and (not best or len(choices) < len(best[0].choices)):
             best[:] = [candidate]
         return True
@@ -397,6 +406,7 @@ def _search(
         fresh_modules=hosted.fresh_modules,
         spurious_wakeups=hosted.options.spurious_wakeups,
         data_races=hosted.options.races.value,
+        solver=hosted.symbolic,
         on_failure=note,
         on_progress=progress,
     )

@@ -27,6 +27,8 @@ class Code(enum.Enum):
     WORKER_DIED = "DPOR111"
     OUT_OF_MEMORY = "DPOR112"
     INTERNAL_ERROR = "DPOR113"
+    SOLVER_MISSING = "DPOR114"
+    NOT_SYMBOLIC = "DPOR115"
 
     ASSERTION = "DPOR201"
     EXCEPTION = "DPOR202"
@@ -41,6 +43,7 @@ class Code(enum.Enum):
     TIMEOUT = "DPOR304"
     CANCELLED = "DPOR305"
     SAMPLED = "DPOR306"
+    SOLVER_TIMEOUT = "DPOR307"
 
     BAD_SCHEDULE = "DPOR401"
     FOREIGN_SCHEDULE = "DPOR402"
@@ -71,6 +74,8 @@ _MEANINGS = {
     Code.WORKER_DIED: "the process that checked the model died",
     Code.OUT_OF_MEMORY: "the model used more memory than it may",
     Code.INTERNAL_ERROR: "dpor-lsp itself failed; this is a bug in it",
+    Code.SOLVER_MISSING: "the model has symbolic values and no solver is installed",
+    Code.NOT_SYMBOLIC: "a symbolic value with too many possible values is used where only a number can be",
     Code.ASSERTION: "an assertion fails in some schedule",
     Code.EXCEPTION: "an exception leaves a thread in some schedule",
     Code.DEADLOCK: "some schedule ends with threads that wait for each other for ever",
@@ -84,6 +89,7 @@ _MEANINGS = {
     Code.TIMEOUT: "the check reached its timeout",
     Code.CANCELLED: "the check was cancelled",
     Code.SAMPLED: "schedules were drawn at random, which proves nothing",
+    Code.SOLVER_TIMEOUT: "the solver gave up on a symbolic branch",
     Code.BAD_SCHEDULE: "the text is not a schedule",
     Code.FOREIGN_SCHEDULE: "the schedule belongs to another model",
     Code.DIVERGED: "the model's code no longer follows the schedule",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +18,21 @@ from dpor.options import Races
 from dpor.results import SourceSpan, Violation, ViolationKind
 
 Choices = list[tuple[str, int]]
+Pinned = Mapping[tuple[str, int], int | bool]
 
 
 class Found:
     """A failure as the kernel reported it, with the choices that lead to it."""
 
-    def __init__(self, description: dict[str, Any], choices: Choices) -> None:
+    def __init__(
+        self, description: dict[str, Any], choices: Choices, values: Pinned | None = None
+    ) -> None:
         self.exception: BaseException | None = description.get("exception")
         self.thread: str = description["thread"]
         self.kind = _kind(description["kind"], self.exception)
         self.choices = choices
+        # What stands for the symbolic values of the execution.
+        self.values: Pinned = values or {}
         self.waiting: list[tuple[str, str, str | None]] = list(description.get("waiting", ()))
         self.other: str | None = description.get("other")
         self.raced: int | None = description.get("location")
@@ -64,6 +71,11 @@ def record(hosted: HostedModel, found: Found) -> Violation:
     """Run a failing execution again and tell it as a violation."""
     # An execution can fail in several threads: run it to its end only if it has to be for this failure.
     hosted.speak()
+    with hosted.symbolic.pinned(found.values):
+        return _recorded(hosted, found)
+
+
+def _recorded(hosted: HostedModel, found: Found) -> Violation:
     for to_the_end in (False, True):
         recorder = Recorder(hosted.is_first_party, hosted.root)
         seen: list[Found] = []
@@ -94,7 +106,15 @@ def record(hosted: HostedModel, found: Found) -> Violation:
         fingerprint=hosted.fingerprint(),
         memory_model=hosted.options.memory_model.value,
     )
-    return explain(execution, encode(schedule), hosted.root)
+    return with_values(explain(execution, encode(schedule), hosted.root), hosted)
+
+
+def with_values(violation: Violation, hosted: HostedModel) -> Violation:
+    """The violation with the symbolic values of the execution that has just been run."""
+    symbolic = hosted.symbolic
+    return dataclasses.replace(
+        violation, values=symbolic.named_values(), path_condition=symbolic.path_condition()
+    )
 
 
 def message_of(found: Found, recorder: Recorder) -> str:
@@ -133,7 +153,7 @@ def run_once(
 
     def note(description: dict[str, Any] | None, choices: Choices) -> bool:
         if seen is not None and description is not None:
-            seen.append(Found(description, choices))
+            seen.append(Found(description, choices, hosted.symbolic.values()))
         return True
 
     return hosted.host.explore(
@@ -151,6 +171,7 @@ def run_once(
         # One execution is run to show one failure, which a race is only if it is looked for.
         data_races="ignore" if hosted.options.races is Races.IGNORE else "error",
         recorder=recorder,
+        solver=hosted.symbolic,
         on_failure=note,
     )
 
@@ -208,7 +229,11 @@ def apply_restart(hosted: HostedModel, outcome: dict[str, Any]) -> bool:
 
 
 def require_controlled(hosted: HostedModel, outcome: dict[str, Any]) -> None:
-    """Raise DporError: UNCONTROLLED or NONDETERMINISTIC, if the outcome says that the model was."""
+    """Raise DporError: UNCONTROLLED or NONDETERMINISTIC, if the outcome says that the model was, or what its symbolic
+    values were refused for.
+    """
+    if outcome["refusal"] is not None:
+        raise outcome["refusal"]
     span = hosted.info
     place = SourceSpan(span.file, span.line, span.column)
     if outcome["escape"] is not None:

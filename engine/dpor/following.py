@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,14 @@ from dpor.counterexample.observation import Observation
 from dpor.counterexample.recorder import Recorder
 from dpor.counterexample.records import Execution
 from dpor.counterexample.schedule import Schedule, ScheduleStep, encode, model_id
-from dpor.executions import Found, apply_restart, message_of, require_controlled, run_once
+from dpor.executions import (
+    Found,
+    apply_restart,
+    message_of,
+    require_controlled,
+    run_once,
+    with_values,
+)
 from dpor.hosted import HostedModel, json_parameters
 from dpor.results import ReplayRequest, ReplayResult
 
@@ -71,6 +79,7 @@ def followed(
         hosted.speak()
         former: _Attempt | None = None
         while True:
+            hosted.symbolic.pin(_values_of(schedule))
             follower = _Follower(hosted, schedule.steps, observe(hosted) if observe is not None else None)
             seen: list[Found] = []
             outcome = run_once(
@@ -108,13 +117,25 @@ class _Attempt:
     outcome: dict[str, Any]
 
 
+def _values_of(schedule: Schedule) -> dict[tuple[str, int], int]:
+    """The numbers that the schedule gives to symbolic values: by thread, and how many that had made before."""
+    made: Counter[str] = Counter()
+    values: dict[tuple[str, int], int] = {}
+    for step in schedule.steps:
+        if step.operation == "nondet":
+            if isinstance(step.choice, int):
+                values[step.thread, made[step.thread]] = step.choice
+            made[step.thread] += 1
+    return values
+
+
 def _kernel_step(step: ScheduleStep) -> tuple[str, int]:
     """A step as the kernel follows it: who acts, and what was drawn or which store entered a store buffer."""
     chosen = int(step.choice) if isinstance(step.choice, int) else 0
     match step.operation:
         case "flush":
             return f"{step.thread}!{chosen}", 0
-        case "choose" | "buffer":
+        case "choose" | "branch" | "buffer":
             return step.thread, chosen
         case _:
             return step.thread, 0
@@ -181,7 +202,7 @@ class _Follower(Recorder):
                 memory_model=hosted.options.memory_model.value,
             )
         )
-        violation = explain(execution, text, hosted.root)
+        violation = with_values(explain(execution, text, hosted.root), hosted)
         result = ReplayResult(violation, violation.trace, changed, None)
         return Followed(result, execution, self, hosted, found.exception)
 

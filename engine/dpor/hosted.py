@@ -6,6 +6,7 @@ counterexample, recording it, following a schedule.
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import gc
 import hashlib
@@ -26,9 +27,11 @@ from dpor.errors import DporError
 from dpor.instrument.hooks import Hook
 from dpor.instrument.import_hook import Instrumentation
 from dpor.model import options_of
-from dpor.options import ModelOptions, override
+from dpor.options import Algorithm, ModelOptions, override
 from dpor.results import ModelInfo, SourceSpan
 from dpor.runtime.patching import Patches
+from dpor.symbolic.places import Places
+from dpor.symbolic.session import Session
 
 OPTIONS_OF_A_CHECK = frozenset({"elide"})
 
@@ -93,6 +96,7 @@ class HostedModel:
         hooks = {hook.value: getattr(self.host, hook.value) for hook in Hook}
         self.instrumentation = Instrumentation(self.root, self.packages, hooks, self.overlay)
         self.fresh_modules = False
+        self.symbolic = self._symbolic_session()
         self._module_name = module_name_of(self.file)
         self._function: Callable[..., Any] | None = None
         self._path_entry = str(self.file.parent)
@@ -109,6 +113,7 @@ class HostedModel:
             module = self._import()
             self._function = self._resolve(module)
             self._configure(self._function)
+            self.symbolic = self._symbolic_session()
         except BaseException:
             self.__exit__()
             raise
@@ -193,6 +198,24 @@ class HostedModel:
             import asyncio
 
             asyncio.run(result)
+
+    def _symbolic_session(self) -> Session:
+        # PCT is a way in which the random explorer draws.
+        algorithm = self.options.algorithm
+        explorer = Algorithm.RANDOM if algorithm is Algorithm.PCT else algorithm
+        return Session(
+            self.host,
+            algorithm.value,
+            Host.decides_branches(explorer.value),
+            self.options.solver_timeout,
+            Places(self.is_first_party, self.relative, self._source_of),
+        )
+
+    def _source_of(self, filename: str) -> str | None:
+        path = Path(filename)
+        with contextlib.suppress(OSError, UnicodeError):
+            return self.overlay[path] if path in self.overlay else path.read_text(encoding="utf-8")
+        return None
 
     def _check_packages(self) -> None:
         for package in self.packages:

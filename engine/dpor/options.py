@@ -52,7 +52,8 @@ class ModelOptions:
     """The options of a model, checked; None where there is no bound, no wish or no such parameter.
 
     `k` is None: the algorithm that it belongs to is not in this version. `timeout` is in seconds; `instrument` names
-    packages whose accesses are visible operations too; `seed` is what randomness starts from.
+    packages whose accesses are visible operations too; `seed` is what randomness starts from; `solver_timeout` is how
+    long the solver of symbolic branches may take for one answer, in seconds.
     """
 
     memory_model: MemoryModel = MemoryModel.SC
@@ -67,6 +68,7 @@ class ModelOptions:
     races: Races = Races.IGNORE
     spurious_wakeups: bool = False
     seed: int = 0
+    solver_timeout: float = 10.0
 
 
 class Kind(enum.Enum):
@@ -188,6 +190,7 @@ OPTIONS: Mapping[str, Option] = {
         Option("races", Kind.CHOICE, "what to do about a data race", Races),
         Option("spurious_wakeups", Kind.FLAG, "whether Condition.wait may return without a reason"),
         Option("seed", Kind.INTEGER, "what randomness starts from"),
+        Option("solver_timeout", Kind.SECONDS, "how long one question about symbolic values may take", minimum=0),
     )
 }
 

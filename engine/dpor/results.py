@@ -104,7 +104,11 @@ class WaitingThread:
 
 @dataclass(frozen=True)
 class Violation:
-    """A property that some schedule breaks, with the counterexample."""
+    """A property that some schedule breaks, with the counterexample.
+
+    `values` are numbers for the symbolic values, by name, that lead to it; `path_condition` says in Python syntax what
+    of them led to it.
+    """
 
     kind: ViolationKind
     code: Code
@@ -116,6 +120,8 @@ class Violation:
     pattern: Pattern | None = None
     waiting: tuple[WaitingThread, ...] = ()
     traceback: str | None = None
+    values: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    path_condition: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

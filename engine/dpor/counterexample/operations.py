@@ -36,6 +36,8 @@ class Operation(enum.Enum):
     JOIN = "join"
     END = "end"
     CHOOSE = "choose"
+    NONDET = "nondet"
+    BRANCH = "branch"
     ASSUME = "assume"
     WAIT_UNTIL = "wait-until"
     SPIN = "spin"

@@ -30,6 +30,8 @@ _VERBS = {
     Operation.JOIN: "joins",
     Operation.END: "ends",
     Operation.CHOOSE: "chooses alternative",
+    Operation.NONDET: "takes the symbolic value",
+    Operation.BRANCH: "decides",
     Operation.ASSUME: "assumes",
     Operation.WAIT_UNTIL: "waits until a condition holds",
     Operation.SPIN: "looks again, since what it looked at has changed",
@@ -101,6 +103,8 @@ def effect_text(step: TraceStep) -> str:
         return f"does not exchange {target}" if step.value == "False" else f"exchanges {target}: {step.value}"
     if operation is Operation.NOTIFY and step.value is not None:
         return f"notifies {target}, {_woken(step.value)}"
+    if operation is Operation.NONDET:
+        return f"{verb(operation)} {target} = {step.value}"
     if operation is Operation.START or operation is Operation.END:
         return verb(operation)
     words = f"{verb(operation, step.operation)} {target}".strip()

@@ -26,7 +26,9 @@ from dpor.counterexample.values import (
     has_method,
     instance_dict,
     is_content,
+    is_symbolic,
     shorten,
+    shown,
 )
 from dpor.results import ViolationKind
 
@@ -45,6 +47,7 @@ _WITH_ITEM = frozenset(
     }
 )
 _STORES = frozenset({Operation.STORE, Operation.BUFFER})
+_SYMBOLIC = frozenset({Operation.NONDET, Operation.BRANCH})
 _OF_LOCKS = frozenset({Operation.ACQUIRE, Operation.TRY_ACQUIRE, Operation.RELEASE})
 _DEFAULT_NAME = re.compile(r"(Thread-\d+|MainThread|Dummy-\d+|Timer-\d+|ThreadPoolExecutor-\d+)([ _].*)?")
 
@@ -424,6 +427,8 @@ class Recorder:
         return self._names.number(lock_of(target) if operation in _OF_LOCKS else target)
 
     def _target(self, operation: Operation, target: object, raw: _Raw | None = None) -> str | None:
+        if operation in _SYMBOLIC and raw is not None:
+            return str(raw.key)
         if target is None:
             return None
         if operation.is_lifecycle or id(target) in self._paths:
@@ -486,8 +491,10 @@ def _is_item(target: object, key: object) -> bool:
 
 
 def _choice(operation: Operation, value: object) -> Choice:
-    if operation is Operation.CHOOSE and type(value) in (int, bool, str):
+    if operation in (Operation.CHOOSE, Operation.BRANCH) and type(value) in (int, bool, str):
         return cast(Choice, value)
+    if operation is Operation.NONDET and is_symbolic(value):
+        return shown(value)
     if operation in (Operation.TRY_ACQUIRE, Operation.WAKE) and type(value) is bool:
         return value
     return None

@@ -11,8 +11,8 @@ A backward slice from the failure:
    waits for it for ever, or if it wakes threads (conditions, events, semaphores, queues). Acquiring and releasing
    matter unless nothing between the two does, or if no data matters at all: then what the primitives guard is
    hidden in code that is not instrumented.
-5. Drawn values (`choose`) and fences matter; starting, ending and joining threads does not, unless somebody waits
-   for it.
+5. Drawn values (`choose`), symbolic values, branches on them and fences matter; starting, ending and joining
+   threads does not, unless somebody waits for it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,16 @@ _WAKING = frozenset(
         Operation.GET,
     }
 )
-_DRAWN = frozenset({Operation.CHOOSE, Operation.ASSUME, Operation.WAIT_UNTIL, Operation.FENCE})
+_DRAWN = frozenset(
+    {
+        Operation.CHOOSE,
+        Operation.NONDET,
+        Operation.BRANCH,
+        Operation.ASSUME,
+        Operation.WAIT_UNTIL,
+        Operation.FENCE,
+    }
+)
 
 
 def relevant_steps(execution: Execution) -> frozenset[int]:

@@ -31,6 +31,7 @@ def render(violation: Violation, *, width: int, color: bool, root: Path) -> str:
     width = max(width, NARROWEST)
     sources = Sources(root)
     lines = [*_header(violation, width)]
+    lines += _symbolic_values(violation, width)
     if violation.waiting:
         lines += [[], *_deadlock(violation.waiting, width)]
     items = items_of(violation, sources)
@@ -100,6 +101,15 @@ def _header(violation: Violation, width: int) -> Iterator[Line]:
         yield from _paragraph(title + pattern, width, Style.ERROR)
     for part in violation.message.splitlines():
         yield from _paragraph(clean(part), width, Style.PLAIN, _INDENT)
+
+
+def _symbolic_values(violation: Violation, width: int) -> Iterator[Line]:
+    if violation.values:
+        values = ", ".join(f"{name} = {value!r}" for name, value in violation.values.items())
+        yield from _paragraph(f"with {values}", width, Style.VALUE, _INDENT)
+    if violation.path_condition:
+        conditions = join_words(violation.path_condition)
+        yield from _paragraph(f"for all values such that {conditions}", width, Style.PLAIN, _INDENT)
 
 
 def _deadlock(waiting: Sequence[WaitingThread], width: int) -> Iterator[Line]:

@@ -148,10 +148,20 @@ def shorten(text: str, longest: int) -> str:
     return f"{text[: longest - tail - 1]}…{text[-tail:]}"
 
 
+def is_symbolic(value: object) -> bool:
+    """True for a symbolic value of a model."""
+    return hasattr(type(value), "__dpor_symbolic__")
+
+
+def shown(value: Any) -> int | bool:
+    """The number that stands for a symbolic value in the execution that is shown."""
+    return value.__dpor_shown__()
+
+
 def is_value(value: object) -> bool:
     """True for what is shown by content alone and has no identity worth a name: numbers, strings, tuples."""
     cls = type(value)
-    return issubclass(cls, _IMMUTABLE) or _is_plain(value)
+    return issubclass(cls, _IMMUTABLE) or _is_plain(value) or is_symbolic(value)
 
 
 def is_content(value: object) -> bool:
@@ -193,6 +203,9 @@ def _describe(value: Any, style: _Style, depth: int) -> str:
         return f"{cls.__name__}.{instance_dict(value).get('_name_', '?')}"
     if _is_plain(value):
         return repr(value)
+    if is_symbolic(value):
+        value = shown(value)
+        cls = cast("type[Any]", type(value))
     if issubclass(cls, int):
         return int.__repr__(value) if int.bit_length(value) < _MOST_BITS else _huge(value)
     if issubclass(cls, str):

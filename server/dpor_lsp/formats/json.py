@@ -76,6 +76,8 @@ def violation(item: Violation) -> dict[str, Any]:
         "thread": item.thread,
         "traceback": item.traceback,
         "waiting": [waiting(part) for part in item.waiting],
+        "values": dict(item.values),
+        "path_condition": list(item.path_condition),
     }
 
 

@@ -53,7 +53,7 @@ impl Host {
         }
         if let Some(effect) = self.state().builtins.effect_of(&function) {
             return match effect {
-                BuiltinEffect::Nothing => Ok(function),
+                BuiltinEffect::Nothing => Ok(self.symbolic_integer(&function)?.unwrap_or(function)),
                 effect => self.controlled(py, &function, How::Builtin(effect)),
             };
         }

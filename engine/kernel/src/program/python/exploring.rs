@@ -228,6 +228,7 @@ impl Host {
         state.untreated = None;
         state.refusal = None;
         state.symbolic = false;
+        state.solver = plan.solver.as_ref().map(|solver| solver.clone_ref(py));
         if let Some(solver) = &plan.solver {
             let solver = PythonSolver::new(solver.clone_ref(py), state.solver_error.clone());
             state.driver.execution.conditions().solve_with(Box::new(solver));

@@ -91,6 +91,8 @@ pub struct State {
     pub untreated: Option<&'static str>,
     /// The coded error with which the symbolic layer gave the check up.
     pub refusal: Option<Py<PyAny>>,
+    /// What decides symbolic branches: the session of the check's symbolic values.
+    pub solver: Option<Py<PyAny>>,
     /// Whether the model has symbolic values.
     pub symbolic: bool,
     /// What the solver raised.
@@ -177,6 +179,7 @@ impl State {
             escape: None,
             untreated: None,
             refusal: None,
+            solver: None,
             symbolic: false,
             solver_error: SolverError::default(),
             everything_visible: false,

@@ -80,8 +80,12 @@ impl Host {
         self.perform(py, operation, 2, |_| Touch::of(Accesses::new()))?;
         let taken = self.state().driver.outcome() != 0;
         let value = PyBool::new(py, taken).to_owned();
-        let key = condition.into_pyobject(py)?;
-        self.note(py, Word::Branch, None, Some(key.as_any()), Some(value.as_any()), true);
+        if self.is_recording() {
+            let solver = self.solver(py);
+            let text = solver.map(|solver| solver.call_method1(py, intern!(py, "condition_text"), (condition,)));
+            let text = text.transpose()?;
+            self.note(py, Word::Branch, None, text.as_ref().map(|text| text.bind(py)), Some(value.as_any()), true);
+        }
         Ok(taken)
     }
 
@@ -106,6 +110,12 @@ impl Host {
         self.note(py, Word::Nondet, None, Some(name.as_any()), Some(value), false);
     }
 
+    /// What decides symbolic branches, as it was given to `explore`.
+    #[getter]
+    fn solver(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.state().solver.as_ref().map(|solver| solver.clone_ref(py))
+    }
+
     /// Whether the code that runs is a predicate of `wait_until`.
     #[getter]
     fn probing(&self) -> bool {
@@ -124,6 +134,21 @@ impl Host {
     pub fn is_symbolic(&self, value: &Bound<'_, PyAny>) -> bool {
         let mut state = self.state();
         state.symbolic && state.types.facts(value).symbolic
+    }
+
+    /// What to call for `int`, which leaves symbolic values what they are.
+    pub fn symbolic_integer<'py>(&self, function: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let solver = {
+            let state = self.state();
+            match &state.solver {
+                Some(solver) if state.symbolic => solver.clone_ref(function.py()),
+                _ => return Ok(None),
+            }
+        };
+        if !function.is(function.py().get_type::<PyInt>()) {
+            return Ok(None);
+        }
+        solver.bind(function.py()).getattr(intern!(function.py(), "integer")).map(Some)
     }
 
     fn has_symbolic(&self, value: &Bound<'_, PyAny>) -> bool {
