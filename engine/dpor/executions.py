@@ -24,9 +24,7 @@ Pinned = Mapping[tuple[str, int], int | bool]
 class Found:
     """A failure as the kernel reported it, with the choices that lead to it."""
 
-    def __init__(
-        self, description: dict[str, Any], choices: Choices, values: Pinned | None = None
-    ) -> None:
+    def __init__(self, description: dict[str, Any], choices: Choices, values: Pinned | None = None) -> None:
         self.exception: BaseException | None = description.get("exception")
         self.thread: str = description["thread"]
         self.kind = _kind(description["kind"], self.exception)

@@ -190,7 +190,9 @@ OPTIONS: Mapping[str, Option] = {
         Option("races", Kind.CHOICE, "what to do about a data race", Races),
         Option("spurious_wakeups", Kind.FLAG, "whether Condition.wait may return without a reason"),
         Option("seed", Kind.INTEGER, "what randomness starts from"),
-        Option("solver_timeout", Kind.SECONDS, "how long one question about symbolic values may take", minimum=0),
+        Option(
+            "solver_timeout", Kind.SECONDS, "how long one question about symbolic values may take", minimum=0
+        ),
     )
 }
 

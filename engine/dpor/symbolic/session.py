@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from dpor.codes import Code
@@ -268,7 +268,7 @@ class Session:
     def _refuse_number(self, expression: Expression) -> NoReturn:
         self.refuse(
             Code.NOT_SYMBOLIC,
-            f"`{text_of(expression)}` is used where only a number can be, and it can have more than {ENUMERABLE} values",
+            f"`{text_of(expression)}` is used where only a number can be, and can have more than {ENUMERABLE} values",
             "give the value bounds (nondet_int(low=..., high=...)), dpor.assume a range before, or compare it instead",
         )
 
@@ -279,7 +279,7 @@ class Session:
             self.refuse(
                 Code.UNSUPPORTED_CONSTRUCT,
                 f"algorithm {self._algorithm!r} cannot explore symbolic values",
-                "use --algorithm concolic, or enumerate the values with dpor.choose(range(...))",
+                "use --algorithm optimal, or enumerate the values with dpor.choose(range(...))",
             )
         try:
             from dpor.symbolic.solver import Solver

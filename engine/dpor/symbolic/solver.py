@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
-import z3 as _untyped
+import z3 as _untyped  # pyright: ignore[reportMissingTypeStubs]
 
 from dpor.symbolic.expressions import Expression, Operator, Value, Variable, evaluate
 from dpor.symbolic.paths import Component, Literal, components_of, ordered
@@ -260,7 +260,7 @@ class _Terms:
                 return arguments[0] - arguments[1]
             case Operator.MULTIPLY:
                 return arguments[0] * arguments[1]
-            # z3's division leaves a remainder of at least 0; Python's rounds down, its remainder has the divisor's sign.
+            # z3's remainder is never negative; Python's division rounds down, so that its has the divisor's sign.
             case Operator.FLOOR_DIVIDE:
                 left, right = arguments
                 return z3.If(right > 0, left / right, (-left) / (-right))

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from dpor._kernel import Host
     from dpor.symbolic.session import Session
 
+# The operators of plain values; not typed, since they take anything.
+_PLAIN: Any = operator
 # Powers beyond are made of numbers.
 _HIGHEST_POWER = 64
 
@@ -119,48 +121,56 @@ class Symbolic:
         return self._make(expressions.choose(negative, expressions.negate(value), value))
 
     def __add__(self, other: Operand) -> Any:
-        return self._combine(other, operator.add, self._session.expressions.add)
+        return self._combine(other, _PLAIN.add, self._session.expressions.add)
 
     def __radd__(self, other: Operand) -> Any:
-        return self._combine(other, operator.add, self._session.expressions.add, reflected=True)
+        return self._combine(other, _PLAIN.add, self._session.expressions.add, reflected=True)
 
     def __sub__(self, other: Operand) -> Any:
-        return self._combine(other, operator.sub, self._session.expressions.subtract)
+        return self._combine(other, _PLAIN.sub, self._session.expressions.subtract)
 
     def __rsub__(self, other: Operand) -> Any:
-        return self._combine(other, operator.sub, self._session.expressions.subtract, reflected=True)
+        return self._combine(other, _PLAIN.sub, self._session.expressions.subtract, reflected=True)
 
     def __mul__(self, other: Operand) -> Any:
-        return self._combine(other, operator.mul, self._session.expressions.multiply)
+        return self._combine(other, _PLAIN.mul, self._session.expressions.multiply)
 
     def __rmul__(self, other: Operand) -> Any:
-        return self._combine(other, operator.mul, self._session.expressions.multiply, reflected=True)
+        return self._combine(other, _PLAIN.mul, self._session.expressions.multiply, reflected=True)
 
     def __floordiv__(self, other: Operand) -> Any:
-        return self._divide(other, operator.floordiv, self._session.expressions.floor_divide)
+        return self._divide(other, _PLAIN.floordiv, self._session.expressions.floor_divide)
 
     def __rfloordiv__(self, other: Operand) -> Any:
-        return self._divide(other, operator.floordiv, self._session.expressions.floor_divide, reflected=True)
+        return self._divide(other, _PLAIN.floordiv, self._session.expressions.floor_divide, reflected=True)
 
     def __mod__(self, other: Operand) -> Any:
-        return self._divide(other, operator.mod, self._session.expressions.modulo)
+        return self._divide(other, _PLAIN.mod, self._session.expressions.modulo)
 
     def __rmod__(self, other: Operand) -> Any:
-        return self._divide(other, operator.mod, self._session.expressions.modulo, reflected=True)
+        return self._divide(other, _PLAIN.mod, self._session.expressions.modulo, reflected=True)
 
     def __divmod__(self, other: Operand) -> Any:
         quotient = self._divide(other, divmod, self._session.expressions.floor_divide)
-        return quotient if quotient is NotImplemented or isinstance(quotient, tuple) else (quotient, self % other)
+        return (
+            quotient
+            if quotient is NotImplemented or isinstance(quotient, tuple)
+            else (quotient, self % other)
+        )
 
     def __rdivmod__(self, other: Operand) -> Any:
         quotient = self._divide(other, divmod, self._session.expressions.floor_divide, reflected=True)
-        return quotient if quotient is NotImplemented or isinstance(quotient, tuple) else (quotient, other % self)
+        return (
+            quotient
+            if quotient is NotImplemented or isinstance(quotient, tuple)
+            else (quotient, other % self)
+        )
 
     def __truediv__(self, other: Operand) -> Any:
-        return _apply(operator.truediv, self, other)
+        return _apply(_PLAIN.truediv, self, other)
 
     def __rtruediv__(self, other: Operand) -> Any:
-        return _apply(operator.truediv, other, self)
+        return _apply(_PLAIN.truediv, other, self)
 
     def __pow__(self, exponent: Operand, modulus: Operand = None) -> Any:
         if isinstance(exponent, Symbolic):
@@ -183,47 +193,47 @@ class Symbolic:
         return pow(base, cast(int, self.__dpor_concrete__()), _number(modulus))
 
     def __lshift__(self, count: Operand) -> Any:
-        return self._shift(count, operator.lshift, self._session.expressions.multiply)
+        return self._shift(count, _PLAIN.lshift, self._session.expressions.multiply)
 
     def __rshift__(self, count: Operand) -> Any:
-        return self._shift(count, operator.rshift, self._session.expressions.floor_divide)
+        return self._shift(count, _PLAIN.rshift, self._session.expressions.floor_divide)
 
     def __rlshift__(self, other: Operand) -> Any:
-        return _apply(operator.lshift, other, self) if isinstance(other, int) else NotImplemented
+        return _apply(_PLAIN.lshift, other, self) if isinstance(other, int) else NotImplemented
 
     def __rrshift__(self, other: Operand) -> Any:
-        return _apply(operator.rshift, other, self) if isinstance(other, int) else NotImplemented
+        return _apply(_PLAIN.rshift, other, self) if isinstance(other, int) else NotImplemented
 
     def __and__(self, other: Operand) -> Any:
-        return self._bits(other, operator.and_)
+        return self._bits(other, _PLAIN.and_)
 
     def __or__(self, other: Operand) -> Any:
-        return self._bits(other, operator.or_)
+        return self._bits(other, _PLAIN.or_)
 
     def __xor__(self, other: Operand) -> Any:
-        return self._bits(other, operator.xor)
+        return self._bits(other, _PLAIN.xor)
 
     __rand__ = __and__
     __ror__ = __or__
     __rxor__ = __xor__
 
     def __lt__(self, other: Operand) -> Any:
-        return self._compare(other, operator.lt)
+        return self._compare(other, _PLAIN.lt)
 
     def __le__(self, other: Operand) -> Any:
-        return self._compare(other, operator.le)
+        return self._compare(other, _PLAIN.le)
 
     def __gt__(self, other: Operand) -> Any:
-        return self._compare(other, operator.gt)
+        return self._compare(other, _PLAIN.gt)
 
     def __ge__(self, other: Operand) -> Any:
-        return self._compare(other, operator.ge)
+        return self._compare(other, _PLAIN.ge)
 
     def __eq__(self, other: object) -> Any:
-        return self._compare(other, operator.eq)
+        return self._compare(other, _PLAIN.eq)
 
     def __ne__(self, other: object) -> Any:
-        return self._compare(other, operator.ne)
+        return self._compare(other, _PLAIN.ne)
 
     def bit_length(self) -> int:
         """As `int.bit_length`, of a number."""
@@ -279,7 +289,9 @@ class Symbolic:
         if isinstance(other, Symbolic):
             return expressions.integer(other._expression)
         # Not isinstance alone: a subclass may have operators of its own, which are asked first.
-        return expressions.constant(int(other)) if type(other) in (int, bool) or _is_plain_int(other) else None
+        return (
+            expressions.constant(int(other)) if type(other) in (int, bool) or _is_plain_int(other) else None
+        )
 
     def _combine(
         self, other: Operand, plain: Callable[[Any, Any], Any], combine: Combine, *, reflected: bool = False
@@ -328,10 +340,10 @@ class Symbolic:
             return plain(int(bounded.__dpor_concrete__()), free)
         expressions, value = self._session.expressions, self._integer()
         common = self._masked(value, mask)
-        if plain is operator.and_:
+        if plain is _PLAIN.and_:
             return self._make(common)
         total = expressions.add(value, expressions.constant(mask))
-        if plain is operator.or_:
+        if plain is _PLAIN.or_:
             return self._make(expressions.subtract(total, common))
         twice = expressions.multiply(common, expressions.constant(2))
         return self._make(expressions.subtract(total, twice))
@@ -362,13 +374,13 @@ class Symbolic:
         if operand is None:
             return NotImplemented
         expressions, value = self._session.expressions, self._integer()
-        if compare is operator.eq or compare is operator.ne:
+        if compare is _PLAIN.eq or compare is _PLAIN.ne:
             result = expressions.equal(value, operand)
-        elif compare is operator.lt or compare is operator.ge:
+        elif compare is _PLAIN.lt or compare is _PLAIN.ge:
             result = expressions.less(value, operand)
         else:
             result = expressions.less(operand, value)
-        negated = compare is operator.ne or compare is operator.ge or compare is operator.le
+        negated = compare is _PLAIN.ne or compare is _PLAIN.ge or compare is _PLAIN.le
         return self._make(expressions.negation(result) if negated else result)
 
     def _compare_with_float(self, other: float, compare: Callable[[Any, Any], Any]) -> Any:
@@ -377,11 +389,11 @@ class Symbolic:
             return compare(0, other)
         if other == int(other):
             return self._compare(int(other), compare)
-        if compare is operator.eq or compare is operator.ne:
-            return compare is operator.ne
+        if compare is _PLAIN.eq or compare is _PLAIN.ne:
+            return compare is _PLAIN.ne
         # Nothing lies between the float and the integer below it.
-        below = compare is operator.lt or compare is operator.le
-        return self._compare(math.floor(other), operator.le if below else operator.gt)
+        below = compare is _PLAIN.lt or compare is _PLAIN.le
+        return self._compare(math.floor(other), _PLAIN.le if below else _PLAIN.gt)
 
 
 class SymbolicInteger(Symbolic):
@@ -427,12 +439,12 @@ class SymbolicBoolean(Symbolic):
     def _compare(self, other: object, compare: Callable[[Any, Any], Any]) -> Any:
         """A truth value compared with a truth value stays one, without a detour by numbers."""
         expressions = self._session.expressions
-        if compare is operator.eq or compare is operator.ne:
+        if compare is _PLAIN.eq or compare is _PLAIN.ne:
             if isinstance(other, SymbolicBoolean):
                 equal = self._equivalence(other._expression)
-                return self._make(expressions.negation(equal) if compare is operator.ne else equal)
+                return self._make(expressions.negation(equal) if compare is _PLAIN.ne else equal)
             if isinstance(other, bool):
-                same = (compare is operator.eq) is other
+                same = (compare is _PLAIN.eq) is other
                 return self._make(self._expression if same else expressions.negation(self._expression))
         return Symbolic._compare(self, other, compare)
 
@@ -444,9 +456,9 @@ class SymbolicBoolean(Symbolic):
             second = expressions.constant(other)
         else:
             return Symbolic._bits(self, other, plain)
-        if plain is operator.and_:
+        if plain is _PLAIN.and_:
             return self._make(expressions.both(self._expression, second))
-        if plain is operator.or_:
+        if plain is _PLAIN.or_:
             return self._make(expressions.either(self._expression, second))
         return self._make(expressions.negation(self._equivalence(second)))
 

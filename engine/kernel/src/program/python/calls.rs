@@ -51,7 +51,8 @@ impl Host {
             }
             return Ok(function);
         }
-        if let Some(effect) = self.state().builtins.effect_of(&function) {
+        let effect = self.state().builtins.effect_of(&function);
+        if let Some(effect) = effect {
             return match effect {
                 BuiltinEffect::Nothing => Ok(self.symbolic_integer(&function)?.unwrap_or(function)),
                 effect => self.controlled(py, &function, How::Builtin(effect)),
