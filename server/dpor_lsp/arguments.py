@@ -256,6 +256,11 @@ def _add_checking(group: argparse._ArgumentGroup) -> None:  # pyright: ignore[re
         "WHAT",
         f"data races: {', '.join(OPTIONS['races'].choice_names)} (default: {_default('races')})",
     )
+    add(
+        "--solver-timeout",
+        "S",
+        f"seconds for one question about symbolic values (default: {_default('solver_timeout')})",
+    )
     add("--spurious-wakeups", "BOOL", "whether Condition.wait may return without a reason (default: false)")
 
 

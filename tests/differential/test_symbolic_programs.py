@@ -45,7 +45,11 @@ def check(folder: Path, text: str, name: str, **options: Any) -> tuple[Any, froz
     differential_sink.take()
     result = checking.check_model(
         CheckRequest(
-            file=str(file), model="model", root=str(folder), options={"timeout": 60, **options}, all_violations=True
+            file=str(file),
+            model="model",
+            root=str(folder),
+            options={"timeout": 60, **options},
+            all_violations=True,
         )
     )
     return result, differential_sink.take()
@@ -97,7 +101,9 @@ class Expressions:
         if draw == 5:
             return f"(not {self.truth(names, depth - 1)})"
         if draw == 6:
-            return f"({self.truth(names, depth - 1)} {self.random.choice(['and', 'or'])} {self.truth(names, 0)})"
+            return (
+                f"({self.truth(names, depth - 1)} {self.random.choice(['and', 'or'])} {self.truth(names, 0)})"
+            )
         if draw == 7:
             return f"({one} in [{other}, {self.integer(names, 0)}, 2])"
         return f"({one} {self.random.choice(['<', '>=', '=='])} {self.random.choice(['0.5', '-1.0', '2.5'])})"
@@ -141,7 +147,9 @@ def test_a_symbolic_expression_has_the_values_that_python_gives_it(number: int, 
     seed = SEED + number
     expressions = Expressions(seed)
     expression = expressions.any(["x", "y"], 3)
-    text = HEADER + f"""
+    text = (
+        HEADER
+        + f"""
 @dpor.model
 def model():
     x = dpor.nondet_int("x", {LOW}, {HIGH})
@@ -152,6 +160,7 @@ def model():
         result = error
     record((x.__index__(), y.__index__(), repr(result)))
 """
+    )
     result, outcomes = check(tmp_path, text, f"expression_{seed}")
     context = f"seed {seed}: {expression}"
     expected = {(x, y, plainly(expression, x=x, y=y)) for x, y in itertools.product(DOMAIN, DOMAIN)}
@@ -169,7 +178,9 @@ class Programs(Expressions):
         threads = self.random.choice([2, 2, 3])
         for thread in range(threads):
             lines += [f"    def thread_{thread}():", "        local = given"]
-            lines += [f"        {line}" for _ in range(self.random.randrange(1, 4)) for line in self.statement()]
+            lines += [
+                f"        {line}" for _ in range(self.random.randrange(1, 4)) for line in self.statement()
+            ]
         lines += [f"    dpor.spawn(thread_{thread})" for thread in range(threads)]
         lines += ["    dpor.join_all()"]
         state = "shared.a, shared.b, *shared.cells, *shared.table.values(), shared.atomic.load(), given"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dpor.symbolic.expressions import Expression, Operator, Value, constant_of
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 # The operators of plain values; not typed, since they take anything.
 _PLAIN: Any = operator
+_PLAIN_POWER: Any = pow
 # Powers beyond are made of numbers.
 _HIGHEST_POWER = 64
 
@@ -151,20 +152,12 @@ class Symbolic:
         return self._divide(other, _PLAIN.mod, self._session.expressions.modulo, reflected=True)
 
     def __divmod__(self, other: Operand) -> Any:
-        quotient = self._divide(other, divmod, self._session.expressions.floor_divide)
-        return (
-            quotient
-            if quotient is NotImplemented or isinstance(quotient, tuple)
-            else (quotient, self % other)
-        )
+        remainder = self.__mod__(other)
+        return NotImplemented if remainder is NotImplemented else (self.__floordiv__(other), remainder)
 
     def __rdivmod__(self, other: Operand) -> Any:
-        quotient = self._divide(other, divmod, self._session.expressions.floor_divide, reflected=True)
-        return (
-            quotient
-            if quotient is NotImplemented or isinstance(quotient, tuple)
-            else (quotient, other % self)
-        )
+        remainder = self.__rmod__(other)
+        return NotImplemented if remainder is NotImplemented else (self.__rfloordiv__(other), remainder)
 
     def __truediv__(self, other: Operand) -> Any:
         return _apply(_PLAIN.truediv, self, other)
@@ -176,11 +169,11 @@ class Symbolic:
         if isinstance(exponent, Symbolic):
             exponent = exponent.__dpor_concrete__()
         if modulus is not None and not (isinstance(exponent, int) and exponent >= 0):
-            return pow(self.__dpor_concrete__(), exponent, _number(modulus))
+            return _PLAIN_POWER(self.__dpor_concrete__(), exponent, _number(modulus))
         if not isinstance(exponent, int):
             return NotImplemented if not isinstance(exponent, float) else float(self) ** exponent
         if not 0 <= exponent <= _HIGHEST_POWER:
-            return pow(self.__dpor_concrete__(), exponent, _number(modulus))
+            return _PLAIN_POWER(self.__dpor_concrete__(), exponent, _number(modulus))
         result = self._session.expressions.constant(1)
         for _ in range(exponent):
             result = self._session.expressions.multiply(result, self._integer())
@@ -190,7 +183,7 @@ class Symbolic:
     def __rpow__(self, base: Operand, modulus: Operand = None) -> Any:
         if not isinstance(base, int | float):
             return NotImplemented
-        return pow(base, cast(int, self.__dpor_concrete__()), _number(modulus))
+        return _PLAIN_POWER(base, self.__dpor_concrete__(), _number(modulus))
 
     def __lshift__(self, count: Operand) -> Any:
         return self._shift(count, _PLAIN.lshift, self._session.expressions.multiply)

@@ -163,8 +163,8 @@ def indexed():
     index = dpor.nondet_int("index")
     try:
         shared.cells[index] = 1
-    except IndexError as error:
-        assert str(error) == "list assignment index out of range"
+    except IndexError:
+        assert not -3 <= index < 3
         return
     assert -3 <= index < 3
     assert shared.cells.count(1) == 1
@@ -209,7 +209,7 @@ def worded_within_bounds():
 def repeated():
     """A range needs a number; an assumption can leave few of them."""
     n = dpor.nondet_int("n")
-    dpor.assume(0 <= n)
+    dpor.assume(n >= 0)
     dpor.assume(n < 4)
     assert sum(1 for _ in range(n)) == n
 

@@ -1,5 +1,7 @@
 """dpor.choose, nondet_int, nondet_bool, assume, wait_until and Atomic."""
 
+import operator
+
 from outcomes import outcome
 
 import dpor
@@ -76,12 +78,12 @@ def choices_in_threads():
 
 @dpor.model
 def bounded_integer():
-    outcome(dpor.nondet_int("x", -1, 1))
+    outcome(operator.index(dpor.nondet_int("x", -1, 1)))
 
 
 @dpor.model
 def boolean():
-    outcome(dpor.nondet_bool())
+    outcome(bool(dpor.nondet_bool()))
 
 
 @dpor.model
