@@ -12,7 +12,7 @@ from dpor_lsp.language_server.client_watch import watch_process
 from dpor_lsp.language_server.diagnostics import register_pull
 from dpor_lsp.language_server.documents import path_of
 from dpor_lsp.language_server.server import DporServer
-from dpor_lsp.language_server.settings import read_settings
+from dpor_lsp.language_server.settings import SETTING_NAMES, read_settings
 
 
 def register(server: DporServer) -> None:
@@ -32,7 +32,9 @@ def register(server: DporServer) -> None:
         session.start([folder for folder in folders if folder is not None])
         wanted = options.get("interpreter")
         interpreter[0] = wanted if isinstance(wanted, str) and wanted else None
-        use(options.get("settings"))
+        # Some clients can only send settings as the initialization options themselves.
+        plain = {name: value for name, value in options.items() if name in SETTING_NAMES}
+        use(options.get("settings", plain))
         if client.pulls:
             register_pull(server)
         if params.process_id is not None:

@@ -61,6 +61,7 @@ _NAMES = {
     "inlayHints": "inlay_hints",
     "hints": "hints",
 }
+SETTING_NAMES = frozenset(_NAMES)
 _CLIENT_ONLY = frozenset({"importStrategy", "args", "trace", "path"})
 """Settings that the extension reads and the server has nothing to do with."""
 

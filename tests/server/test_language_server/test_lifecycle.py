@@ -142,6 +142,12 @@ def test_the_settings_of_a_client_that_tells_them_are_asked_for(launch: Launch, 
     editor.state(uri, "two_adders", "stale")
 
 
+def test_settings_may_be_the_initialization_options_themselves(launch: Launch, write: Write) -> None:
+    editor = launch()
+    editor.initialize(checkOn="manual")
+    editor.state(editor.open(write("counter.py", COUNTER)), "two_adders", "unchecked")
+
+
 def test_changes_of_files_are_asked_for(editor: Editor) -> None:
     (params,) = editor.wait(
         lambda: [params for method, params in editor.received if method == "client/registerCapability"]
