@@ -13,6 +13,7 @@ import pytest
 from dpor.checking import check_model
 from dpor.codes import Code
 from dpor.counterexample.trace_document import LaneKind, RecordedStep, TraceDocument
+from dpor.discovery import find_models
 from dpor.errors import DporError
 from dpor.results import CheckRequest, ReplayRequest, ViolationKind
 from dpor.tracing import trace_model
@@ -432,3 +433,102 @@ def test_a_document_that_contradicts_itself_is_refused(
     with pytest.raises(DporError) as caught:
         trace_of_json(data, "it")
     assert caught.value.code is Code.BAD_TRACE
+
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+VIOLATED = [
+    f"{path.name}::{info.name}"
+    for path in sorted(EXAMPLES.glob("*.py"))
+    for info in find_models(path, EXAMPLES)
+    if info.options.get("expect") == "violated"
+]
+
+
+@pytest.mark.parametrize("model", VIOLATED)
+def test_what_an_example_reads_is_what_its_state_is_said_to_be(model: str) -> None:
+    file, _, name = model.partition("::")
+    result = check_model(CheckRequest(file, name, str(EXAMPLES)))
+    document = trace_model(ReplayRequest(file, name, str(EXAMPLES), result.violations[0].schedule))
+    assert document.divergence is None
+    assert failing(document) == document.steps[-1]
+    state = {variable.name: variable.initial for variable in document.variables}
+    read = 0
+    for step in document.steps:
+        for change in step.changes:
+            assert change.written, step
+            assert change.before == state[change.variable], step
+            state[change.variable] = change.after
+        # What is loaded can also be the atomic itself, whose content is the state.
+        shown = step.value is not None and "…" not in step.value and step.value != "<Atomic>"
+        if step.operation in ("load", "atomic-load") and step.target in state and shown:
+            assert step.value == state[step.target], step
+            read += 1
+    assert read or document.failure is not None
+    owners = {lane.id for lane in document.threads}
+    for step in document.steps:
+        for holding in step.holdings:
+            assert {*holding.owners, *holding.waiting} <= owners
+
+
+def test_a_loop_for_ever_is_shown_where_it_loops(request_for: Request) -> None:
+    document = trace_model(
+        request_for("""
+            import dpor
+
+            class Flag:
+                up = False
+
+            def wait(flag):
+                while not flag.up:
+                    pass
+
+            @dpor.model
+            def model():
+                flag = Flag()
+                dpor.spawn(wait, flag)
+                dpor.join_all()
+        """)
+    )
+    step = failing(document)
+    assert (step.operation, step.thread) == ("livelock", "main.0")
+    assert step.location is not None
+    assert step.location.line == 8
+    assert [wait.phrase for wait in document.waits if wait.thread == "main.0"] == ["goes round in a loop"]
+
+
+def test_a_buffered_store_changes_state_when_it_leaves_the_buffer(request_for: Request) -> None:
+    document = trace_model(
+        request_for("""
+            import dpor
+
+            class Flags:
+                def __init__(self):
+                    self.left = self.right = 0
+                    self.seen = {}
+
+            def raise_left(flags):
+                flags.left = 1
+                flags.seen["left"] = flags.right
+
+            def raise_right(flags):
+                flags.right = 1
+                flags.seen["right"] = flags.left
+
+            @dpor.model(memory_model="tso")
+            def model():
+                flags = Flags()
+                dpor.spawn(raise_left, flags)
+                dpor.spawn(raise_right, flags)
+                dpor.join_all()
+                assert flags.seen["left"] or flags.seen["right"]
+        """)
+    )
+    for name in ("Flags#1.left", "Flags#1.right"):
+        (written,) = [step for step in document.steps if step.target == name and step.phrase.endswith("← 1")][
+            -1:
+        ]
+        assert written.operation == "flush"
+        assert [(change.before, change.after) for change in written.changes] == [("0", "1")]
+    buffers = [step for step in document.steps if step.operation == "buffer"]
+    assert buffers
+    assert not any(step.changes for step in buffers)

@@ -30,11 +30,11 @@ from dpor.counterexample.trace_document import (
     Waiting,
 )
 from dpor.counterexample.values import Sketch, class_name
-from dpor.results import ReplayResult, SourceSpan, Violation, ViolationKind, WaitingThread
+from dpor.results import ReplayResult, SourceSpan, Violation, WaitingThread
 
 FAILURE = "failure"
-DEADLOCK = "deadlock"
 _PREDICATE = "a condition (wait_until)"
+_SPIN = "a change of what its loop reads"
 _MAIN = "main"
 
 
@@ -230,11 +230,10 @@ class _Builder:
         held: Mapping[str, tuple[object, ...]] = {}
         if self._observation.steps:
             held = self._observation.steps[-1].held
-        deadlock = violation.kind is ViolationKind.DEADLOCK
         return RecordedStep(
             index=index,
             thread=last.lane if last is not None else thread,
-            operation=DEADLOCK if deadlock else FAILURE,
+            operation=violation.kind.value if violation.kind.is_standstill else FAILURE,
             phrase=violation.message,
             location=location,
             event=False,
@@ -276,6 +275,8 @@ class _Builder:
             yield Holding(name, tuple(owners.get(resource, ())), tuple(waiting.get(resource, ())))
 
     def _resource_name(self, wait: Stuck) -> str:
+        if wait.operation is Operation.SPIN:
+            return _SPIN
         if wait.target is None:
             return _PREDICATE
         name = self._recorder.wait_target(wait.operation, wait.target) or _PREDICATE
@@ -348,9 +349,12 @@ class _Builder:
 
 
 def _where_it_shows(violation: Violation) -> tuple[str, SourceSpan | None]:
-    """The thread and the place at which a violation is shown: of a deadlock, one that does not just join."""
-    if violation.kind is ViolationKind.DEADLOCK:
-        for wait in violation.waiting:
+    """The thread and the place at which a violation is shown: of a standstill, one that goes
+    round in a loop, or does not just join.
+    """
+    if violation.kind.is_standstill:
+        spinning = [wait for wait in violation.waiting if wait.operation == Operation.SPIN.value]
+        for wait in (*spinning, *violation.waiting):
             if wait.operation != Operation.JOIN.value:
                 return wait.thread, wait.location
     return violation.thread or _MAIN, violation.location
@@ -375,7 +379,7 @@ def _resource(wait: Stuck) -> tuple[int, bool]:
     """What a thread waits for: a condition's lock and its notification are two things."""
     if _is_notification(wait):
         return id(wait.target), True
-    return id(lock_of(wait.target)), False
+    return id(lock_of(wait.target)), wait.operation is Operation.SPIN
 
 
 def _is_same_wait(one: Stuck | None, other: Stuck) -> bool:

@@ -21,10 +21,11 @@ _MOST_FRAMES = 12
 _MOST_LOCALS = 30
 _MOST_GLIMPSED = 200
 _OPTIMIZED = 0x1
-_KEYED_READS = frozenset({Operation.LOAD, Operation.STORE, Operation.DELETE})
+_KEYED = frozenset({Operation.LOAD, Operation.STORE, Operation.DELETE, Operation.BUFFER, Operation.FLUSH})
 _ATOMIC_RESULTS = frozenset(
     {
         Operation.ATOMIC_STORE,
+        Operation.FLUSH,
         Operation.EXCHANGE,
         Operation.FETCH_ADD,
         Operation.FETCH_SUB,
@@ -168,7 +169,8 @@ class Observation:
         if not self._begun:
             self._begun = True
             self._remember_globals()
-        lane = self._lane(thread, len(self.steps))
+        # A store leaves its buffer at any time, whatever its thread is doing then.
+        lane = thread if operation is Operation.FLUSH else self._lane(thread, len(self.steps))
         places, changes = self._touched(operation, target, key, value, effect)
         if is_content(value):
             self._glimpse(value, Sketch.of(value))
@@ -222,10 +224,10 @@ class Observation:
         if not operation.is_memory or target is None:
             return [], []
         if is_content(target) and not is_namespace(target):
-            return self._touch_container(target, effect[1])
-        if class_name(target) == "Atomic" and class_module(target).partition(".")[0] == "dpor":
+            return self._touch_container(target, effect[1] and operation is not Operation.BUFFER)
+        if _is_atomic(target):
             return self._touch_atomic(operation, target, key, value, effect[1])
-        if operation in _KEYED_READS and key is not None:
+        if operation in _KEYED and key is not None:
             return self._touch_variable(operation, target, key, value)
         return [], []
 
@@ -233,8 +235,9 @@ class Observation:
         self, operation: Operation, target: object, key: object, value: object
     ) -> tuple[list[Place], list[PlaceChange]]:
         name = key if type(key) is str else None
-        if name is None:
-            # An item of an instance that is no built-in container: the instance's own methods say more.
+        if name is None or _is_atomic(value):
+            # An item of an instance that is no built-in container: the instance's own methods say more. An atomic is
+            # state by itself, and called after what holds it.
             return [], []
         place = self._places.get((id(target), name))
         if place is None:
@@ -245,10 +248,13 @@ class Observation:
                 place.initial = place.current = Sketch.of(value)
                 place.container = value if is_content(value) else None
                 return [place], []
+        if operation is Operation.BUFFER:
+            # Only its own thread sees it yet.
+            return [place], []
         if operation is Operation.DELETE:
             return [place], [self._set(place, None, None)]
         sketch = Sketch.of(value)
-        if operation is Operation.STORE:
+        if operation in (Operation.STORE, Operation.FLUSH):
             return [place], [self._set(place, sketch, value)]
         if self._sequential and (place.current is None or not place.current.is_same(sketch)):
             return [place], [self._set(place, sketch, value, written=False)]
@@ -330,3 +336,7 @@ class Observation:
         if place is None and cell.cell_contents is None:
             return None
         return Sketch.of(cell.cell_contents)
+
+
+def _is_atomic(value: object) -> bool:
+    return class_name(value) == "Atomic" and class_module(value).partition(".")[0] == "dpor"

@@ -48,6 +48,18 @@ _WITH_ITEM = frozenset(
 )
 _STORES = frozenset({Operation.STORE, Operation.BUFFER})
 _SYMBOLIC = frozenset({Operation.NONDET, Operation.BRANCH})
+_WITH_NONE = frozenset(
+    {
+        Operation.LOAD,
+        Operation.STORE,
+        Operation.BUFFER,
+        Operation.GET,
+        Operation.PUT,
+        Operation.ATOMIC_LOAD,
+        Operation.ATOMIC_STORE,
+        Operation.EXCHANGE,
+    }
+)
 _OF_LOCKS = frozenset({Operation.ACQUIRE, Operation.TRY_ACQUIRE, Operation.RELEASE})
 _DEFAULT_NAME = re.compile(r"(Thread-\d+|MainThread|Dummy-\d+|Timer-\d+|ThreadPoolExecutor-\d+)([ _].*)?")
 
@@ -180,6 +192,7 @@ class Recorder:
         self, observation: Observation, frame: FrameType | None, target: object, key: object, value: object
     ) -> None:
         raw = self._steps[-1]
+        flushed = raw.operation is Operation.FLUSH
         observation.step(
             raw.thread,
             raw.operation,
@@ -187,8 +200,8 @@ class Recorder:
             key,
             value,
             effect(raw.operation, raw.method, raw.text),
-            self._locator.sites(frame),
-            self._locator.visible_frames(frame),
+            raw.sites if flushed else self._locator.sites(frame),
+            () if flushed else self._locator.visible_frames(frame),
             {path: state.locks.now() for path, state in self._threads.items()},
             {
                 path: Stuck(
@@ -227,6 +240,8 @@ class Recorder:
                 event=True,
             )
         )
+        if self.observation is not None:
+            self._observe(self.observation, None, target, key, value)
 
     def waiting(self, thread: str, operation: str, target: object) -> None:
         """Note where a thread is about to block, in that thread's greenlet."""
@@ -361,7 +376,7 @@ class Recorder:
             return " → ".join(describe(part, self._label) for part in cast("tuple[object, ...]", key))
         if operation.is_lifecycle or operation is Operation.RELEASE:
             return None
-        if value is None and operation not in (Operation.LOAD, *_STORES, Operation.GET, Operation.PUT):
+        if value is None and operation not in _WITH_NONE:
             return None
         if value is True and operation in (Operation.ACQUIRE, Operation.WAIT, Operation.WAKE):
             return None

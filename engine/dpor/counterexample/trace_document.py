@@ -94,12 +94,12 @@ class RecordedStep:
     """One step: what a thread did, where, and what was so after it.
 
     `index` counts from 1, as in the text report; `thread` is a lane's id; `operation` the recorder's word, or
-    `failure` or `deadlock` for the last step of an execution that breaks; `phrase` says it in words; `target`, `key`
-    and `value` are as in `TraceStep`; `event` is False for what is no scheduling point; `matters` False for what the
-    failure does not depend on. `location` is the innermost place and `call_site` the first-party call that led there
-    (None if the location itself is first-party). `frames` are the active calls, innermost first, with the thread's
-    local variables; `reads` and `changes` say which variables it read and changed; `holdings` what is held or waited
-    for after it.
+    `failure`, `deadlock` or `livelock` for the last step of an execution that breaks; `phrase` says it in
+    words; `target`, `key` and `value` are as in `TraceStep`; `event` is False for what is no scheduling
+    point; `matters` False for what the failure does not depend on. `location` is the innermost place and
+    `call_site` the first-party call that led there (None if the location itself is first-party). `frames` are
+    the active calls, innermost first, with the thread's local variables; `reads` and `changes` say which
+    variables it read and changed; `holdings` what is held or waited for after it.
     """
 
     index: int

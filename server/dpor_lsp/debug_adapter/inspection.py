@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpor.results import ViolationKind
 from dpor_lsp.debug_adapter import scopes
 from dpor_lsp.debug_adapter.answers import (
     Answer,
@@ -130,7 +129,7 @@ def exception_info(session: Session, given: Arguments) -> Answer:
         raise RefusedError("nothing breaks at this step")
     pattern = f" ({failure.pattern.value})" if failure.pattern is not None else ""
     lines = [failure.message]
-    if failure.kind is ViolationKind.DEADLOCK:
+    if failure.kind.is_standstill:
         waits = (timeline.waiting(lane.id, session.position) for lane in timeline.lanes)
         lines += [f"{wait.thread} {wait.phrase}" for wait in waits if wait is not None]
     details: dict[str, Any] = {"message": failure.message, "typeName": failure.kind.value}

@@ -380,7 +380,7 @@
     const widths = [0, 1, 2, 3].map((column) => Math.max(0, ...table.map((row) => row[column].length)));
     const written = table.map((row) => `${row[0].padStart(widths[0])}  ${row[1].padEnd(widths[1])}  ${row[2].padEnd(widths[2])}  ${row[3].padEnd(widths[3])}  ${row[4]}`.trimEnd());
     const head = [trace.model, trace.failure ? `${trace.failure.code} ${trace.failure.kind}: ${trace.failure.message}` : ""].filter(Boolean);
-    const waits = trace.waits.filter((wait) => wait.until === null && trace.failure?.kind === "deadlock").map((wait) => `${wait.thread} ${wait.phrase}`);
+    const waits = trace.waits.filter((wait) => wait.until === null && trace.failure?.kind.endsWith("lock")).map((wait) => `${wait.thread} ${wait.phrase}`);
     return `${[...head, "", ...written, ...(waits.length ? ["", ...waits] : []), "", trace.schedule].join("\n")}\n`;
   }
 
