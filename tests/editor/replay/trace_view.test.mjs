@@ -23,7 +23,7 @@ afterEach(async () => {
 });
 
 async function open(name, options = {}) {
-  page = await browser.newPage({ viewport: { width: 1300, height: 800 }, ...options });
+  page = await browser.newPage({ viewport: { width: 1300, height: 800 }, reducedMotion: "reduce", ...options });
   problems = [];
   page.on("pageerror", (error) => problems.push(error.message));
   page.on("console", (message) => message.type() === "error" && problems.push(message.text()));
@@ -248,9 +248,19 @@ describe("the page", () => {
       return top >= 0 && bottom <= innerHeight;
     });
     assert.ok(visible, "the current step is in view");
-    assert.ok(loaded < 10000, `it took ${loaded} ms`);
+    assert.ok(loaded < 20000, `it took ${loaded} ms`);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth);
     assert.ok(wide, "the page itself does not scroll sideways");
+  });
+
+  it("keeps the thread that acts in view in a narrow window", async () => {
+    await open("lost_update", { viewport: { width: 520, height: 700 } });
+    const { steps } = traceOf("lost_update");
+    for (const thread of ["main.1", "main"]) {
+      await page.locator("#slider").fill(String(steps.find((step) => step.thread === thread && step.matters).index));
+      const { left, right } = await page.locator('.row[aria-selected="true"] .cell').evaluate((cell) => cell.getBoundingClientRect().toJSON());
+      assert.ok(left >= 0 && right <= 520, `${thread}: ${left} to ${right}`);
+    }
   });
 
   for (const [name, options] of [["light", { colorScheme: "light" }], ["dark", { colorScheme: "dark" }], ["high contrast", { colorScheme: "dark", forcedColors: "active" }]]) {

@@ -9,6 +9,7 @@
   const lines = new Map(Object.entries(trace.sources).map(([file, text]) => [file, text.split(/\r\n|\r|\n/)]));
   const CONTEXT = 4;
   const NARROWEST = 17;
+  const MANY = 1000;
   const LANE_COLORS = 6;
 
   const title = (lane) => (lane.name === lane.id ? lane.id : `${lane.name} (${lane.id})`);
@@ -102,6 +103,7 @@
       colour(label, lane.id);
       find("threads").append(label);
     }
+    find("rows").classList.toggle("many", steps.length > MANY);
     const backs = make("div", "lines");
     backs.setAttribute("role", "presentation");
     backs.append(make("span"), ...lanes.map(() => make("div")));
@@ -234,6 +236,12 @@
   }
 
   let selected = null;
+  let reached = steps.length;
+  function reveal() {
+    // The cell, not the row: where the columns are wider than the window, the thread that acts must be in view.
+    selected.querySelector(".cell").scrollIntoView({ block: "nearest", inline: "nearest" });
+  }
+
   function select(index, tell = true) {
     const step = Math.min(Math.max(0, index), steps.length);
     const moved = step !== chosen.step;
@@ -247,8 +255,13 @@
     selected.hidden = false;
     selected.setAttribute("aria-selected", "true");
     find("grid").setAttribute("aria-activedescendant", selected.id);
-    for (const [number, row] of rows) row.classList.toggle("later", number > step);
-    selected.scrollIntoView({ block: "nearest", inline: "nearest" });
+    for (let number = Math.min(reached, step) + 1; number <= Math.max(reached, step); number++) {
+      rows.get(number).classList.toggle("later", number > step);
+    }
+    reached = step;
+    reveal();
+    // Rows that were never drawn have an estimated height; drawing them can move what has just been scrolled to.
+    if (steps.length > MANY) requestAnimationFrame(reveal);
     position();
     details();
     remember();
