@@ -9,7 +9,6 @@ import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
-from dpor.hosted import module_name_of
 from dpor.results import Violation
 
 _WIDTH = 88
@@ -47,6 +46,9 @@ def pin(model_file: Path, model: str, violation: Violation, before: str | None) 
 
     Raises SyntaxError if that text is no valid Python.
     """
+    # Imported here: it brings in the whole engine, which the first diagnostic must not wait for.
+    from dpor.hosted import module_name_of
+
     path = test_file(model_file)
     text = before if before is not None else _HEADER
     imported = None if path == model_file else (module_name_of(model_file), model.partition(".")[0])

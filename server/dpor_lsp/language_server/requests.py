@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 from functools import partial
 from pathlib import Path
 from typing import Any
-
-from pygls.exceptions import JsonRpcInternalError
 
 from dpor.errors import DporError
 from dpor.results import ReplayRequest
@@ -15,7 +12,6 @@ from dpor_lsp.cache import FOLDER
 from dpor_lsp.language_server.commands import refused, require_model, require_violation
 from dpor_lsp.language_server.server import DporServer
 from dpor_lsp.process import worker_command
-from dpor_lsp.trace import find_or_record, load_trace
 
 
 def register(server: DporServer) -> None:
@@ -56,6 +52,9 @@ def register(server: DporServer) -> None:
             source=subject.request.source,
             overlays=subject.request.overlays,
         )
+        # Imported here, as in `_render`: the first diagnostic must not wait for what is asked for now and then.
+        from dpor_lsp.trace import find_or_record
+
         command = worker_command(environment.interpreter)
         try:
             return await session.aside(
@@ -68,10 +67,7 @@ def register(server: DporServer) -> None:
 
 
 def _render(path: Path) -> str:
-    try:
-        # Looked up when it is needed: a page is wanted now and then, the server is started all the time.
-        renderer = importlib.import_module("dpor_lsp.trace_view")
-    except ModuleNotFoundError as error:
-        raise JsonRpcInternalError(f"this installation has no trace view: {error}") from None
-    page: str = renderer.render(load_trace(path))
-    return page
+    from dpor_lsp.trace import load_trace
+    from dpor_lsp.trace_view import render
+
+    return render(load_trace(path))

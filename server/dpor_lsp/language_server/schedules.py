@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Generator, Mapping
 from pathlib import Path
 
-from dpor.counterexample.text import render
 from dpor.results import Violation
 from dpor_lsp.cache import FOLDER
 
@@ -18,6 +17,9 @@ WIDTH = 100
 
 def schedule_text(violation: Violation, root: Path, texts: Mapping[Path, str]) -> str:
     """The report of a violation; `texts` holds the texts that were checked instead of files' contents."""
+    # Imported here: the first diagnostic must not wait for it.
+    from dpor.counterexample.text import render
+
     with _sources(texts):
         return render(violation, width=WIDTH, color=False, root=root)
 
