@@ -205,6 +205,9 @@ fn steps(script: &Script, state: &MachineState, thread: usize) -> Vec<MachineSta
         }
         SemaphoreRelease => after.semaphore += 1,
         FlagWait | FlagSet | FlagClear | Branch(_) => unreachable!("left to the explorers' own oracle"),
+        LoadBoth(..) | Copy(..) | StoreBoth(..) | LoadCell(_) | StoreCell(..) | LoadCells | StoreCells(_) => {
+            unreachable!("left to the explorers' own oracle")
+        }
     }
     vec![after]
 }

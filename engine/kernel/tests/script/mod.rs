@@ -50,6 +50,17 @@ pub enum Instruction {
     FlagWait,
     FlagSet,
     FlagClear,
+    /// The register becomes ten times the first variable plus the second, read at once.
+    LoadBoth(u32, u32),
+    /// Store the first variable, plus one, to the second at once.
+    Copy(u32, u32),
+    /// Store a value to both variables at once.
+    StoreBoth(u32, u32, i64),
+    /// Operations on one cell of a container, and on the container as a whole (cells 0 and 1).
+    LoadCell(u32),
+    StoreCell(u32, i64),
+    LoadCells,
+    StoreCells(i64),
 }
 
 const VARIABLES: u32 = 100;
@@ -93,6 +104,9 @@ struct Buffered {
     variable: u32,
     value: i64,
 }
+/// The variables that are the cells of a container, and the location of the whole.
+const CELLS: u32 = 50;
+const WHOLE: LocationId = LocationId(302);
 
 #[derive(Clone, Default)]
 struct ThreadState {
@@ -364,6 +378,13 @@ impl Program for Recording<'_> {
             FlagWait => Operation::new(OperationKind::FlagWait, FLAG, 0),
             FlagSet => Operation::new(OperationKind::FlagSet, FLAG, 0),
             FlagClear => Operation::new(OperationKind::FlagClear, FLAG, 0),
+            LoadBoth(first, _) => variable(OperationKind::Load, first, 0),
+            Copy(first, _) => variable(OperationKind::ReadModifyWrite, first, 0),
+            StoreBoth(first, _, _) => variable(OperationKind::ReadModifyWrite, first, 0),
+            LoadCell(cell) => variable(OperationKind::Load, CELLS + cell, 0),
+            StoreCell(cell, _) => variable(OperationKind::Store, CELLS + cell, 0),
+            LoadCells => Operation::new(OperationKind::Load, WHOLE, 0),
+            StoreCells(_) => Operation::new(OperationKind::Store, WHOLE, 0),
             SkipUnless(..) => unreachable!("handled above"),
         };
         Arrival::Operation { operation, alternatives }
@@ -381,6 +402,22 @@ impl Program for Recording<'_> {
         }
         use Instruction::*;
         let Some(instruction) = self.script.current(thread) else { return (None, None) };
+        let at = |index: u32, mode| Access { location: LocationId(VARIABLES + index), mode };
+        let whole = |mode| Access { location: WHOLE, mode };
+        use AccessMode::{IntentRead, IntentWrite, Read, Write};
+        let several: Option<[Option<Access>; 2]> = match instruction {
+            LoadBoth(first, second) => Some([Some(at(first, Read)), Some(at(second, Read))]),
+            Copy(first, second) => Some([Some(at(first, Read)), Some(at(second, Write))]),
+            StoreBoth(first, second, _) => Some([Some(at(first, Write)), Some(at(second, Write))]),
+            LoadCell(cell) => Some([Some(at(CELLS + cell, Read)), Some(whole(IntentRead))]),
+            StoreCell(cell, _) => Some([Some(at(CELLS + cell, Write)), Some(whole(IntentWrite))]),
+            LoadCells => Some([Some(whole(Read)), None]),
+            StoreCells(_) => Some([Some(whole(Write)), None]),
+            _ => None,
+        };
+        if let Some(several) = several {
+            return (Some(several.into_iter().flatten().collect()), None);
+        }
         let (index, mode) = match instruction {
             Load(index) => (index, AccessMode::Read),
             Store(..) | StoreRegister(..) | StoreRelease(..) if self.script.machine != Machine::Sc => {
@@ -434,6 +471,29 @@ impl Program for Recording<'_> {
                 script.states[thread.index()].register = i64::from(took_place);
                 if took_place {
                     script.memory.insert(index, desired);
+                }
+            }
+            Instruction::LoadBoth(first, second) => {
+                script.states[thread.index()].register = 10 * script.value(first) + script.value(second);
+            }
+            Instruction::Copy(first, second) => {
+                let value = script.value(first) + 1;
+                script.memory.insert(second, value);
+            }
+            Instruction::StoreBoth(first, second, value) => {
+                script.memory.insert(first, value);
+                script.memory.insert(second, value);
+            }
+            Instruction::LoadCell(cell) => script.states[thread.index()].register = script.value(CELLS + cell),
+            Instruction::StoreCell(cell, value) => {
+                script.memory.insert(CELLS + cell, value);
+            }
+            Instruction::LoadCells => {
+                script.states[thread.index()].register = 10 * script.value(CELLS) + script.value(CELLS + 1);
+            }
+            Instruction::StoreCells(value) => {
+                for cell in 0..2 {
+                    script.memory.insert(CELLS + cell, value);
                 }
             }
             _ => {}

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use super::trace::{before, counts, is_conditional, writes, Part};
 use super::Visit;
 use crate::execution::Event;
-use crate::operation::{Access, AccessMode, Accesses, EventId};
+use crate::operation::{Access, AccessMode, Accesses, EventId, LocationId};
 
 /// One way in which an event can be added.
 pub struct Place {
@@ -48,6 +48,24 @@ impl Visit<'_> {
         parts.min()
     }
 
+    /// The first event from `from` on that knows the state in which it found a location, which is also that in which
+    /// `from` found it. None if a write by an operation on other locations comes first.
+    pub fn witness(&self, location: LocationId, from: EventId, limit: EventId) -> Option<&Event> {
+        let events = |mode| {
+            let events = before(self.execution.touching(location, mode), limit);
+            &events[events.partition_point(|id| *id < from)..]
+        };
+        let knows = |id: &&EventId| self.execution.event(**id).operation.target == location;
+        let write = events(AccessMode::Write).first();
+        let read = events(AccessMode::Read).iter().find(knows);
+        let found = match (read, write) {
+            (Some(read), Some(write)) if read < write => Some(read),
+            (Some(read), None) => Some(read),
+            (_, write) => write.filter(knows),
+        };
+        found.map(|id| self.execution.event(*id))
+    }
+
     /// All ways in which `event` can be added to the events before `limit`, the maximal one first. Its parts before
     /// `locked` keep what they observe. `past` is the clock of what has to come before it.
     pub fn places(&self, event: &Event, limit: EventId, locked: Part, past: &[u32]) -> Vec<Place> {
@@ -68,6 +86,7 @@ impl Visit<'_> {
             if next == event.id {
                 continue;
             }
+            let earlier = self.witness(target, next, limit).unwrap_or(earlier);
             let accesses = self.memory.accesses_before(event, earlier);
             let from = places.len();
             self.places_touching(event, &accesses, limit, locked, past, Some(next), &mut places);
@@ -112,8 +131,7 @@ impl Visit<'_> {
                     let fixed = match split {
                         _ if id > event.id => Some(true),
                         Some(split) if access.location == event.operation.target => Some(id >= split),
-                        _ if Part::observing(position, writer, mode) < locked => Some(false),
-                        _ => None,
+                        _ => self.settled(event, Part::observing(position, writer, mode), locked, id),
                     };
                     conflicts.push(Conflict { id, fixed });
                 }
@@ -128,6 +146,19 @@ impl Visit<'_> {
             same
         });
         self.choose_after(&conflicts, accesses, &mut SmallVec::new(), places);
+    }
+
+    /// Whether a write has to come after (or before) an event some of whose parts were added long ago: a part that was
+    /// revisited keeps what it observes, and the ones before it can only observe what there was then.
+    fn settled(&self, event: &Event, part: Part, locked: Part, writer: EventId) -> Option<bool> {
+        if part >= locked {
+            return None;
+        }
+        let added = &self.trace.added[event.id.index()];
+        if added.is_fixed(part) {
+            return Some(false);
+        }
+        (self.trace.added[writer.index()].last() >= added.stamp(part).number).then_some(true)
     }
 
     /// Every set of conflicts that is closed under happens-before (what comes after a write that comes after the event

@@ -71,6 +71,11 @@ impl Added {
         Stamp { number: self.0[position - 1].1, part }
     }
 
+    /// Whether what the part observes was settled by the event that revisited it.
+    pub fn is_fixed(&self, part: Part) -> bool {
+        self.0[1..].iter().any(|(from, _)| *from == part.successor())
+    }
+
     /// The first part that was added at `number` or later.
     pub fn boundary(&self, number: u32) -> Part {
         let position = self.0.partition_point(|(_, at)| *at < number);
@@ -157,10 +162,8 @@ impl Trace {
     pub fn causes_before(&self, event: &Event, clock: &mut Vec<u32>) {
         clock.clear();
         clock.resize(self.causes.width(), 0);
-        for predecessor in [event.program_order, event.joined] {
-            if predecessor != EventId::NONE {
-                join(clock, self.causes.row(predecessor));
-            }
+        for predecessor in event.predecessors() {
+            join(clock, self.causes.row(predecessor));
         }
     }
 

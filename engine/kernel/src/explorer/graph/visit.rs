@@ -46,8 +46,8 @@ impl Visit<'_> {
             return;
         }
         let limit = EventId(length as u32);
-        let prefix = self.prefix(event, limit, locked);
-        if self.is_simple(event, limit) {
+        let prefix = self.prefix(event, locked);
+        if self.is_simple(event) {
             if locked == Part::FIRST && (!writes_something || conditional) {
                 self.place_read(event, limit, &prefix);
             }
@@ -57,9 +57,9 @@ impl Visit<'_> {
             return;
         }
         for place in self.places(event, limit, locked, &prefix.past) {
-            self.place(event, length, locked, &place, later);
+            self.place(event, length, &place, later);
             if place.accesses.iter().any(|access| writes(access.mode)) {
-                self.revisit_from(event, limit, locked, &prefix, &place);
+                self.revisit_from(event, limit, &prefix, &place);
             }
         }
     }
@@ -77,21 +77,19 @@ impl Visit<'_> {
     }
 
     /// What comes before the event because of its thread and of the parts that it has already observed.
-    fn prefix(&self, event: &Event, limit: EventId, locked: Part) -> Prefix {
+    fn prefix(&self, event: &Event, locked: Part) -> Prefix {
         let mut prefix = Prefix::default();
-        for predecessor in [event.program_order, event.joined] {
-            if predecessor != EventId::NONE {
-                join(&mut prefix.causes, self.trace.causes.row(predecessor));
-                join(&mut prefix.past, self.execution.clocks().row(predecessor));
-            }
+        for predecessor in event.predecessors() {
+            join(&mut prefix.causes, self.trace.causes.row(predecessor));
+            join(&mut prefix.past, self.execution.clocks().row(predecessor));
         }
         if locked > Part::FIRST {
-            let at = if event.id < limit { event.id } else { limit };
+            let added = &self.trace.added[event.id.index()];
             for (position, access) in event.accesses.iter().enumerate() {
-                for_observed(self.execution, access, at, |id| {
+                for_observed(self.execution, access, event.id, |id| {
                     let writer = self.execution.event(id);
-                    let mode = self.mode_at(writer, access);
-                    if Part::observing(position, writer, mode) < locked {
+                    let part = Part::observing(position, writer, self.mode_at(writer, access));
+                    if part < locked && added.is_fixed(part) {
                         join(&mut prefix.causes, self.trace.causes.row(id));
                         join(&mut prefix.past, self.execution.clocks().row(id));
                     }
@@ -107,12 +105,11 @@ impl Visit<'_> {
     }
 
     /// Whether the event touches one location as one piece, so that what it observes there says all.
-    fn is_simple(&self, event: &Event, limit: EventId) -> bool {
+    fn is_simple(&self, event: &Event) -> bool {
         use OperationKind::*;
         if matches!(event.operation.kind, CellStore | CellDelete | CellDefault | WaitUntil) {
             return false;
         }
-        let _ = limit;
         let mut effective = self.effective(&event.accesses);
         let Some((_, access)) = effective.next() else { return true };
         effective.next().is_none()
@@ -134,15 +131,16 @@ impl Visit<'_> {
                 break;
             }
             after.push(id);
-            let accesses = self.memory.accesses_before(event, writer);
-            if accesses.iter().any(|access| writes(access.mode)) || !self.memory.enabled_before(event, writer) {
+            let earlier = self.witness(access.location, id, limit).unwrap_or(writer);
+            let accesses = self.memory.accesses_before(event, earlier);
+            if accesses.iter().any(|access| writes(access.mode)) || !self.memory.enabled_before(event, earlier) {
                 continue;
             }
             let observed = position.checked_sub(1).map(|before| list[before]);
             if self.below_floor(event, observed.into_iter()) {
                 continue;
             }
-            self.plan_place(event, limit.index(), Part::FIRST, &after, Part::whole(0), &[]);
+            self.plan_place(event, limit.index(), &after, &[]);
         }
     }
 
@@ -155,55 +153,31 @@ impl Visit<'_> {
     }
 
     /// Add the event at a place other than the maximal one, if nothing observes it there.
-    fn place(&mut self, event: &Event, length: usize, locked: Part, place: &Place, later: &[Refreshed]) {
+    fn place(&mut self, event: &Event, length: usize, place: &Place, later: &[Refreshed]) {
         // Where all that comes after it has to, it is added maximally.
         if place.after.iter().all(|id| *id > event.id) || !place.enabled {
             return;
         }
-        let observed_by = |id: &EventId| {
-            let other = self.execution.event(*id);
-            self.part_observing(&other.accesses, event, &place.accesses).is_some()
-        };
-        if place.after.iter().any(observed_by) {
-            return;
+        if place.accesses.iter().any(|access| writes(access.mode)) {
+            let comes_after = |id: EventId| place.after.iter().any(|first| self.execution.happens_before(*first, id));
+            let observes = |id: EventId| {
+                let other = self.execution.event(id);
+                self.part_observing(&other.accesses, event, &place.accesses).is_some() && comes_after(id)
+            };
+            if (0..length as u32).map(EventId).filter(|id| *id != event.id).any(observes) {
+                return;
+            }
         }
         let limit = EventId(length as u32);
         if self.below_floor(event, self.observed(event, place, limit).into_iter()) {
             return;
         }
-        // The last part at which the event comes before a write without having to, because of an earlier part.
-        let mut parts: SmallVec<[(Part, EventId); 4]> = place
-            .after
-            .iter()
-            .filter_map(|id| {
-                let writer = self.execution.event(*id);
-                self.part_observing(&place.accesses, writer, &writer.accesses).map(|part| (part, *id))
-            })
-            .collect();
-        parts.sort_unstable();
-        let mut last = locked;
-        for (position, (part, id)) in parts.iter().enumerate() {
-            let forced = parts[..position]
-                .iter()
-                .any(|(earlier, other)| earlier < part && self.execution.happens_before(*other, *id));
-            if !forced && *part >= locked {
-                last = last.max(*part);
-            }
-        }
         let after = place.after.clone();
-        self.plan_place(event, length, locked, &after, last, later);
+        self.plan_place(event, length, &after, later);
     }
 
     /// Plan the graph of the first `length` events with the event before those in `after` and what follows from them.
-    fn plan_place(
-        &mut self,
-        event: &Event,
-        length: usize,
-        locked: Part,
-        after: &[EventId],
-        part: Part,
-        later: &[Refreshed],
-    ) {
+    fn plan_place(&mut self, event: &Event, length: usize, after: &[EventId], later: &[Refreshed]) {
         let execution = self.execution;
         let is_after = |id: EventId| after.iter().any(|first| *first <= id && execution.happens_before(*first, id));
         let end = event.id.index().min(length);
@@ -211,7 +185,6 @@ impl Visit<'_> {
         let ids = || (0..end as u32).map(EventId);
         plan.entries.extend(ids().filter(|id| !is_after(*id)).map(|id| self.entry(id)));
         let number = match self.trace.added.get(event.id.index()) {
-            Some(added) if end < length => added.stamp(locked).number,
             Some(added) => added.last(),
             None => self.next,
         };
@@ -223,7 +196,7 @@ impl Visit<'_> {
         plan.entries.extend(ids().filter(|id| is_after(*id)).map(|id| self.entry(id)));
         let rest = (end + 1..length).map(|index| EventId(index as u32));
         plan.entries.extend(rest.map(|id| self.entry(id)));
-        plan.firm.push(Firm { thread: event.thread, index: event.index, stamp: Stamp { number, part } });
+        plan.firm.push(Firm { thread: event.thread, index: event.index, stamp: Stamp { number, part: Part::LAST } });
         plan.refreshed = later.to_vec();
         plan.next = self.next + 1;
         self.plans.push(plan);
@@ -246,8 +219,10 @@ impl Visit<'_> {
             }
             candidates.push(id);
         }
-        let reads = before(execution.touching(location, AccessMode::Read), limit).iter().rev();
-        candidates.extend(reads.take_while(|id| **id >= oldest).copied());
+        for mode in [AccessMode::Read, AccessMode::IntentRead] {
+            let reads = before(execution.touching(location, mode), limit).iter().rev();
+            candidates.extend(reads.take_while(|id| **id >= oldest).copied());
+        }
         candidates.sort_unstable_by(|a, b| b.cmp(a));
         let alone = [Access { location, mode: AccessMode::Write }];
         for id in candidates {
@@ -258,9 +233,10 @@ impl Visit<'_> {
             let observed = super::trace::last_write(execution, location, id);
             if locked == Part::FIRST {
                 // What is revisited observes a write that the event now observes instead, in the state left by it.
-                let accesses = self.memory.accesses_before(event, revisited);
+                let earlier = self.witness(location, id, limit).unwrap_or(revisited);
+                let accesses = self.memory.accesses_before(event, earlier);
                 if !accesses.iter().any(|access| writes(access.mode))
-                    || !self.memory.enabled_before(event, revisited)
+                    || !self.memory.enabled_before(event, earlier)
                     || self.below_floor(event, observed.into_iter())
                 {
                     continue;
@@ -299,7 +275,7 @@ impl Visit<'_> {
     }
 
     /// Backward revisits by an operation on several locations that is added at a place.
-    fn revisit_from(&mut self, event: &Event, limit: EventId, locked: Part, prefix: &Prefix, place: &Place) {
+    fn revisit_from(&mut self, event: &Event, limit: EventId, prefix: &Prefix, place: &Place) {
         let execution = self.execution;
         let observed = self.observed(event, place, limit);
         // Left blocked at the end, it can only go on at an earlier place.
@@ -307,7 +283,6 @@ impl Visit<'_> {
         if !place.enabled || at_end || self.below_floor(event, observed.iter().copied()) {
             return;
         }
-        let _ = locked;
         let mut full = prefix.clone();
         for id in &observed {
             join(&mut full.causes, self.trace.causes.row(*id));
@@ -528,7 +503,7 @@ impl Visit<'_> {
         let deferred = std::mem::take(&mut plan.deferred);
         plan.firm.retain(|firm| {
             let id = self.trace.position(firm.thread.index(), firm.index);
-            if id >= limit || !kept(id) || id == revisited.id {
+            if id >= limit || !kept(id) {
                 return false;
             }
             let event = execution.event(id);
