@@ -76,6 +76,9 @@ pub trait MemoryModel {
     /// What `event` would have touched just before `earlier`.
     fn accesses_before(&self, event: &Event, earlier: &Event) -> Accesses;
 
+    /// What `event` would touch in the state in which `earlier` found its primary location.
+    fn accesses_in_state_of(&self, event: &Event, earlier: &Event) -> Accesses;
+
     /// The thread that holds a lock, for reports.
     fn holder(&self, location: LocationId) -> Option<ThreadId>;
 

@@ -51,16 +51,21 @@ impl MemoryModel for SequentialConsistency {
     }
 
     fn accesses_before(&self, event: &Event, earlier: &Event) -> Accesses {
-        use OperationKind::*;
         let operation = &event.operation;
-        if operation.target != earlier.operation.target {
-            return event.accesses.clone();
-        }
         let target = earlier.accesses.iter().find(|access| access.location == operation.target);
         if target.is_some_and(|access| matches!(access.mode, AccessMode::Read | AccessMode::IntentRead)) {
             // No write that is ordered after the read came before `event`: it would be what `event` races with. So it
             // would find what it found. (The value before the read can be another one: a flush of the reader's own store
             // is not ordered after the read, and takes place without it.)
+            return event.accesses.clone();
+        }
+        self.accesses_in_state_of(event, earlier)
+    }
+
+    fn accesses_in_state_of(&self, event: &Event, earlier: &Event) -> Accesses {
+        use OperationKind::*;
+        let operation = &event.operation;
+        if operation.target != earlier.operation.target {
             return event.accesses.clone();
         }
         match operation.kind {

@@ -237,6 +237,10 @@ impl MemoryModel for StoreBuffers {
         self.memory.accesses_before(event, earlier)
     }
 
+    fn accesses_in_state_of(&self, event: &Event, earlier: &Event) -> Accesses {
+        self.memory.accesses_in_state_of(event, earlier)
+    }
+
     fn holder(&self, location: LocationId) -> Option<ThreadId> {
         self.memory.holder(location)
     }

@@ -87,7 +87,7 @@ impl Visit<'_> {
                 continue;
             }
             let earlier = self.witness(target, next, limit).unwrap_or(earlier);
-            let accesses = self.memory.accesses_before(event, earlier);
+            let accesses = self.memory.accesses_in_state_of(event, earlier);
             let from = places.len();
             self.places_touching(event, &accesses, limit, locked, past, Some(next), &mut places);
             let enabled = self.memory.enabled_before(event, earlier);

@@ -132,7 +132,7 @@ impl Visit<'_> {
             }
             after.push(id);
             let earlier = self.witness(access.location, id, limit).unwrap_or(writer);
-            let accesses = self.memory.accesses_before(event, earlier);
+            let accesses = self.memory.accesses_in_state_of(event, earlier);
             if accesses.iter().any(|access| writes(access.mode)) || !self.memory.enabled_before(event, earlier) {
                 continue;
             }
@@ -234,7 +234,7 @@ impl Visit<'_> {
             if locked == Part::FIRST {
                 // What is revisited observes a write that the event now observes instead, in the state left by it.
                 let earlier = self.witness(location, id, limit).unwrap_or(revisited);
-                let accesses = self.memory.accesses_before(event, earlier);
+                let accesses = self.memory.accesses_in_state_of(event, earlier);
                 if !accesses.iter().any(|access| writes(access.mode))
                     || !self.memory.enabled_before(event, earlier)
                     || self.below_floor(event, observed.into_iter())
