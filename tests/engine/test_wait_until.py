@@ -77,3 +77,26 @@ def test_a_predicate_that_writes_is_refused_where_it_stands(tmp_path):
     result = check(tmp_path, "predicate_that_writes", "optimal")
     assert result.verdict is Verdict.VIOLATED
     assert "may only read shared state" in result.violations[0].message
+
+
+def test_parsimonious_refuses_a_predicate_over_several_locations_and_names_another_algorithm(tmp_path):
+    from dpor.checking import check_model
+    from dpor.codes import Code
+    from dpor.errors import DporError
+    from dpor.results import CheckRequest, Verdict
+
+    source = (
+        "import dpor\nclass Shared:\n    x = y = 0\n"
+        "def write(s):\n    s.x = 1\n    s.y = 1\n"
+        "@dpor.model\ndef model():\n    s = Shared()\n    s.x = s.y = 0\n    dpor.spawn(write, s)\n"
+        "    dpor.wait_until(lambda: {})\n"
+    )
+    file = tmp_path / "model.py"
+    request = CheckRequest(str(file), "model", str(tmp_path), options={"algorithm": "parsimonious"})
+    file.write_text(source.format("s.x == 1 and s.y == 1"), encoding="utf-8")
+    with pytest.raises(DporError) as refused:
+        check_model(request)
+    assert refused.value.code is Code.UNSUPPORTED_PAIR
+    assert "optimal" in refused.value.mend
+    file.write_text(source.format("s.x == 1"), encoding="utf-8")
+    assert check_model(request).verdict is Verdict.VERIFIED

@@ -354,6 +354,27 @@ impl Execution {
         })
     }
 
+    /// The most locations that one wait for a predicate read (or would read) and other threads wrote.
+    pub fn most_contested_wait(&self) -> usize {
+        let waits = self.events.iter().chain(&self.blocked);
+        let waits = waits.filter(|event| event.operation.kind == OperationKind::WaitUntil);
+        waits.map(|wait| self.contested(wait)).max().unwrap_or(0)
+    }
+
+    fn contested(&self, wait: &Event) -> usize {
+        let foreign = |access: &Access, mode: AccessMode| {
+            let history = self.histories.get(access.location.index());
+            let events = history.map_or(&[][..], |history| history.of(mode));
+            mode.conflicts(access.mode) && events.iter().any(|id| self.event(*id).thread != wait.thread)
+        };
+        let contested =
+            wait.accesses.iter().filter(|access| AccessMode::ALL.iter().any(|mode| foreign(access, *mode)));
+        let mut locations: Vec<_> = contested.map(|access| access.location).collect();
+        locations.sort_unstable();
+        locations.dedup();
+        locations.len()
+    }
+
     /// Whether `earlier` happens before `event` even without `event`'s own accesses.
     fn ordered_by_program(&self, earlier: EventId, event: &Event) -> bool {
         event.predecessors().any(|predecessor| self.happens_before(earlier, predecessor))

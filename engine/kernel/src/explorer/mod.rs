@@ -160,6 +160,11 @@ pub trait Explorer {
         true
     }
 
+    /// Whether the algorithm can treat waits for predicates that read so many locations that others write.
+    fn treats_predicates_over(&self, _locations: usize) -> bool {
+        true
+    }
+
     /// If the program left a planned schedule: where and how.
     fn divergence(&self) -> Option<&Divergence> {
         None

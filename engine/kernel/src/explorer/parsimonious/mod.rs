@@ -270,6 +270,11 @@ impl Explorer for Parsimonious {
         self.divergence.as_ref()
     }
 
+    /// Such a wait can be made impossible by one of several writes that are independent of each other; see `sleep`.
+    fn treats_predicates_over(&self, locations: usize) -> bool {
+        locations <= 1
+    }
+
     fn interrupted(&mut self) {
         self.interrupted = true;
     }

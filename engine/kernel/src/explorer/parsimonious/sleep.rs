@@ -24,7 +24,7 @@
 //!
 //! Where ê cannot be taken after σ, hd(σ) has changed what ê waits for. Such an ê touches one location, and hd(σ)
 //! writes it, so that everything that conflicts with ê happens after hd(σ): the sleep set is empty. (A wait for a
-//! predicate over several locations is the exception, which the caller has to refuse.) The same holds where hd(σ)
+//! predicate over several locations is the exception, and is refused.) The same holds where hd(σ)
 //! changes what ê touches.
 
 use super::names::{ThreadName, ThreadTable};

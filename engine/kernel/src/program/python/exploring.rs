@@ -248,6 +248,12 @@ impl Host {
             let (summary, restart, stop) = {
                 let mut state = self.state();
                 let summary = state.driver.end_execution(end);
+                if state.predicates_used {
+                    let contested = state.driver.execution.most_contested_wait();
+                    if !state.driver.explorer().treats_predicates_over(contested) {
+                        state.untreated = Some("wait_until with a predicate over several shared locations");
+                    }
+                }
                 let stop = state.escape.is_some() || state.untreated.is_some() || state.driver.fault().is_some();
                 (summary, state.restart.clone(), stop)
             };
