@@ -92,7 +92,10 @@ export class Replay implements vscode.Disposable, vscode.DebugAdapterDescriptorF
       reference,
       internalConsoleOptions: "neverOpen",
     };
-    await vscode.debug.startDebugging(vscode.workspace.getWorkspaceFolder(uri), configuration);
+    if (await vscode.debug.startDebugging(vscode.workspace.getWorkspaceFolder(uri), configuration)) {
+      // Shared state, locks and the schedule are half of the answer, and they are in that view.
+      await vscode.commands.executeCommand("workbench.view.debug");
+    }
   }
 
   /** Path of the recorded trace of a counterexample. */

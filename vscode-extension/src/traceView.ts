@@ -20,11 +20,16 @@ interface TraceFile {
   readonly steps: readonly { readonly index: number; readonly location?: { readonly file: string; readonly line: number } | null }[];
 }
 
+/** Milliseconds after a step from the page in which the debugger's editor may not keep the focus. */
+const FOCUS_KEPT = 1000;
+
 interface View {
   readonly panel: vscode.WebviewPanel;
   readonly reference: ModelReference;
   readonly title: string;
   trace: Promise<TraceFile | undefined> | undefined;
+  /** Until when, in milliseconds since 1970, the page takes the focus back: someone walks through it with the keys. */
+  focusedUntil: number;
 }
 
 export class TraceViews implements vscode.Disposable {
@@ -67,8 +72,13 @@ export class TraceViews implements vscode.Disposable {
       { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true },
       { enableScripts: true, retainContextWhenHidden: true, enableFindWidget: true, localResourceRoots: [] },
     );
-    const view: View = { panel, reference, title, trace: undefined };
+    const view: View = { panel, reference, title, trace: undefined, focusedUntil: 0 };
     panel.webview.onDidReceiveMessage((message: Message) => this.receive(view, message).catch(tell));
+    panel.onDidChangeViewState(() => {
+      if (!panel.active && panel.visible && Date.now() < view.focusedUntil) {
+        panel.reveal(undefined, false);
+      }
+    });
     panel.onDidDispose(() => {
       this.views.delete(key);
       this.unmark();
@@ -104,7 +114,10 @@ export class TraceViews implements vscode.Disposable {
   private async receive(view: View, message: Message): Promise<void> {
     if (message.type === "open") {
       await this.open(view, message.file, message.line, message.column ?? 1, false);
-    } else if (!(await this.replay.goTo(referenceKey(view.reference), message.step))) {
+      return;
+    }
+    view.focusedUntil = Date.now() + FOCUS_KEPT;
+    if (!(await this.replay.goTo(referenceKey(view.reference), message.step))) {
       view.trace ??= this.read(view.reference);
       const place = (await view.trace)?.steps.find(({ index }) => index === message.step)?.location;
       if (place) {

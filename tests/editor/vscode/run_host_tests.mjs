@@ -43,7 +43,7 @@ try {
   code = await ended;
   if (code !== 0) console.log(extensionLog(vscode.user));
 } catch (error) {
-  console.error(error);
+  console.error(error, extensionLog(vscode.user));
 } finally {
   await vscode.close();
 }

@@ -15,12 +15,14 @@ export async function run(): Promise<void> {
   mocha.suite.emit("pre-require", globalThis, "tests", mocha);
   defineTests();
   await new Promise<void>((resolve, reject) => {
-    mocha.run((failures) => {
+    const runner = mocha.run((failures) => {
       if (failures === 0) {
         resolve();
       } else {
         reject(new Error(`${failures} tests failed`));
       }
     });
+    // At once, in case that the rest takes too long to come to mocha's own list.
+    runner.on("fail", (test, error) => console.log(`mocha: ${test.title}: ${String(error)}`));
   });
 }

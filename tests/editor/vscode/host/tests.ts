@@ -158,6 +158,62 @@ export function defineTests(): void {
     });
   });
 
+  describe("replaying", () => {
+    after(async () => {
+      await vscode.debug.stopDebugging();
+      await vscode.commands.executeCommand("workbench.action.closeAllEditors");
+      await vscode.window.showTextDocument(file("bank.py"));
+    });
+
+    it("opens the debugger on the counterexample, and steps forwards and back", async () => {
+      await state("bank.py", "violated");
+      const steps: number[] = [];
+      const subscription = vscode.debug.onDidReceiveDebugSessionCustomEvent(({ event, body }) => {
+        if (event === "dpor/step") {
+          steps.push((body as { step: number }).step);
+        }
+      });
+      await vscode.commands.executeCommand("dpor.replayTrace", file("bank.py").toString(), "opposite_transfers", 0);
+      const session = await eventually("a session", () => vscode.debug.activeDebugSession);
+      assert.equal(session.type, "dpor");
+      const item = await eventually("a stop", () => vscode.debug.activeStackItem);
+      assert.ok(item instanceof vscode.DebugStackFrame);
+      const first = await eventually("the first step", () => steps.at(-1));
+      const { threadId } = item;
+      await session.customRequest("next", { threadId });
+      const second = await eventually("a later step", () => steps.find((step) => step > first));
+      await session.customRequest("stepBack", { threadId });
+      await eventually("back at the first step", () => (steps.lastIndexOf(first) > steps.indexOf(second) ? true : undefined));
+      const { scopes } = (await session.customRequest("scopes", { frameId: item.frameId })) as { scopes: { name: string }[] };
+      assert.deepEqual(scopes.map(({ name }) => name), ["Locals", "Shared state", "Locks", "Schedule"]);
+      subscription.dispose();
+    });
+
+    it("shows the trace beside the source", async () => {
+      await vscode.commands.executeCommand("dpor.showTrace", file("bank.py").toString(), "opposite_transfers", 0);
+      const tab = await eventually("the trace", () =>
+        vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs).find(({ input }) => input instanceof vscode.TabInputWebview),
+      );
+      assert.equal(tab.label, "Trace of opposite_transfers");
+    });
+
+    it("shows the schedule as text", async () => {
+      await vscode.commands.executeCommand("dpor.showSchedule", file("bank.py").toString(), "opposite_transfers", 0);
+      const document = await eventually("the schedule", () =>
+        vscode.workspace.textDocuments.find(({ uri }) => uri.path.includes("/schedules/")),
+      );
+      assert.match(document.getText(), /DPOR203 deadlock[^]*dpor1:/u);
+    });
+
+    it("replays what a launch configuration names", async () => {
+      await vscode.debug.stopDebugging();
+      await eventually("no session", () => (vscode.debug.activeDebugSession === undefined ? true : undefined));
+      const configuration = { type: "dpor", request: "launch", name: "r", model: "${workspaceFolder}/bank.py::opposite_transfers" };
+      assert.ok(await vscode.debug.startDebugging(vscode.workspace.workspaceFolders?.[0], configuration));
+      await eventually("a stop", () => vscode.debug.activeStackItem);
+    });
+  });
+
   describe("the server's life", () => {
     it("starts again when it dies, and the verdicts come back", async () => {
       const { server, store } = await exports();
