@@ -9,6 +9,9 @@ import { describe } from "./wording";
 /** Menu entries of `testing/message/content` are tied to this. */
 export const VIOLATION_CONTEXT = "dpor.violation";
 
+/** The code of a check that somebody stopped, which is nothing to mend. */
+const CANCELLED = "DPOR305";
+
 /** Writes the verdict of `model` into `run`. The model must not be pending. */
 export function report(run: vscode.TestRun, item: vscode.TestItem, model: ModelState): void {
   const milliseconds = typeof model.seconds === "number" ? model.seconds * 1000 : undefined;
@@ -29,6 +32,10 @@ export function report(run: vscode.TestRun, item: vscode.TestItem, model: ModelS
       }
       return;
     case "incomplete":
+      if (model.reason?.code === CANCELLED) {
+        run.skipped(item);
+        return;
+      }
       run.errored(item, plain(model, why(model, "Incomplete")), milliseconds);
       return;
     case "error":

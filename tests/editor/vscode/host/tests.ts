@@ -68,6 +68,14 @@ async function replaceIn(document: vscode.TextDocument, old: string, text: strin
   assert.ok(await vscode.workspace.applyEdit(edit));
 }
 
+/** Saves; VS Code refuses to now and then while it is busy. */
+async function save(document: vscode.TextDocument): Promise<void> {
+  await eventually("the file is saved", async () => {
+    await document.save();
+    return document.isDirty ? undefined : true;
+  });
+}
+
 async function lenses(uri: vscode.Uri): Promise<string[]> {
   const found = await vscode.commands.executeCommand<vscode.CodeLens[]>("vscode.executeCodeLensProvider", uri, 50);
   return found.map(({ command }) => command?.title ?? "");
@@ -111,11 +119,11 @@ export function defineTests(): void {
       await vscode.window.showTextDocument(document);
       await replaceIn(document, "dpor.spawn(transfer, b, a, 50)", "dpor.spawn(transfer, a, b, 50)");
       await state("bank.py", "stale");
-      assert.ok(await document.save());
+      await save(document);
       assert.equal((await state("bank.py", "verified")).expected, true);
       await eventually("no squiggle", () => (vscode.languages.getDiagnostics(document.uri).length === 0 ? true : undefined));
       await replaceIn(document, "dpor.spawn(transfer, a, b, 50)", "dpor.spawn(transfer, b, a, 50)");
-      assert.ok(await document.save());
+      await save(document);
       await state("bank.py", "violated");
     });
 
@@ -147,11 +155,11 @@ export function defineTests(): void {
       const document = await vscode.workspace.openTextDocument(file("bank.py"));
       await replaceIn(document, "dpor.join_all()\n", "dpor.join_all()  # changed\n");
       await state("bank.py", "stale");
-      assert.ok(await document.save());
+      await save(document);
       await vscode.commands.executeCommand("dpor.checkFile", document.uri);
       await state("bank.py", "violated");
       await replaceIn(document, "dpor.join_all()  # changed\n", "dpor.join_all()\n");
-      assert.ok(await document.save());
+      await save(document);
       await configure("checkOn", "save");
       await vscode.commands.executeCommand("dpor.checkFile", document.uri);
       await state("bank.py", "violated");
@@ -183,7 +191,9 @@ export function defineTests(): void {
       await session.customRequest("next", { threadId });
       const second = await eventually("a later step", () => steps.find((step) => step > first));
       await session.customRequest("stepBack", { threadId });
-      await eventually("back at the first step", () => (steps.lastIndexOf(first) > steps.indexOf(second) ? true : undefined));
+      await eventually("an earlier step", () => steps.slice(steps.indexOf(second)).find((step) => step < second)).catch(() => {
+        assert.fail(`after ${first} and ${second}, stepping back led along ${steps.join(", ")}`);
+      });
       const { scopes } = (await session.customRequest("scopes", { frameId: item.frameId })) as { scopes: { name: string }[] };
       assert.deepEqual(scopes.map(({ name }) => name), ["Locals", "Shared state", "Locks", "Schedule"]);
       subscription.dispose();
