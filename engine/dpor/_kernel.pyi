@@ -117,6 +117,7 @@ class Host:
         seed: int = 0,
         samples: int = 1000,
         depth: int = 0,
+        k: int | None = None,
         max_steps: int | None = None,
         max_executions: int | None = None,
         preemption_bound: int | None = None,

@@ -443,7 +443,7 @@ def _algorithm(options: ModelOptions) -> dict[str, Any]:
         return {"algorithm": "random", "seed": options.seed, "samples": samples}
     if options.algorithm is Algorithm.PCT:
         return {"algorithm": "random", "seed": options.seed, "samples": samples, "depth": _PCT_DEPTH}
-    return {"algorithm": options.algorithm.value}
+    return {"algorithm": options.algorithm.value, "k": options.k}
 
 
 def _assumptions(outcome: dict[str, Any]) -> tuple[str, ...]:

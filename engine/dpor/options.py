@@ -21,6 +21,7 @@ class Algorithm(enum.Enum):
     OPTIMAL = "optimal"
     PARSIMONIOUS = "parsimonious"
     GRAPH = "graph"
+    UNFOLDING = "unfolding"
 
 
 class MemoryModel(enum.Enum):
@@ -51,7 +52,7 @@ class Expectation(enum.Enum):
 class ModelOptions:
     """The options of a model, checked; None where there is no bound, no wish or no such parameter.
 
-    `k` is None: the algorithm that it belongs to is not in this version. `timeout` is in seconds; `instrument` names
+    `k` says how many disabled events an alternative of `unfolding` has to be in conflict with; None for all. `timeout` is in seconds; `instrument` names
     packages whose accesses are visible operations too; `seed` is what randomness starts from; `solver_timeout` is how
     long the solver of symbolic branches may take for one answer, in seconds.
     """
@@ -91,6 +92,7 @@ class Option:
     choices: type[enum.Enum] | None = None
     minimum: int | None = None
     optional: bool = False
+    unlimited: str | None = None
 
     @property
     def default(self) -> Any:
@@ -104,7 +106,7 @@ class Option:
 
     def check(self, value: Any) -> Any:
         """The value as `ModelOptions` holds it. Raises DporError BAD_OPTION."""
-        if value is None and self.optional:
+        if self.optional and (value is None or (self.unlimited is not None and value == self.unlimited)):
             return None
         if self.choices is not None:
             return self._check_choice(value, self.choices)
@@ -137,7 +139,7 @@ class Option:
         try:
             if self.optional and text == "none":
                 value = None
-            elif self.kind is Kind.INTEGER:
+            elif self.kind is Kind.INTEGER and text != self.unlimited:
                 value = int(text)
             elif self.kind is Kind.SECONDS:
                 value = float(text)
@@ -177,9 +179,10 @@ OPTIONS: Mapping[str, Option] = {
         Option(
             "k",
             Kind.INTEGER,
-            "belongs to an algorithm that this version does not have",
+            "how far alternatives of `unfolding` look, or optimal for all the way",
             minimum=1,
             optional=True,
+            unlimited="optimal",
         ),
         Option("max_steps", Kind.INTEGER, "longest execution, in visible operations", minimum=1),
         Option("max_executions", Kind.INTEGER, "how many executions to explore", minimum=1, optional=True),
@@ -209,13 +212,14 @@ def check_options(values: Mapping[str, Any]) -> ModelOptions:
             mend = _suggest(name, tuple(OPTIONS)) or f"the options are {', '.join(OPTIONS)}"
             raise DporError(Code.BAD_OPTION, f"a model has no option {name!r}", mend)
         checked[name] = option.check(value)
-    if checked.get("k") is not None:
+    options = ModelOptions(**checked)
+    if options.k is not None and options.algorithm is not Algorithm.UNFOLDING:
         raise DporError(
             Code.BAD_OPTION,
-            f"k={checked['k']} is not accepted: k belongs to an algorithm that this version does not have",
-            "leave it out",
+            f"k={options.k} is not accepted: the algorithm {options.algorithm.value!r} has no k",
+            "leave it out, or choose the algorithm 'unfolding'",
         )
-    return ModelOptions(**checked)
+    return options
 
 
 def override(options: ModelOptions, values: Mapping[str, Any]) -> ModelOptions:

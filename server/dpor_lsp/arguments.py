@@ -232,7 +232,11 @@ def _add_checking(group: argparse._ArgumentGroup) -> None:  # pyright: ignore[re
     for name in ("algorithm", "memory_model"):
         flag = "--" + name.replace("_", "-")
         add(flag, "NAME", f"{', '.join(OPTIONS[name].choice_names)} (default: {_default(name)})")
-    add("--k", "N", "the k of algorithms that have one")
+    add(
+        "--k",
+        "N",
+        "how many disabled events an alternative of unfolding has to avoid; or optimal (the default)",
+    )
     group.add_argument(
         "--set",
         dest="assignments",

@@ -96,10 +96,12 @@ def test_the_algorithms_are_those_of_the_kernel() -> None:
     assert {algorithm.value for algorithm in Algorithm} == {*kernel.Host.algorithms(), "pct"}
 
 
-def test_an_option_of_a_missing_algorithm_is_refused_rather_than_ignored() -> None:
-    assert check_options({"k": None}) == ModelOptions()
+def test_an_option_of_another_algorithm_is_refused_rather_than_ignored() -> None:
+    assert check_options({"k": None}) == check_options({"k": "optimal"}) == ModelOptions()
+    assert OPTIONS["k"].parse("optimal") is None
+    assert check_options({"k": 2, "algorithm": "unfolding"}).k == 2
     for call in (lambda: check_options({"k": 2}), lambda: override(ModelOptions(), {"k": 2})):
-        with pytest.raises(DporError, match="does not have") as caught:
+        with pytest.raises(DporError, match="has no k") as caught:
             call()
         assert caught.value.code is Code.BAD_OPTION
 

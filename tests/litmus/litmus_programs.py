@@ -43,7 +43,9 @@ class Litmus:
 
     @property
     def variables(self) -> list[str]:
-        found = re.findall(r"(\w+):=|=(\w+) (?:rlx|acq|sc)\b|(?:FAI|XCHG|CAS)\((\w+),", self.program.partition("[")[0])
+        found = re.findall(
+            r"(\w+):=|=(\w+) (?:rlx|acq|sc)\b|(?:FAI|XCHG|CAS)\((\w+),", self.program.partition("[")[0]
+        )
         return sorted({name for names in found for name in names if name})
 
     @property

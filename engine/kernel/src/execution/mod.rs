@@ -20,7 +20,9 @@ pub use path_condition::{Literal, Outcomes, PathConditions, PathId, Sides, Solve
 pub use step::{initials, Step};
 
 use crate::memory::MemoryModel;
-use crate::operation::{accesses_conflict, Access, AccessMode, Choice, EventId, LocationId, OperationKind, ThreadId};
+use crate::operation::{
+    accesses_conflict, Access, AccessMode, Accesses, Choice, EventId, LocationId, OperationKind, ThreadId,
+};
 
 /// Two conflicting events of different threads, with no third event between them in happens-before, whose order
 /// another execution can reverse.
@@ -338,6 +340,47 @@ impl Execution {
         writers.sort_unstable_by(|a, b| b.cmp(a));
         writers.dedup();
         writers
+    }
+
+    /// The events that are new in this execution.
+    pub fn fresh_events(&self) -> &[Event] {
+        &self.events[self.fresh.min(self.events.len())..]
+    }
+
+    /// The latest events before `position` that conflict with `access`: all of them, back to the last write.
+    pub fn last_conflicts(&self, access: Access, position: usize) -> impl Iterator<Item = EventId> + '_ {
+        let before = move |mode: AccessMode| {
+            let events = self.histories.get(access.location.index()).map_or(&[][..], |history| history.of(mode));
+            &events[..events.partition_point(|event| event.index() < position)]
+        };
+        let write = before(AccessMode::Write).last().copied().unwrap_or(EventId(0));
+        let modes = AccessMode::ALL.into_iter().filter(move |mode| mode.conflicts(access.mode));
+        modes.flat_map(move |mode| before(mode).iter().rev().copied().take_while(move |event| *event >= write))
+    }
+
+    /// What the second event of a race would come after, and what it would touch, if it came before the first: the
+    /// vector clock of what it comes after without itself, among the events that do not happen after the first.
+    pub fn history_without(&self, race: Race, memory: &dyn MemoryModel) -> (Vec<u32>, Accesses) {
+        let (first, second) = (self.event(race.first), self.event(race.second));
+        let accesses = memory.accesses_before(second, first);
+        let mut clock = Vec::new();
+        for predecessor in [second.program_order, second.joined] {
+            if predecessor != EventId::NONE {
+                join(&mut clock, self.clocks.row(predecessor));
+            }
+        }
+        let remains = |event: EventId| self.clocks.count(event, first.thread) <= first.index;
+        for access in &accesses {
+            let Some(history) = self.histories.get(access.location.index()) else { continue };
+            for mode in AccessMode::ALL.into_iter().filter(|mode| mode.conflicts(access.mode)) {
+                let events = history.of(mode);
+                let events = &events[..events.partition_point(|event| *event < race.second)];
+                for event in events.iter().copied().filter(|event| remains(*event)) {
+                    join(&mut clock, self.clocks.row(event));
+                }
+            }
+        }
+        (clock, accesses)
     }
 
     /// The events that conflict with `read`, after the event `since` (NONE: from the first) and before `position`.

@@ -20,6 +20,7 @@ mod random;
 mod registry;
 mod replay;
 mod source;
+mod unfolding;
 mod wakeup_tree;
 
 pub use context_bound::ContextBound;

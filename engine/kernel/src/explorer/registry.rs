@@ -6,6 +6,7 @@ use super::optimal::Optimal;
 use super::parsimonious::Parsimonious;
 use super::random::Random;
 use super::source::Source;
+use super::unfolding::Unfolding;
 use super::Explorer;
 
 /// What an explorer can be told.
@@ -16,6 +17,8 @@ pub struct ExplorerOptions {
     pub samples: u64,
     /// The bug depth of PCT; 0 draws uniformly.
     pub depth: usize,
+    /// The `k` of `unfolding`: how many events an alternative has to conflict with; None for all.
+    pub k: Option<usize>,
 }
 
 /// The (algorithm, memory model) pair cannot be explored; `instead` names an algorithm that supports the model.
@@ -38,6 +41,7 @@ const ENTRIES: &[Entry] = &[
     Entry { name: "source", memory_models: INTERLEAVED, create: |_| Box::<Source>::default() },
     Entry { name: "parsimonious", memory_models: &["sc", "tso"], create: |_| Box::<Parsimonious>::default() },
     Entry { name: "graph", memory_models: &["sc"], create: |_| Box::<Graph>::default() },
+    Entry { name: "unfolding", memory_models: &["sc"], create: |options| Box::new(Unfolding::new(options.k)) },
     Entry { name: "exhaustive", memory_models: INTERLEAVED, create: |_| Box::<Exhaustive>::default() },
     Entry {
         name: "random",

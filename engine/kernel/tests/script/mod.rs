@@ -223,8 +223,13 @@ impl Script {
 
     /// None if there are more executions than a test should explore.
     pub fn explore(&self, algorithm: &str) -> Option<Found> {
+        self.explore_with(algorithm, None)
+    }
+
+    /// The same with the `k` of `unfolding`.
+    pub fn explore_with(&self, algorithm: &str, k: Option<usize>) -> Option<Found> {
         let mut script = self.clone();
-        let options = ExplorerOptions { seed: 1, samples: 100, depth: 0 };
+        let options = ExplorerOptions { seed: 1, samples: 100, depth: 0, k };
         let explorer = create(algorithm, self.machine.name(), &options).expect("known").expect("supported");
         let meter = Meter::new(Limits { max_executions: Some(20_000), ..Limits::default() });
         let mut driver = Driver::new(explorer, self.machine.memory(), meter);

@@ -187,7 +187,7 @@ impl Host {
     /// Raises ValueError for an unknown algorithm.
     #[staticmethod]
     fn alternative(algorithm: &str, memory_model: &str) -> PyResult<Option<&'static str>> {
-        let options = ExplorerOptions { seed: 0, samples: 0, depth: 0 };
+        let options = ExplorerOptions { seed: 0, samples: 0, depth: 0, k: None };
         match create(algorithm, memory_model, &options) {
             None => Err(PyValueError::new_err(format!("unknown algorithm {algorithm:?}"))),
             Some(Ok(_)) => Ok(None),

@@ -58,7 +58,7 @@ impl Default for Plan {
         Plan {
             algorithm: names().next().unwrap_or_default().to_owned(),
             memory_model: "sc".to_owned(),
-            explorer_options: ExplorerOptions { seed: 0, samples: 1000, depth: 0 },
+            explorer_options: ExplorerOptions { seed: 0, samples: 1000, depth: 0, k: None },
             limits: Limits::default(),
             steps: Vec::new(),
             complete: false,
@@ -104,6 +104,7 @@ impl Plan {
             "seed" => self.explorer_options.seed = value.extract()?,
             "samples" => self.explorer_options.samples = value.extract()?,
             "depth" => self.explorer_options.depth = value.extract()?,
+            "k" => self.explorer_options.k = value.extract()?,
             "max_steps" => self.limits.max_steps = value.extract()?,
             "max_executions" => self.limits.max_executions = value.extract()?,
             "preemption_bound" => self.limits.preemption_bound = value.extract()?,
