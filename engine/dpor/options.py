@@ -52,9 +52,10 @@ class Expectation(enum.Enum):
 class ModelOptions:
     """The options of a model, checked; None where there is no bound, no wish or no such parameter.
 
-    `k` says how many disabled events an alternative of `unfolding` has to be in conflict with; None for all. `timeout` is in seconds; `instrument` names
-    packages whose accesses are visible operations too; `seed` is what randomness starts from; `solver_timeout` is how
-    long the solver of symbolic branches may take for one answer, in seconds.
+    `k` says how many disabled events an alternative of `unfolding` has to be in conflict with; None for all.
+    `timeout` is in seconds; `instrument` names packages whose accesses are visible operations too; `seed` is
+    what randomness starts from; `solver_timeout` is how long the solver of symbolic branches may take for one
+    answer, in seconds.
     """
 
     memory_model: MemoryModel = MemoryModel.SC

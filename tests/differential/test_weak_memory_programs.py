@@ -1,7 +1,7 @@
 """Random programs under TSO and PSO: every algorithm against every interleaving of the same machine.
 
-What the machine itself does is compared with an independent one by the kernel's own tests, and with the axiomatic models
-by the litmus tests.
+What the machine itself does is compared with an independent one by the kernel's own tests, and with the axiomatic
+models by the litmus tests.
 """
 
 from __future__ import annotations

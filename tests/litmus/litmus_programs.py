@@ -88,7 +88,7 @@ class Litmus:
             lines += [f"    {name} = 0" for name in sorted(locals_)] + body
             kept = ", ".join(f"{name}={name}" for name in sorted(locals_))
             lines += [f"    litmus_sink.keep({kept})", ""]
-        made = "Shared()" if plain else repr({name: 0 for name in self.variables})
+        made = "Shared()" if plain else repr(dict.fromkeys(self.variables, 0))
         lines += ["@dpor.model", "def program():", "    litmus_sink.begin()"]
         if plain:
             lines += [f"    shared = {made}"]
