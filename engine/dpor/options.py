@@ -22,6 +22,7 @@ class Algorithm(enum.Enum):
     PARSIMONIOUS = "parsimonious"
     GRAPH = "graph"
     UNFOLDING = "unfolding"
+    CONCOLIC = "concolic"
 
 
 class MemoryModel(enum.Enum):

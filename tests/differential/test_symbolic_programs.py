@@ -14,6 +14,8 @@ import pytest
 pytest.importorskip("z3")
 checking = pytest.importorskip("dpor.checking", reason="the engine is not built")
 
+from dpor.codes import Code  # noqa: E402
+from dpor.errors import DporError  # noqa: E402
 from dpor.results import CheckRequest, Verdict  # noqa: E402
 
 PROGRAMS = max(10, int(os.environ.get("DPOR_PROGRAMS", "60")) // 2)
@@ -230,11 +232,14 @@ def test_a_symbolic_program_has_the_outcomes_of_all_its_values(number: int, tmp_
     enumerated, expected = check(tmp_path, drawn + model + body, f"drawn_{seed}", **limits)
     if enumerated.verdict is not Verdict.VERIFIED:
         pytest.skip("too large to try every value")
-    for algorithm in ("optimal", "source"):
-        result, outcomes = check(
-            tmp_path, symbolic + model + body, f"symbolic_{algorithm}_{seed}", algorithm=algorithm
-        )
+    for algorithm in ("optimal", "concolic", "source"):
+        try:
+            name = f"symbolic_{algorithm}_{seed}"
+            result, outcomes = check(tmp_path, symbolic + model + body, name, algorithm=algorithm)
+        except DporError as error:
+            # A graph is not always linearised so that what built-in code does stays undivided.
+            assert (algorithm, error.code) == ("concolic", Code.UNSUPPORTED_CONSTRUCT), context
+            continue
         assert outcomes == expected, (algorithm, context)
         assert result.verdict is Verdict.VERIFIED, (algorithm, context, result.reason)
-        if algorithm == "optimal":
-            assert result.redundant == 0, context
+        assert result.redundant == 0 or algorithm == "source", context

@@ -222,6 +222,14 @@ class Session:
         """Whether the running code only words a message, so that a value may be shown without being decided."""
         return not self.host.active or self._places.is_message()
 
+    def refuse_divided(self) -> NoReturn:
+        """Another thread would come in between the branches of one operation of built-in code."""
+        self.refuse(
+            Code.UNSUPPORTED_CONSTRUCT,
+            f"algorithm {self._algorithm!r} cannot keep built-in code that compares symbolic values undivided here",
+            "use --algorithm optimal, or compare the values before, in the model's own code",
+        )
+
     def refuse(self, code: Code, message: str, mend: str) -> NoReturn:
         """Give the check up with a coded error at the place of the running code."""
         self.host.refuse(DporError(code, message, mend, self._places.span()))
@@ -279,7 +287,7 @@ class Session:
             self.refuse(
                 Code.UNSUPPORTED_CONSTRUCT,
                 f"algorithm {self._algorithm!r} cannot explore symbolic values",
-                "use --algorithm optimal, or enumerate the values with dpor.choose(range(...))",
+                "use --algorithm concolic, or enumerate the values with dpor.choose(range(...))",
             )
         try:
             from dpor.symbolic.solver import Solver

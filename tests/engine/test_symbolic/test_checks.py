@@ -40,7 +40,7 @@ def counts(result: ModelResult) -> tuple[int, int, int]:
     return result.executions, result.blocked, result.redundant
 
 
-ALGORITHMS = ["optimal", "source"]
+ALGORITHMS = ["optimal", "concolic", "source"]
 
 
 @pytest.mark.parametrize("algorithm", [*ALGORITHMS, "exhaustive"])
@@ -58,14 +58,18 @@ def test_a_sorted_list_has_every_order_of_threads_with_every_order_of_values(
     assert counts(result) == (factorial(threads) ** 2, 0, 0)
 
 
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("threads", [1, 2, 3, 4])
-def test_values_that_nobody_compares_cost_nothing(threads: int) -> None:
-    assert counts(check("locked_queue", {"threads": threads})) == (factorial(threads), 0, 0)
+def test_values_that_nobody_compares_cost_nothing(threads: int, algorithm: str) -> None:
+    result = check("locked_queue", {"threads": threads}, algorithm=algorithm)
+    assert counts(result) == (factorial(threads), 0, 0)
 
 
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("threads", [1, 2, 3, 5])
-def test_time_stamps_are_only_ordered_where_they_are_compared(threads: int) -> None:
-    assert counts(check("push_and_pop", {"threads": threads})) == (2 ** (threads - 1), 0, 0)
+def test_time_stamps_are_only_ordered_where_they_are_compared(threads: int, algorithm: str) -> None:
+    result = check("push_and_pop", {"threads": threads}, algorithm=algorithm)
+    assert counts(result) == (2 ** (threads - 1), 0, 0)
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -123,7 +127,7 @@ def test_an_algorithm_that_cannot_branch_refuses_symbolic_values() -> None:
     with pytest.raises(DporError) as caught:
         check("divided", algorithm="parsimonious")
     assert caught.value.code is Code.UNSUPPORTED_CONSTRUCT
-    assert "--algorithm" in caught.value.mend
+    assert "--algorithm concolic" in caught.value.mend
 
 
 def test_a_question_that_is_too_hard_leaves_the_check_incomplete() -> None:

@@ -101,6 +101,11 @@ impl Execution {
         self.conditions = conditions;
     }
 
+    /// The symbolic branches, in order.
+    pub fn branches(&self) -> impl Iterator<Item = EventId> + '_ {
+        self.branches.iter().map(|(event, _)| *event)
+    }
+
     /// The path condition after all events.
     pub fn path(&self) -> PathId {
         self.branches.last().map_or(PathId::TRUE, |(_, path)| *path)

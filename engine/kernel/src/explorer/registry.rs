@@ -42,6 +42,8 @@ const ENTRIES: &[Entry] = &[
     Entry { name: "parsimonious", memory_models: &["sc", "tso"], create: |_| Box::<Parsimonious>::default() },
     Entry { name: "graph", memory_models: &["sc"], create: |_| Box::<Graph>::default() },
     Entry { name: "unfolding", memory_models: &["sc"], create: |options| Box::new(Unfolding::new(options.k)) },
+    // ConDPOR is TruSt with constraint events.
+    Entry { name: "concolic", memory_models: &["sc"], create: |_| Box::<Graph>::default() },
     Entry { name: "exhaustive", memory_models: INTERLEAVED, create: |_| Box::<Exhaustive>::default() },
     Entry {
         name: "random",
@@ -54,7 +56,7 @@ const ENTRIES: &[Entry] = &[
 ];
 
 /// The explorers that decide symbolic branches.
-const DECIDE_BRANCHES: &[&str] = &["optimal", "source", "exhaustive", "random"];
+const DECIDE_BRANCHES: &[&str] = &["concolic", "optimal", "source", "exhaustive", "random"];
 
 /// Whether the explorer can treat symbolic values.
 pub fn decides_branches(name: &str) -> bool {

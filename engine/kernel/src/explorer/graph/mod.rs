@@ -10,6 +10,7 @@
 //! from there on events are added maximally, in the order of the execution, and at its end the options and revisits
 //! of all of them are planned, the last one to be visited first.
 
+mod constraints;
 mod options;
 mod plan;
 mod trace;
@@ -22,7 +23,7 @@ use visit::Visit;
 use super::{depth_first_fraction, Decision, End, Explorer, Finished, State};
 use crate::execution::{Event, Execution};
 use crate::memory::MemoryModel;
-use crate::operation::{AccessMode, Choice, OperationKind};
+use crate::operation::{AccessMode, OperationKind};
 
 /// The graphs planned at the end of one execution.
 struct Frame {
@@ -127,7 +128,7 @@ impl Explorer for Graph {
             if state.is_enabled(entry.thread) {
                 self.planned += 1;
                 self.added = Some(entry.added.clone());
-                return Decision::Take(Choice::Step { thread: entry.thread, outcome: entry.outcome });
+                return Decision::Take(state.choice(entry.thread, entry.outcome));
             }
             match self.plan.revisited {
                 Some((revisited, by)) if revisited == position => {
@@ -138,7 +139,7 @@ impl Explorer for Graph {
             }
         }
         match state.preferred(|_| true) {
-            Some(thread) => Decision::Take(Choice::step(thread)),
+            Some(thread) => Decision::Take(state.choice(thread, state.outcomes(thread)[0])),
             None => Decision::GiveUp,
         }
     }

@@ -40,6 +40,10 @@ impl Visit<'_> {
             self.draw_others(event, length);
             return;
         }
+        if event.operation.kind == OperationKind::Branch {
+            self.negate(event);
+            return;
+        }
         let writes_something = event.accesses.iter().any(|access| writes(access.mode));
         let conditional = is_conditional(event.operation.kind);
         if event.accesses.is_empty() || (!writes_something && !conditional && locked == Part::LAST) {
@@ -350,6 +354,9 @@ impl Visit<'_> {
                 && id != revisited.id
                 && (caused(execution.event(id)) || self.trace.added[id.index()].first() < stamp.number)
         };
+        if !self.adds_constraints_maximally(limit, &|id| id == event.id || id == revisited.id || kept(id)) {
+            return;
+        }
         let mut order: Vec<EventId> = (0..limit.0).map(EventId).filter(|id| kept(*id)).collect();
 
         // The event, before the kept writes that it does not observe.
@@ -520,7 +527,7 @@ impl Visit<'_> {
 
     // ---- plans -----------------------------------------------------------------------------------------------
 
-    fn entry(&self, id: EventId) -> Entry {
+    pub fn entry(&self, id: EventId) -> Entry {
         let event = self.execution.event(id);
         Entry {
             thread: event.thread,
@@ -531,7 +538,7 @@ impl Visit<'_> {
     }
 
     /// A plan that begins with the first events of the execution.
-    fn plan(&self, length: usize) -> Plan {
+    pub fn plan(&self, length: usize) -> Plan {
         Plan {
             entries: (0..length as u32).map(|id| self.entry(EventId(id))).collect(),
             revisited: None,

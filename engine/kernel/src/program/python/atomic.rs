@@ -288,7 +288,7 @@ impl Atomic {
                 event = true;
             }
         }
-        let took_place = matches(host, &Atomic::held(slf), expected)?;
+        let took_place = host.undivided(|| matches(host, &Atomic::held(slf), expected))?;
         if matches!(standing, Standing::Live) {
             let location = slf.get().primitive.location;
             host.state().synchronise_atomic(location, !took_place);

@@ -48,7 +48,7 @@ impl ControlledCall {
     ) -> PyResult<Bound<'py, PyAny>> {
         let host = self.host.get();
         let function = self.function.bind(py);
-        match &self.how {
+        host.undivided(|| match &self.how {
             How::Container { object, name } => {
                 host.call_container(py, object.bind(py), name.bind(py), function, arguments, keywords)
             }
@@ -72,7 +72,7 @@ impl ControlledCall {
                 host.touch_foreign(py, object.bind(py))?;
                 host.created(function.call(arguments, keywords)?)
             }
-        }
+        })
     }
 
     fn __getattr__<'py>(&self, py: Python<'py>, name: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>> {

@@ -183,7 +183,7 @@ impl Host {
         };
         let item = concrete.as_ref().unwrap_or(item);
         let event = self.touch_container(py, container, effect, Some(item))?;
-        let found = container.contains(item)?;
+        let found = self.undivided(|| container.contains(item))?;
         if self.is_recording() {
             let value = pyo3::types::PyBool::new(py, found).to_owned();
             self.note(py, Word::Contains, Some(container), Some(item), Some(value.as_any()), event);

@@ -66,6 +66,8 @@ pub struct PythonThread {
     pub objects: u32,
     pub predicate: Option<Py<PyAny>>,
     pub predicate_reads: Vec<Access>,
+    /// How many calls of built-in code it is in that are one operation.
+    pub builtin_calls: u32,
     /// The loops that it is in.
     pub loops: Loops,
     /// What it may wait for, while a recorder listens.

@@ -63,6 +63,9 @@ impl Host {
                 state.driver.next_turn()
             }
         };
+        if operation.kind == OperationKind::Branch {
+            self.require_undivided(py, turn)?;
+        }
         self.take_turn(py, turn)?;
         let mut state = self.state();
         let touched = touch(&mut state);
@@ -287,6 +290,7 @@ impl Host {
             for thread in &mut state.threads {
                 thread.time = 0.0;
                 thread.objects = 0;
+                thread.builtin_calls = 0;
             }
             if state.fresh_modules {
                 state.types.forget_heap_types();

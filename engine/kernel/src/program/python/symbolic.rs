@@ -16,6 +16,7 @@ use super::host::Host;
 use super::recording::Word;
 use super::state::Phase;
 use super::switching::Touch;
+use crate::driver::Turn;
 use crate::execution::{Literal, Sides, Solver};
 use crate::operation::{Accesses, LocationId, Operation, OperationKind};
 
@@ -134,6 +135,43 @@ impl Host {
     pub fn is_symbolic(&self, value: &Bound<'_, PyAny>) -> bool {
         let mut state = self.state();
         state.symbolic && state.types.facts(value).symbolic
+    }
+
+    /// Make a call of built-in code, which is one operation: if it branches, no other thread may come in between.
+    pub fn undivided<T>(&self, call: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+        let caller = {
+            let mut state = self.state();
+            let current = state.current;
+            state.thread(current).builtin_calls += 1;
+            current
+        };
+        let result = call();
+        let mut state = self.state();
+        let calls = &mut state.thread(caller).builtin_calls;
+        *calls = calls.saturating_sub(1);
+        drop(state);
+        result
+    }
+
+    /// A branch has come up; `turn` says who goes on. Explorers of interleavings decide it at once. Explorers of graphs
+    /// may have to finish what they planned, which would divide a call of built-in code.
+    pub fn require_undivided(&self, py: Python<'_>, turn: Turn) -> PyResult<()> {
+        let solver = {
+            let mut state = self.state();
+            let current = state.current;
+            let divided = matches!(turn, Turn::Run(next) if next != current);
+            match &state.solver {
+                Some(solver) if divided => {
+                    let solver = solver.clone_ref(py);
+                    (state.thread(current).builtin_calls > 0).then_some(solver)
+                }
+                _ => None,
+            }
+        };
+        match solver {
+            Some(solver) => solver.call_method0(py, intern!(py, "refuse_divided")).map(drop),
+            None => Ok(()),
+        }
     }
 
     /// What to call for `int`, which leaves symbolic values what they are.
