@@ -125,6 +125,39 @@ impl Execution {
         branches.filter_map(|(event, _)| self.steps[event.index()].literal())
     }
 
+    /// The side of a condition that was taken in what `last`, the last event of a thread, follows from by the code alone:
+    /// in its thread, in the threads that spawned it, or in threads that were joined.
+    ///
+    /// Not by all that happens before it: a graph in which an event of another thread comes later must have the same
+    /// events of this one.
+    pub fn decided(&self, condition: u32, last: EventId) -> Option<bool> {
+        let same = |literal: &Literal| literal.condition == condition;
+        self.branches.iter().find_map(|(event, _)| {
+            let literal = self.steps[event.index()].literal().filter(same)?;
+            self.follows_by_code(*event, last).then_some(literal.taken)
+        })
+    }
+
+    fn follows_by_code(&self, first: EventId, last: EventId) -> bool {
+        let mut pending = vec![last];
+        let mut seen: Vec<EventId> = Vec::new();
+        while let Some(id) = pending.pop() {
+            if id == EventId::NONE || id < first {
+                continue;
+            }
+            if id == first {
+                return true;
+            }
+            let event = &self.events[id.index()];
+            if event.joined != EventId::NONE && !seen.contains(&event.joined) {
+                seen.push(event.joined);
+                pending.push(event.joined);
+            }
+            pending.push(event.program_order);
+        }
+        false
+    }
+
     pub fn choices(&self) -> Vec<Choice> {
         self.events.iter().map(Event::choice).collect()
     }

@@ -162,7 +162,9 @@ impl Explorer for Graph {
                 self.defer(&entry, by);
             }
         }
-        let plans = self.plan_others(execution, memory, end);
+        // An execution that the host has given up among the planned events is the last.
+        let given_up = execution.len() < self.planned;
+        let plans = if given_up { Vec::new() } else { self.plan_others(execution, memory, end) };
         self.frames.push(Frame { planned: plans.len(), plans });
         while let Some(frame) = self.frames.last_mut() {
             if let Some(plan) = frame.plans.pop() {

@@ -70,9 +70,7 @@ impl Host {
                 _ => return Err(Self::aborted()),
             }
             let last = state.driver.threads.get(state.current).last;
-            let mut past = state.driver.execution.literals_before(last);
-            let known = past.find(|literal| literal.condition == condition);
-            known.map(|literal| literal.taken)
+            state.driver.execution.decided(condition, last)
         };
         if let Some(taken) = known {
             return Ok(taken);
