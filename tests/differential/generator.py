@@ -75,6 +75,8 @@ FAMILIES = {
     ),
     "predicate": (
         ("dpor.wait_until(lambda: s.x == 1)", 1),
+        ("dpor.wait_until(lambda: s.x == s.y)", 1),
+        ("s.y += 1", 2),
         ("s.x = 1", 1),
         ("s.x = 2", 1),
     ),

@@ -276,6 +276,9 @@ def test_replaying_needs_one_model(run_command: Run, bank: Path) -> None:
     assert "--replay needs one model, and bank.py has 3" in done.stderr
 
 
+BUSY = "descriptor = os.open({}, os.O_WRONLY)\nos.write(descriptor, b'x')\nturns = 0\nwhile True: turns += 1"
+
+
 def model_of(body: str, decorator: str = "@dpor.model") -> str:
     lines = "".join(f"    {line}\n" for line in body.splitlines())
     return f"import dpor, os, sys\n{decorator}\ndef model():\n{lines}"
@@ -334,7 +337,7 @@ def test_what_a_model_prints_stays_out_of_the_report(run_command: Run, bank: Pat
 def test_ctrl_c_reports_what_is_done_and_leaves_no_process(bank: Path, tmp_path: Path) -> None:
     held = tmp_path / "held"
     os.mkfifo(held)
-    body = f"descriptor = os.open({str(held)!r}, os.O_WRONLY)\nos.write(descriptor, b'x')\nwhile True: pass"
+    body = BUSY.format(repr(str(held)))
     (bank / "fault.py").write_text(model_of(body))
     reader = os.open(held, os.O_RDONLY | os.O_NONBLOCK)
     process = subprocess.Popen(
@@ -394,7 +397,7 @@ def test_a_closed_pipe_ends_quietly(bank: Path) -> None:
 def test_a_killed_command_leaves_no_worker(bank: Path, tmp_path: Path) -> None:
     held = tmp_path / "held"
     os.mkfifo(held)
-    body = f"descriptor = os.open({str(held)!r}, os.O_WRONLY)\nos.write(descriptor, b'x')\nwhile True: pass"
+    body = BUSY.format(repr(str(held)))
     (bank / "fault.py").write_text(model_of(body))
     reader = os.open(held, os.O_RDONLY | os.O_NONBLOCK)
     process = subprocess.Popen(

@@ -123,7 +123,7 @@ def test_a_file_of_any_name_can_be_given(project: Path, models: Path, run_pytest
 
 def test_an_incomplete_check_fails_with_its_reason(project: Path, run_pytest: RunPytest) -> None:
     (project / "test_hang.py").write_text(
-        "import dpor\n@dpor.model\ndef hang():\n    while True:\n        pass\n"
+        "import dpor\n@dpor.model\ndef hang():\n    turns = 0\n    while True:\n        turns += 1\n"
     )
     output = run_pytest("--dpor", "--dpor-timeout=1")
     assert "1 failed" in output

@@ -84,7 +84,7 @@ def test_a_change_is_checked_and_nothing_else(watching: Watching, project: Path)
 
 def test_a_newer_save_takes_the_place_of_a_running_check(watching: Watching, project: Path) -> None:
     watching.round()
-    (project / "m.py").write_text(GOOD.replace("assert True", "while True: pass"))
+    (project / "m.py").write_text(GOOD.replace("assert True", "turns = 0\n    while True: turns += 1"))
     lines = iter(watching.process.stdout or ())
     assert "m.py changed" in next(lines)
     (project / "m.py").write_text(BAD)

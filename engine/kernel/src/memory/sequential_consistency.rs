@@ -68,7 +68,7 @@ impl MemoryModel for SequentialConsistency {
         if operation.target != earlier.operation.target {
             return event.accesses.clone();
         }
-        match operation.kind {
+        let mut accesses = match operation.kind {
             // `before` is the interned value that the location held; a failing compare-exchange only reads.
             CompareExchange => {
                 let may_match = earlier.before == operation.detail || earlier.before == ANY_VALUE;
@@ -77,8 +77,16 @@ impl MemoryModel for SequentialConsistency {
             }
             // `before` says whether the cell existed; the container's length is in the operation's detail.
             CellStore | CellDelete | CellDefault => cell_accesses(event, earlier.before != 0),
-            _ => Primitives::accesses_before(event, earlier),
+            _ => return Primitives::accesses_before(event, earlier),
+        };
+        // What does not depend on the state stays.
+        for access in &event.accesses {
+            let decided = access.location == operation.target || access.location.0 == operation.detail;
+            if !decided && !accesses.iter().any(|other| other.location == access.location) {
+                accesses.push(*access);
+            }
         }
+        accesses
     }
 
     fn holder(&self, location: LocationId) -> Option<ThreadId> {

@@ -24,6 +24,7 @@ EXPECTED = {
     "two_wait_for_one": "verified",
     "one_waits_for_two": "verified",
     "wait_until_it_held_for_a_moment": ["deadlock", "seen"],
+    "wait_until_that_writes_of_two_threads_spoil": ["deadlock", "seen"],
     "ticket_lock": "verified",
     "atomic_counter": "verified",
     "compare_exchange": ["False True", "True False"],
@@ -36,8 +37,9 @@ COUNTS = {
     "assume_nothing": (0, 1),
     "wait_until": (1, 0),
     "wait_until_never": (0, 1),
+    "wait_until_that_writes_of_two_threads_spoil": (2, 2),
     "two_wait_for_one": (1, 0),
-    "one_waits_for_two": (1, 0),
+    "one_waits_for_two": (2, 0),
     "atomic_counter": (2, 0),
     "compare_exchange": (2, 0),
 }
@@ -134,6 +136,7 @@ class Shared:
         self.ready = 0
         self.turn = 0
         self.next_ticket = dpor.Atomic(0)
+        self.one = self.two = 0
 
 
 @dpor.model
@@ -170,6 +173,22 @@ def wait_until_it_held_for_a_moment():
 
     dpor.spawn(blink)
     dpor.wait_until(lambda: shared.ready)
+    outcome("seen")
+
+
+@dpor.model
+def wait_until_that_writes_of_two_threads_spoil():
+    shared = Shared()
+
+    def first():
+        shared.one = 1
+
+    def second():
+        shared.two = 1
+
+    dpor.spawn(first)
+    dpor.spawn(second)
+    dpor.wait_until(lambda: shared.one == 0 and shared.two == 0)
     outcome("seen")
 
 

@@ -14,6 +14,8 @@ pub struct ObjectId(pub u32);
 impl ObjectId {
     /// The owner of what is known by name.
     pub const NAMED: ObjectId = ObjectId(u32::MAX);
+    /// What writes to locations that one predicate reads have in common.
+    pub const JOINT: ObjectId = ObjectId(u32::MAX - 1);
 }
 
 /// An attribute name, item key or pseudo-key of an object.

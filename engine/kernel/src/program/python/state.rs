@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use pyo3::prelude::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::builtins::{Builtins, Origin};
 use super::greenlets::Greenlet;
@@ -134,6 +134,8 @@ pub struct State {
     pub noted: Rc<Cell<usize>>,
     /// Whether the recorder has seen enough.
     pub halted: bool,
+    /// Locations that predicates read together with others.
+    pub joint_reads: FxHashSet<LocationId>,
     /// Whether the model waits for predicates, so that writes keep what they replace.
     pub predicates_used: bool,
     /// The values of stores that are still in store buffers.
@@ -204,6 +206,7 @@ impl State {
             foreign: Vec::new(),
             noted: Rc::default(),
             halted: false,
+            joint_reads: FxHashSet::default(),
             predicates_used: false,
             weak: WeakMemory::default(),
             undo: Vec::new(),

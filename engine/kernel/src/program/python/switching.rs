@@ -68,7 +68,8 @@ impl Host {
         }
         self.take_turn(py, turn)?;
         let mut state = self.state();
-        let touched = touch(&mut state);
+        let mut touched = touch(&mut state);
+        state.order_joint_writes(&operation, &mut touched);
         let current = state.current;
         match state.driver.commit(current, touched.accesses, touched.before) {
             Ok(effect) => {

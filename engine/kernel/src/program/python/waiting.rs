@@ -7,6 +7,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use super::host::Host;
+use super::identity::{KeyId, ObjectId};
 use super::recording::Word;
 use super::state::{Phase, Restart, State};
 use super::switching::Touch;
@@ -23,6 +24,41 @@ impl State {
         }
         self.probed.extend_from_slice(accesses);
         Ok(())
+    }
+}
+
+impl State {
+    /// Note that a predicate reads several locations. Writes to such locations do not commute from then on: of two that
+    /// are independent by themselves, one can make true what the other has made false, so that only in one of their orders
+    /// there is a moment at which the predicate holds.
+    fn join_reads(&mut self, reads: &[Access]) {
+        let several = reads.iter().any(|read| read.location != reads[0].location);
+        if !several {
+            return;
+        }
+        for read in reads {
+            if self.joint_reads.insert(read.location) && self.learning {
+                self.restart.get_or_insert(Restart::Visible);
+            }
+        }
+    }
+
+    /// Add to what an event touches the location that all writes to jointly read locations share.
+    pub fn order_joint_writes(&mut self, operation: &Operation, touched: &mut Touch) {
+        if self.joint_reads.is_empty() {
+            return;
+        }
+        let current = self.current;
+        let mut accesses = touched.accesses.take().unwrap_or_else(|| self.driver.memory.accesses(current, operation));
+        let writes = |access: &Access| matches!(access.mode, AccessMode::Write | AccessMode::IntentWrite);
+        // Whether a compare-exchange writes can change with its place.
+        let may_write = operation.kind == OperationKind::CompareExchange;
+        if accesses.iter().any(|access| (may_write || writes(access)) && self.joint_reads.contains(&access.location))
+        {
+            let location = self.identities.location(ObjectId::JOINT, KeyId::STATE, false);
+            accesses.push(Access { location, mode: AccessMode::Write });
+        }
+        touched.accesses = Some(accesses);
     }
 }
 
@@ -65,6 +101,7 @@ impl Host {
                 state.make_visible(read.location);
             }
         }
+        state.join_reads(&reads);
         // A predicate that raises lets its thread go on: it raises again where the thread stands.
         Ok((held.unwrap_or(true), reads))
     }
