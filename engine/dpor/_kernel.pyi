@@ -118,6 +118,7 @@ class Host:
         samples: int = 1000,
         depth: int = 0,
         k: int | None = None,
+        root: str | None = None,
         max_steps: int | None = None,
         max_executions: int | None = None,
         preemption_bound: int | None = None,
@@ -143,8 +144,9 @@ class Host:
         `untreated` (an operation that the algorithm does not treat, or None),
         `foreign` (packages whose calls were taken as atomic), `restart` (None, `["module-state"]` or `["rebound",
         module, variable]`: explore again with that changed), `nondeterminism` (None, or step, thread, expected and
-        found operation), `divergence` (None, or step, thread, reason), `frontier` (what is left, for `frontiers`) and
-        `lessons` (schedules that a host has to follow with algorithm "learn" before it goes on with a frontier).
+        found operation), `divergence` (None, or step, thread, reason), `frontier` (what is left, for `frontiers`),
+        `lessons` (schedules that a host has to follow with algorithm "learn" before it goes on with a frontier),
+        `classes` (of the algorithm's own equivalence, or None) and `lacks_root` (whether no thread was the `root`).
         `on_failure(description, choices)` is told of each failure: `kind` ("exception", "misuse", "deadlock",
         "data-race"), `thread`, and `exception`, `waiting` (thread, operation, holder or None) or `other` and
         `location`; False ends the exploration. `on_progress(executions, blocked, redundant, events, seconds,

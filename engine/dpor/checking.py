@@ -11,7 +11,16 @@ from dpor._kernel import Host
 from dpor.codes import Code
 from dpor.continuing import LearnedError, Left, Lesson, LessonKind, Sharing, read_choices, write_choices
 from dpor.errors import DporError
-from dpor.executions import Choices, Found, Tail, apply_restart, record, require_controlled, run_once
+from dpor.executions import (
+    Choices,
+    Found,
+    Tail,
+    apply_restart,
+    record,
+    require_controlled,
+    require_root,
+    run_once,
+)
 from dpor.following import follow as follow
 from dpor.hosted import HostedModel, json_parameters
 from dpor.options import Algorithm, Expectation, ModelOptions, Races
@@ -114,6 +123,7 @@ class _Check:
             executions=outcome["executions"],
             blocked=outcome["blocked"],
             redundant=outcome["redundant"],
+            classes=outcome["classes"],
             events=outcome["events"],
             seconds=outcome["seconds"],
             violations=violations,
@@ -159,6 +169,7 @@ class _Check:
             self._add_lessons(outcome)
             if not apply_restart(hosted, outcome):
                 require_controlled(hosted, outcome)
+                require_root(hosted, outcome)
                 _require_planned(hosted, outcome)
                 for count in ("executions", "blocked", "redundant", "events"):
                     outcome[count] += getattr(self.before, count)
@@ -443,6 +454,8 @@ def _algorithm(options: ModelOptions) -> dict[str, Any]:
         return {"algorithm": "random", "seed": options.seed, "samples": samples}
     if options.algorithm is Algorithm.PCT:
         return {"algorithm": "random", "seed": options.seed, "samples": samples, "depth": _PCT_DEPTH}
+    if options.algorithm is Algorithm.VALUE_CENTRIC:
+        return {"algorithm": "value-centric", "root": options.root}
     return {"algorithm": options.algorithm.value, "k": options.k}
 
 

@@ -226,6 +226,19 @@ def apply_restart(hosted: HostedModel, outcome: dict[str, Any]) -> bool:
     return True
 
 
+def require_root(hosted: HostedModel, outcome: dict[str, Any]) -> None:
+    """Raise DporError BAD_OPTION, if the model has no thread with the path of the option `root`."""
+    root = hosted.options.root
+    if root is not None and outcome["lacks_root"] and outcome["complete"]:
+        span = hosted.info
+        raise DporError(
+            Code.BAD_OPTION,
+            f"root={root!r} is not accepted: {hosted.info.name} has no such thread",
+            "leave it out: the root is the first thread that main starts",
+            SourceSpan(span.file, span.line, span.column),
+        )
+
+
 def require_controlled(hosted: HostedModel, outcome: dict[str, Any]) -> None:
     """Raise DporError: UNCONTROLLED or NONDETERMINISTIC, if the outcome says that the model was, or what its symbolic
     values were refused for.

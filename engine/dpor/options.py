@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ class Algorithm(enum.Enum):
     GRAPH = "graph"
     UNFOLDING = "unfolding"
     CONCOLIC = "concolic"
+    VALUE_CENTRIC = "value-centric"
 
 
 class MemoryModel(enum.Enum):
@@ -56,11 +58,13 @@ class ModelOptions:
     `k` says how many disabled events an alternative of `unfolding` has to be in conflict with; None for all.
     `timeout` is in seconds; `instrument` names packages whose accesses are visible operations too; `seed` is
     what randomness starts from; `solver_timeout` is how long the solver of symbolic branches may take for one
-    answer, in seconds.
+    answer, in seconds. `root` is the path of the root thread of `value-centric`; None stands for the first thread
+    that `main` starts.
     """
 
     memory_model: MemoryModel = MemoryModel.SC
     algorithm: Algorithm = Algorithm.OPTIMAL
+    root: str | None = None
     k: int | None = None
     max_steps: int = 10_000
     max_executions: int | None = None
@@ -82,6 +86,7 @@ class Kind(enum.Enum):
     SECONDS = "a number of seconds"
     FLAG = "True or False"
     NAMES = "a name or a sequence of names"
+    THREAD = "the path of a thread, such as main.0"
 
 
 @dataclass(frozen=True)
@@ -121,6 +126,10 @@ class Option:
             if not all(isinstance(name, str) and name for name in names):
                 raise self._refusal(value)
             return names
+        if self.kind is Kind.THREAD:
+            if not isinstance(value, str) or not re.fullmatch(r"main(\.\d{1,5})*", value):
+                raise self._refusal(value)
+            return value
         if self.kind is Kind.FLAG:
             if not isinstance(value, bool):
                 raise self._refusal(value)
@@ -178,6 +187,7 @@ OPTIONS: Mapping[str, Option] = {
     for option in (
         Option("memory_model", Kind.CHOICE, "which writes a read may see", MemoryModel),
         Option("algorithm", Kind.CHOICE, "how the schedules are explored", Algorithm),
+        Option("root", Kind.THREAD, "the root thread of algorithm value-centric", optional=True),
         Option(
             "k",
             Kind.INTEGER,
@@ -221,12 +231,43 @@ def check_options(values: Mapping[str, Any]) -> ModelOptions:
             f"k={options.k} is not accepted: the algorithm {options.algorithm.value!r} has no k",
             "leave it out, or choose the algorithm 'unfolding'",
         )
+    _check_value_centric(options)
     return options
+
+
+def _check_value_centric(options: ModelOptions) -> None:
+    from dpor.codes import Code
+    from dpor.errors import DporError
+
+    if options.algorithm is not Algorithm.VALUE_CENTRIC:
+        if options.root is not None:
+            raise DporError(
+                Code.BAD_OPTION,
+                f"root={options.root!r} is not accepted: it belongs to algorithm 'value-centric'",
+                "leave it out, or use --algorithm value-centric",
+            )
+        return
+    if options.races is not Races.IGNORE:
+        raise DporError(
+            Code.BAD_OPTION,
+            f"algorithm 'value-centric' does not find data races (races={options.races.value!r}): it leaves out "
+            "schedules that differ in the order of accesses alone",
+            "use --algorithm optimal",
+        )
+    if options.preemption_bound is not None:
+        raise DporError(
+            Code.BAD_OPTION,
+            "algorithm 'value-centric' takes no preemption_bound: how often its schedules switch threads says nothing "
+            "about those that they stand for",
+            "use --algorithm optimal",
+        )
 
 
 def override(options: ModelOptions, values: Mapping[str, Any]) -> ModelOptions:
     """`options` with those in `values` (name to value) instead of its own. Raises DporError BAD_OPTION."""
     own = {name: getattr(options, name) for name in OPTIONS}
+    if "algorithm" in values and "root" not in values and values["algorithm"] != options.algorithm.value:
+        own["root"] = None
     return check_options({**own, **values})
 
 

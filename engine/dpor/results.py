@@ -210,7 +210,7 @@ class Progress:
 class ModelResult:
     """The outcome of checking one model, in the shape of the JSON report.
 
-    `warnings` are findings that do not count against the model (data races under `races="warn"`).
+    `classes` counts the classes of the algorithm's own equivalence, for `value-centric` alone. `warnings` are findings that do not count against the model (data races under `races="warn"`).
     """
 
     id: str
@@ -225,6 +225,7 @@ class ModelResult:
     executions: int = 0
     blocked: int = 0
     redundant: int = 0
+    classes: int | None = None
     events: int = 0
     seconds: float = 0.0
     violations: tuple[Violation, ...] = ()

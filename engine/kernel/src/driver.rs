@@ -5,12 +5,12 @@
 //! flow is inverted) tells it when a thread arrives at an operation, asks `next_turn` who goes on, and calls `commit`
 //! when a thread performs its operation. Going on with the same thread therefore switches nothing.
 
-use crate::execution::{EpochTable, Event, Execution};
-use crate::explorer::{Decision, End, Explorer, State};
+use crate::execution::{EpochTable, Event, Execution, Values};
+use crate::explorer::{Decision, End, Explorer, Mismatch, State};
 use crate::limits::{Bound, Meter};
 use crate::memory::{Effect, MemoryModel};
 use crate::operation::{AccessMode, Accesses, Buffering, EventId, LocationId, Operation, OperationKind, ThreadId};
-use crate::threads::{Status, Threads};
+use crate::threads::{Foreseen, Status, Threads};
 
 /// Who acts next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,17 +83,21 @@ pub struct Driver {
     preemptions: usize,
     outcome: u32,
     fault: Option<Nondeterminism>,
+    wants_values: bool,
 }
 
 impl Driver {
     pub fn new(explorer: Box<dyn Explorer>, memory: Box<dyn MemoryModel>, meter: Meter) -> Driver {
+        let mut execution = Execution::default();
+        execution.order_by_program_only(explorer.wants_values());
         Driver {
-            execution: Execution::default(),
+            execution,
             threads: Threads::default(),
             memory,
             epochs: EpochTable::default(),
             meter,
             counts: Counts::default(),
+            wants_values: explorer.wants_values(),
             explorer,
             kept: 0,
             position: 0,
@@ -115,8 +119,11 @@ impl Driver {
     /// Forget everything explored and begin anew with another explorer.
     pub fn restart(&mut self, explorer: Box<dyn Explorer>) {
         self.execution.truncate(0);
+        self.wants_values = explorer.wants_values();
+        self.execution.order_by_program_only(self.wants_values);
         self.explorer = explorer;
         self.counts = Counts::default();
+        self.fault = None;
     }
 
     pub fn position(&self) -> usize {
@@ -150,6 +157,28 @@ impl Driver {
         state.alternatives = alternatives;
     }
 
+    /// What a thread that has arrived is about to touch, if the explorer wants to know.
+    pub fn foresee(&mut self, thread: ThreadId, foreseen: Foreseen) {
+        self.threads.get_mut(thread).foreseen = foreseen;
+    }
+
+    /// Whether the explorer asks for `foresee` and `note_values`.
+    pub fn wants_values(&self) -> bool {
+        self.wants_values
+    }
+
+    /// What the last event left, if it is an operation on data.
+    pub fn note_left(&mut self, left: Option<u32>) {
+        let id = EventId(self.position as u32 - 1);
+        let found = self.execution.event(id).values.found;
+        self.execution.set_values(id, Values { found, left });
+    }
+
+    /// The values that the last event found and left, if it is an operation on data.
+    pub fn note_values(&mut self, values: Values) {
+        self.execution.set_values(EventId(self.position as u32 - 1), values);
+    }
+
     /// Decide who acts next. Every thread is at a visible operation or has ended.
     pub fn next_turn(&mut self) -> Turn {
         let choice = if self.position < self.kept {
@@ -177,6 +206,15 @@ impl Driver {
             match self.explorer.choose(&state) {
                 Decision::Take(choice) => choice,
                 Decision::GiveUp => return Turn::End(End::Redundant),
+                Decision::Differs(Mismatch { thread, expected }) => {
+                    self.fault = Some(Nondeterminism {
+                        step: self.position,
+                        thread,
+                        expected: Some(expected),
+                        found: self.threads.pending(thread).copied(),
+                    });
+                    return Turn::End(End::Cut);
+                }
             }
         };
         let thread = choice.thread();
@@ -246,11 +284,21 @@ impl Driver {
                 enabler: self.memory.primitives().enabler(thread, &operation),
                 before: before.unwrap_or_else(|| self.memory.state_token(&operation)),
                 alternatives,
+                values: Values::default(),
             };
             self.execution.append(event);
             self.explorer.performed(&self.execution);
         }
-        let effect = self.memory.perform(thread, &operation, id);
+        let effect = if self.wants_values {
+            let is_primitive = self.memory.primitives().get(operation.target).is_some();
+            let found = is_primitive.then(|| self.memory.state_token(&operation));
+            let effect = self.memory.perform(thread, &operation, id);
+            let left = is_primitive.then(|| self.memory.state_token(&operation));
+            self.execution.set_values(id, Values { found, left });
+            effect
+        } else {
+            self.memory.perform(thread, &operation, id)
+        };
         self.position += 1;
         let state = self.threads.get_mut(thread);
         state.last = id;
@@ -336,6 +384,7 @@ impl Driver {
             enabler: EventId::NONE,
             before: 0,
             alternatives: 1,
+            values: Values::default(),
         });
         self.execution.add_races(firsts);
     }
@@ -383,6 +432,7 @@ impl Driver {
                 enabler,
                 before: memory.state_token(&operation),
                 alternatives: 1,
+                values: Values::default(),
             });
         }
     }

@@ -97,6 +97,9 @@ pub enum MemoryOrder {
     SequentiallyConsistent,
 }
 
+/// The token of no value: what an operation expects if that equals nothing that has a token.
+pub const NO_VALUE: u32 = u32::MAX;
+
 /// What a visible operation is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]

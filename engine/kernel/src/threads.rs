@@ -1,7 +1,7 @@
 //! The threads of the running execution: who exists, what each is about to do.
 
 use crate::memory::MemoryModel;
-use crate::operation::{EventId, Operation, OperationKind, ThreadId};
+use crate::operation::{Accesses, EventId, Operation, OperationKind, ThreadId};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
@@ -20,6 +20,14 @@ pub enum Status {
     Drained,
 }
 
+/// What the pending operation would touch and find if it came next, for explorers that ask.
+#[derive(Clone, Default, Debug)]
+pub struct Foreseen {
+    pub accesses: Accesses,
+    /// The token of the value at its primary location; None for one without token.
+    pub found: Option<u32>,
+}
+
 #[derive(Clone, Debug)]
 pub struct Thread {
     pub status: Status,
@@ -35,6 +43,7 @@ pub struct Thread {
     pub spawned: u32,
     /// The value of the predicate that a `WaitUntil` waits for.
     pub predicate_holds: bool,
+    pub foreseen: Foreseen,
 }
 
 impl Default for Thread {
@@ -48,6 +57,7 @@ impl Default for Thread {
             daemon: false,
             spawned: 0,
             predicate_holds: false,
+            foreseen: Foreseen::default(),
         }
     }
 }
@@ -137,6 +147,10 @@ impl Threads {
     pub fn pending(&self, id: ThreadId) -> Option<&Operation> {
         let thread = self.threads.get(id.index())?;
         matches!(thread.status, Status::Pending | Status::New).then_some(&thread.pending)
+    }
+
+    pub fn foreseen(&self, id: ThreadId) -> &Foreseen {
+        &self.get(id).foreseen
     }
 
     pub fn alternatives(&self, id: ThreadId) -> u32 {

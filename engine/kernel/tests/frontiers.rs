@@ -64,7 +64,7 @@ fn explore_part(
 }
 
 fn whole(script: &Script) -> Option<(Counts, Finals)> {
-    let options = ExplorerOptions { seed: 0, samples: 0, depth: 0, k: None };
+    let options = ExplorerOptions::default();
     let explorer = create("parsimonious", "sc", &options)?.ok()?;
     let mut finals = Finals::new();
     let part = explore_part(script, explorer, Some(3_000), false, &mut finals);

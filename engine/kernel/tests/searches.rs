@@ -46,7 +46,9 @@ fn run(script: &Script, explorer: Box<dyn Explorer>, limits: Limits) -> Explored
 }
 
 fn explorer(name: &str, seed: u64, samples: u64, depth: usize) -> Box<dyn Explorer> {
-    create(name, "sc", &ExplorerOptions { seed, samples, depth, k: None }).expect("known").expect("supported")
+    create(name, "sc", &ExplorerOptions { seed, samples, depth, ..ExplorerOptions::default() })
+        .expect("known")
+        .expect("supported")
 }
 
 fn steps(threads: &[u32]) -> Vec<ReplayStep> {

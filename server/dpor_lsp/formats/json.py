@@ -52,6 +52,7 @@ def model(result: ModelResult) -> dict[str, Any]:
         "executions": result.executions,
         "blocked": result.blocked,
         "redundant": result.redundant,
+        **({} if result.classes is None else {"classes": result.classes}),
         "events": result.events,
         "seconds": round(result.seconds, 6),
         "violations": [violation(item) for item in result.violations],

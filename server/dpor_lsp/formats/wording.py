@@ -14,6 +14,8 @@ def counts(result: ModelResult) -> str:
         parts.append(f"{result.blocked} blocked")
     if result.redundant:
         parts.append(f"{result.redundant} redundant")
+    if result.classes is not None:
+        parts.append(f"{result.classes:,} class{'' if result.classes == 1 else 'es'} of values")
     parts.append("cached" if result.cached else duration(result.seconds))
     return ", ".join(parts)
 

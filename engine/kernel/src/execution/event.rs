@@ -25,6 +25,15 @@ pub struct Event {
     pub before: u32,
     /// How many alternatives it had to draw from; 1 for an operation with one outcome.
     pub alternatives: u32,
+    pub values: Values,
+}
+
+/// Tokens of what the primary location of an event held just before it and just after; equal tokens stand for equal
+/// values. None for values that equal nothing else, and where no explorer asks.
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
+pub struct Values {
+    pub found: Option<u32>,
+    pub left: Option<u32>,
 }
 
 impl Event {

@@ -15,7 +15,7 @@ use std::rc::Rc;
 pub use clock::{join, ClockTable};
 pub use data_races::{DataRace, DataRaces};
 pub use epochs::EpochTable;
-pub use event::Event;
+pub use event::{Event, Values};
 pub use path_condition::{Literal, Outcomes, PathConditions, PathId, Sides, Solver};
 pub use step::{initials, Step};
 
@@ -51,6 +51,8 @@ pub struct Execution {
     conditions: Rc<PathConditions>,
     /// How many of the events are flushes of store buffers.
     flushes: usize,
+    /// Whether clocks know only the order that the program itself imposes.
+    program_order_only: bool,
     scratch: Vec<u32>,
     candidates: Vec<EventId>,
 }
@@ -218,6 +220,19 @@ impl Execution {
         self.blocked.push(event);
     }
 
+    /// Order the events of one thread, and spawn and join, and nothing else: for an explorer whose executions stand
+    /// for others in which conflicting accesses come in another order. There are no races then.
+    pub fn order_by_program_only(&mut self, only: bool) {
+        self.program_order_only = only;
+    }
+
+    /// Note the values that an event found and left.
+    pub fn set_values(&mut self, id: EventId, values: Values) {
+        if let Some(event) = self.events.get_mut(id.index()) {
+            event.values = values;
+        }
+    }
+
     /// The clock of an event that comes next; notes its immediate conflicts.
     fn order(&mut self, event: &Event) -> Vec<u32> {
         let mut clock = std::mem::take(&mut self.scratch);
@@ -227,7 +242,9 @@ impl Execution {
             join(&mut clock, self.clocks.row(predecessor));
         }
         let mut candidates = std::mem::take(&mut self.candidates);
-        self.collect_candidates(event, &clock, &mut candidates);
+        if !self.program_order_only {
+            self.collect_candidates(event, &clock, &mut candidates);
+        }
         candidates.sort_unstable_by(|a, b| b.cmp(a));
         candidates.dedup();
         for &candidate in &candidates {

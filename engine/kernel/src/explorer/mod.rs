@@ -21,6 +21,7 @@ mod registry;
 mod replay;
 mod source;
 mod unfolding;
+mod value_centric;
 mod wakeup_tree;
 
 pub use context_bound::ContextBound;
@@ -103,6 +104,15 @@ pub enum Decision {
     Take(Choice),
     /// Every continuation is covered by another execution.
     GiveUp,
+    /// The program does not do what it did after the same choices before.
+    Differs(Mismatch),
+}
+
+/// A thread is not about to perform the operation that it was about to perform before, or cannot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    pub thread: ThreadId,
+    pub expected: Operation,
 }
 
 /// How an execution ended.
@@ -164,6 +174,26 @@ pub trait Explorer {
     /// Whether the algorithm can treat waits for predicates that read so many locations that others write.
     fn treats_predicates_over(&self, _locations: usize) -> bool {
         true
+    }
+
+    /// Whether events need tokens of the values that they found and left, and threads what they are about to touch.
+    fn wants_values(&self) -> bool {
+        false
+    }
+
+    /// How many classes of the explorer's own equivalence the executions so far are in, if it has one.
+    fn classes(&self) -> Option<u64> {
+        None
+    }
+
+    /// An operation that the explorer does not treat, which ended the exploration.
+    fn refusal(&self) -> Option<OperationKind> {
+        None
+    }
+
+    /// Whether the thread that is to be the root was never seen.
+    fn lacks_root(&self) -> bool {
+        false
     }
 
     /// If the program left a planned schedule: where and how.

@@ -7,10 +7,12 @@ use super::parsimonious::Parsimonious;
 use super::random::Random;
 use super::source::Source;
 use super::unfolding::Unfolding;
+use super::value_centric::ValueCentric;
 use super::Explorer;
+use crate::operation::ThreadId;
 
 /// What an explorer can be told.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Default, Debug)]
 pub struct ExplorerOptions {
     pub seed: u64,
     /// How many executions the random explorers draw.
@@ -19,6 +21,8 @@ pub struct ExplorerOptions {
     pub depth: usize,
     /// The `k` of `unfolding`: how many events an alternative has to conflict with; None for all.
     pub k: Option<usize>,
+    /// The root thread of the value-centric search; None for the first thread that `main` spawns.
+    pub root: Option<ThreadId>,
 }
 
 /// The (algorithm, memory model) pair cannot be explored; `instead` names an algorithm that supports the model.
@@ -44,6 +48,11 @@ const ENTRIES: &[Entry] = &[
     Entry { name: "unfolding", memory_models: &["sc"], create: |options| Box::new(Unfolding::new(options.k)) },
     // ConDPOR is TruSt with constraint events.
     Entry { name: "concolic", memory_models: &["sc"], create: |_| Box::<Graph>::default() },
+    Entry {
+        name: "value-centric",
+        memory_models: &["sc"],
+        create: |options| Box::new(ValueCentric::new(options.root)),
+    },
     Entry { name: "exhaustive", memory_models: INTERLEAVED, create: |_| Box::<Exhaustive>::default() },
     Entry {
         name: "random",

@@ -8,9 +8,10 @@
 pub mod python;
 
 use crate::driver::{Driver, Nondeterminism, Summary, Turn};
+use crate::execution::Values;
 use crate::memory::{Effect, PrimitiveState};
 use crate::operation::{Accesses, LocationId, Operation, OperationKind, ThreadId};
-use crate::threads::Status;
+use crate::threads::{Foreseen, Status};
 
 /// What a thread does next.
 pub enum Arrival {
@@ -44,6 +45,9 @@ pub trait Program {
 
     /// Carry out the operation's effect on the values. A flush is performed by the agent of its buffer.
     fn perform(&mut self, thread: ThreadId, operation: &Operation);
+
+    /// A token of the value that a data location holds, the same for equal values; None for a location of another sort.
+    fn value(&self, location: LocationId) -> Option<u32>;
 }
 
 /// Explore all executions of `program`; `seen` is called after each.
@@ -63,6 +67,10 @@ pub fn explore(
                 match program.advance(thread, answer) {
                     Arrival::Operation { operation, alternatives } => {
                         driver.arrive(thread, operation, alternatives);
+                        if driver.wants_values() {
+                            let accesses = program.accesses(thread).0.unwrap_or_default();
+                            driver.foresee(thread, Foreseen { accesses, found: program.value(operation.target) });
+                        }
                         if operation.kind == OperationKind::Blocked {
                             driver.threads.get_mut(thread).status = Status::Stopped;
                         }
@@ -81,12 +89,16 @@ pub fn explore(
                 Turn::Run(thread) => {
                     let operation = driver.threads.get(thread).pending;
                     let (accesses, before) = program.accesses(thread);
+                    let found = program.value(operation.target);
                     let effect = driver.commit(thread, accesses, before)?;
                     if operation.kind == OperationKind::Spawn {
                         let last = driver.threads.get(thread).last;
                         driver.threads.add(ThreadId(operation.detail), last, false);
                     }
                     program.perform(thread, &operation);
+                    if let (true, Some(_)) = (driver.wants_values(), found) {
+                        driver.note_values(Values { found, left: program.value(operation.target) });
+                    }
                     let reported = match effect {
                         Effect::Done(value) => value,
                         Effect::Buffered | Effect::Misused(_) => 0,

@@ -229,7 +229,7 @@ impl Script {
     /// The same with the `k` of `unfolding`.
     pub fn explore_with(&self, algorithm: &str, k: Option<usize>) -> Option<Found> {
         let mut script = self.clone();
-        let options = ExplorerOptions { seed: 1, samples: 100, depth: 0, k };
+        let options = ExplorerOptions { seed: 1, samples: 100, k, ..ExplorerOptions::default() };
         let explorer = create(algorithm, self.machine.name(), &options).expect("known").expect("supported");
         let meter = Meter::new(Limits { max_executions: Some(20_000), ..Limits::default() });
         let mut driver = Driver::new(explorer, self.machine.memory(), meter);
@@ -503,5 +503,9 @@ impl Program for Recording<'_> {
             }
             _ => {}
         }
+    }
+
+    fn value(&self, location: LocationId) -> Option<u32> {
+        (VARIABLES..LOCKS).contains(&location.0).then(|| self.script.value(location.0 - VARIABLES) as u32)
     }
 }

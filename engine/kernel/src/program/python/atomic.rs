@@ -15,7 +15,7 @@ use super::state::{access, Phase, State};
 use super::switching::Touch;
 use super::undo::Undo;
 use super::weak_memory::{Place, Store};
-use crate::operation::{AccessMode, EventId, MemoryOrder, Operation, OperationKind};
+use crate::operation::{AccessMode, EventId, MemoryOrder, Operation, OperationKind, NO_VALUE};
 
 /// Frozen, with a lock that is never contended, because that costs less than checking borrows does.
 #[pyclass(frozen, module = "dpor._kernel", subclass, weakref)]
@@ -117,7 +117,8 @@ impl Atomic {
     fn touched(slf: &Bound<'_, Self>, state: &mut State, mode: AccessMode) -> Touch {
         // Kept by loads as well: a compare-exchange that came before one would have met this value.
         let before = Some(state.token(&Atomic::held(slf)));
-        Touch { accesses: Some(smallvec![access(slf.get().primitive.location, mode)]), before }
+        let found = state.equality_token(&Atomic::held(slf));
+        Touch { accesses: Some(smallvec![access(slf.get().primitive.location, mode)]), before, found }
     }
 
     fn host<'a>(slf: &'a Bound<'_, Self>) -> &'a Host {
@@ -166,6 +167,7 @@ impl Atomic {
             Atomic::host(slf).state().note_update_in_loops(slf.get().primitive.location, event, silent);
         }
         Atomic::replace(slf, &new);
+        Atomic::host(slf).note_left(event, &new);
         Atomic::host(slf).note(slf.py(), word, Some(slf.as_any()), None, Some(&new), event);
         Ok(old)
     }
@@ -218,6 +220,7 @@ impl Atomic {
         let event = Atomic::touch(slf, Kind::Store, order)?;
         Atomic::replace(slf, value);
         let host = Atomic::host(slf);
+        host.note_left(event, value);
         host.note(slf.py(), Word::AtomicStore, Some(slf.as_any()), None, Some(value), event);
         Ok(())
     }
@@ -274,7 +277,13 @@ impl Atomic {
                 }
             };
             if visible {
-                let token = host.state().identities.value_token(expected);
+                let token = {
+                    let mut state = host.state();
+                    match state.driver.wants_values() {
+                        true => state.equality_token(expected).unwrap_or(NO_VALUE),
+                        false => state.identities.value_token(expected),
+                    }
+                };
                 let kind = match undecided {
                     true => OperationKind::ReadModifyWrite,
                     false => OperationKind::CompareExchange,
@@ -283,7 +292,8 @@ impl Atomic {
                 host.perform(py, operation, 1, |state| {
                     let held = Atomic::held(slf);
                     let accesses = [access(location, mode(state, &held))].into_iter().collect();
-                    Touch { accesses: Some(accesses), before: Some(state.token(&held)) }
+                    let found = state.equality_token(&held);
+                    Touch { accesses: Some(accesses), before: Some(state.token(&held)), found }
                 })?;
                 event = true;
             }
@@ -299,6 +309,7 @@ impl Atomic {
             }
             Atomic::replace(slf, desired);
         }
+        host.note_left(event, &Atomic::held(slf));
         if host.is_recording() {
             let outcome = PyBool::new(py, took_place);
             let key = (expected, desired).into_pyobject(py)?;

@@ -108,7 +108,7 @@ impl Host {
         }
         self.perform(py, Operation::new(OperationKind::Load, slot.location, 0), 1, |state| {
             state.plain_access(&reads);
-            Touch::of(state.visible_part(reads))
+            Touch::of(state.visible_part(reads.clone()))
         })?;
         Ok(true)
     }
@@ -254,6 +254,7 @@ impl Host {
         let event = self.touch_slot(py, slot, AccessMode::Write)?;
         self.keep_attribute(event, object, name)?;
         put()?;
+        self.note_left(event, value);
         self.note(py, Word::Store, Some(object), Some(name.as_any()), Some(value), event);
         Ok(())
     }

@@ -23,6 +23,14 @@ pub enum ContainerEffect {
     View,
 }
 
+impl ContainerEffect {
+    /// Whether the container stays as it is.
+    pub fn reads_only(self) -> bool {
+        use ContainerEffect::*;
+        matches!(self, ReadWhole | Length | CellLoad | View)
+    }
+}
+
 /// What a method of a built-in container does.
 pub fn method_effect(kind: TypeKind, name: &str, arguments: usize) -> ContainerEffect {
     use ContainerEffect::*;

@@ -109,6 +109,9 @@ impl State {
     ) -> (Accesses, u32) {
         use AccessMode::*;
         let Container { whole, length, .. } = container;
+        if self.driver.wants_values() {
+            return (self.undivided_accesses(object, container, effect, key), 0);
+        }
         let cell = key.and_then(|key| self.cell_key(object, key).map(|id| (id, key)));
         if self.instance_dicts.contains_key(&container.object) && cell.is_none() {
             let mode = if effect == ContainerEffect::WriteWhole { Write } else { Read };
@@ -170,6 +173,29 @@ impl State {
         }
     }
 
+    /// What an operation touches if the container is taken as one piece, as explorers that ask for values do: which
+    /// cells there are depends on the order of operations, which they have to know beforehand.
+    fn undivided_accesses(
+        &mut self,
+        object: &Bound<'_, PyAny>,
+        container: Container,
+        effect: ContainerEffect,
+        key: Option<&Bound<'_, PyAny>>,
+    ) -> Accesses {
+        let mode = if effect.reads_only() { AccessMode::Read } else { AccessMode::Write };
+        if !self.instance_dicts.contains_key(&container.object) {
+            return smallvec![access(container.whole, mode)];
+        }
+        let mut accesses = self.instance_accesses(object, container, mode);
+        if let Some(key) = key.and_then(|key| self.cell_key(object, key)) {
+            let cell = access(self.cell(container, key), mode);
+            if !accesses.contains(&cell) {
+                accesses.push(cell);
+            }
+        }
+        accesses
+    }
+
     /// What an operation on an instance's whole `__dict__` touches: every attribute in it.
     fn instance_accesses(&mut self, object: &Bound<'_, PyAny>, container: Container, mode: AccessMode) -> Accesses {
         let mut accesses: Accesses = smallvec![access(container.whole, mode)];
@@ -200,6 +226,10 @@ impl State {
         key: Option<&Bound<'_, PyAny>>,
     ) -> Plan {
         use ContainerEffect::*;
+        if self.driver.wants_values() {
+            let kind = if effect.reads_only() { OperationKind::Load } else { OperationKind::ReadModifyWrite };
+            return Plan { kind, target: container.whole, detail: 0, order: MemoryOrder::SequentiallyConsistent };
+        }
         let location = match key {
             Some(key) if matches!(effect, CellLoad | CellStore | CellDelete | CellDefault) => {
                 self.cell_key(object, key).map(|id| self.cell(container, id))
@@ -319,8 +349,7 @@ impl Host {
         key: Option<&Bound<'_, PyAny>>,
         buffering: Buffering,
     ) -> PyResult<bool> {
-        use ContainerEffect::*;
-        if !matches!(effect, ReadWhole | Length | CellLoad | View) {
+        if !effect.reads_only() {
             self.check_fresh(py, object)?;
         }
         let plan = {
@@ -349,9 +378,9 @@ impl Host {
         self.perform(py, operation, 1, |state| {
             let (accesses, before) = state.container_accesses(object, container, effect, key);
             state.plain_access(&accesses);
-            Touch { accesses: Some(state.visible_part(accesses)), before: Some(before) }
+            Touch { accesses: Some(state.visible_part(accesses)), before: Some(before), found: None }
         })?;
-        if !matches!(effect, ReadWhole | Length | CellLoad | View) && self.keeps_undo() {
+        if !effect.reads_only() && self.keeps_undo() {
             if let Some(undo) = Undo::of_container(object)? {
                 self.keep_undo(undo);
             }

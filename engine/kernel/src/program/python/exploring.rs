@@ -24,6 +24,20 @@ const BETWEEN_REPORTS: Duration = Duration::from_millis(100);
 /// After so many executions the garbage that they left in cycles is collected.
 const BETWEEN_COLLECTIONS: u64 = 200;
 
+/// What a model does when it performs an operation that the algorithm does not treat.
+fn construct(kind: OperationKind) -> &'static str {
+    match kind {
+        OperationKind::Wait | OperationKind::Wake | OperationKind::TimedWake | OperationKind::Notify => {
+            "a Condition (or a queue, which has one)"
+        }
+        OperationKind::FlagWait => "an Event that is also cleared",
+        OperationKind::WaitUntil => "wait_until",
+        OperationKind::Branch => "symbolic values",
+        OperationKind::CompareExchange => "a compare_exchange of values that cannot be told apart by type and value",
+        _ => "an operation",
+    }
+}
+
 fn operation_name(operation: Option<Operation>) -> String {
     operation.map_or_else(|| "the end of the thread".to_owned(), |operation| format!("{:?}", operation.kind))
 }
@@ -187,7 +201,7 @@ impl Host {
     /// Raises ValueError for an unknown algorithm.
     #[staticmethod]
     fn alternative(algorithm: &str, memory_model: &str) -> PyResult<Option<&'static str>> {
-        let options = ExplorerOptions { seed: 0, samples: 0, depth: 0, k: None };
+        let options = ExplorerOptions::default();
         match create(algorithm, memory_model, &options) {
             None => Err(PyValueError::new_err(format!("unknown algorithm {algorithm:?}"))),
             Some(Ok(_)) => Ok(None),
@@ -254,7 +268,13 @@ impl Host {
                         state.untreated = Some("wait_until with a predicate over several shared locations");
                     }
                 }
-                let stop = state.escape.is_some() || state.untreated.is_some() || state.driver.fault().is_some();
+                // What explores by values relies on the order of what is not visible, until the first race is seen.
+                let misled = state.driver.wants_values() && state.restart == Some(Restart::Visible);
+                if let (false, Some(kind)) = (misled, state.driver.explorer().refusal()) {
+                    state.untreated.get_or_insert(construct(kind));
+                }
+                let differs = !misled && state.driver.fault().is_some();
+                let stop = state.escape.is_some() || state.untreated.is_some() || differs;
                 (summary, state.restart.clone(), stop)
             };
             let solver_error = self.state().solver_error.take();
@@ -357,6 +377,8 @@ impl Host {
             if finished && bound.is_none() { None } else { state.driver.explorer().frontier() },
         )?;
         outcome.set_item("lessons", &state.lessons)?;
+        outcome.set_item("classes", state.driver.explorer().classes())?;
+        outcome.set_item("lacks_root", state.driver.explorer().lacks_root())?;
         let nondeterminism = state.driver.fault().map(|fault| {
             let path = state.identities.path(fault.thread).to_owned();
             (fault.step, path, operation_name(fault.expected), operation_name(fault.found))

@@ -81,6 +81,18 @@ impl Host {
         }
     }
 
+    /// Note the value that the running thread has just stored, if that was an event.
+    #[inline]
+    pub fn note_left(&self, event: bool, value: &Bound<'_, PyAny>) {
+        if event {
+            let mut state = self.state();
+            if state.driver.wants_values() && state.phase == Phase::Running {
+                let left = state.equality_token(value);
+                state.driver.note_left(left);
+            }
+        }
+    }
+
     /// Give the exploration up because it rests on something that turned out false.
     pub fn restart_with(&self, py: Python<'_>, reason: Restart) -> PyErr {
         {

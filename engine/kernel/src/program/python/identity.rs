@@ -84,6 +84,8 @@ pub struct Identities {
     keys: Py<PyDict>,
     names: FxHashMap<usize, (KeyId, Py<PyString>)>,
     next_key: u32,
+    /// Tokens of values, by type and value.
+    values: Py<PyDict>,
 }
 
 /// Type tokens below this stand for types; classes of single objects are above.
@@ -109,6 +111,7 @@ impl Identities {
             keys: PyDict::new(py).unbind(),
             names: FxHashMap::default(),
             next_key: KeyId::FIRST_FREE,
+            values: PyDict::new(py).unbind(),
         }
     }
 
@@ -295,10 +298,46 @@ impl Identities {
         Some(KeyId(number))
     }
 
+    /// A number that stands for an immutable value of a built-in type; equal values of different types (1 and True)
+    /// have different ones, and so have 0.0 and -0.0. None for other values, and for a NaN.
+    pub fn equality_token(&mut self, value: &Bound<'_, PyAny>) -> Option<u32> {
+        const SMALL: u32 = 1 << 20;
+        if value.is_exact_instance_of::<PyInt>() {
+            if let Some(small) = value.extract::<u32>().ok().filter(|small| *small < SMALL) {
+                return Some(small);
+            }
+        }
+        let known = self.values.bind(value.py());
+        let key = equality_key(value)?;
+        if let Ok(Some(token)) = known.get_item(&key) {
+            return token.extract().ok();
+        }
+        let token = SMALL + known.len() as u32;
+        known.set_item(key, token).ok()?;
+        Some(token)
+    }
+
     /// A number that stands for a value that compares by value, for the state tokens of events; 0 if it does not.
     pub fn value_token(&mut self, value: &Bound<'_, PyAny>) -> u32 {
         self.item(value).map_or(0, |key| key.0 + 1)
     }
+}
+
+/// What a value of an immutable built-in type is told from others by: its type with itself, or with what tells it.
+fn equality_key<'py>(value: &Bound<'py, PyAny>) -> Option<Bound<'py, PyTuple>> {
+    let py = value.py();
+    if let Ok(tuple) = value.cast_exact::<PyTuple>() {
+        let items: Vec<Bound<'py, PyTuple>> = tuple.iter().map(|item| equality_key(&item)).collect::<Option<_>>()?;
+        return PyTuple::new(py, [value.get_type().into_any(), PyTuple::new(py, items).ok()?.into_any()]).ok();
+    }
+    if let Ok(number) = value.cast_exact::<PyFloat>() {
+        if number.value().is_nan() {
+            return None;
+        }
+        let text = number.repr().ok()?.into_any();
+        return PyTuple::new(py, [value.get_type().into_any(), text]).ok();
+    }
+    is_atom(value).then(|| PyTuple::new(py, [value.get_type().into_any(), value.clone()]).ok())?
 }
 
 /// Whether a value is immutable and compares by value, all the way down.

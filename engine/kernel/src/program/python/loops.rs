@@ -27,6 +27,7 @@ use super::host::Host;
 use super::recording::Word;
 use super::state::{Phase, State};
 use super::switching::Touch;
+use crate::explorer::End;
 use crate::operation::{Access, AccessMode, Accesses, EventId, LocationId, Operation, OperationKind, ThreadId};
 use crate::threads::Status;
 
@@ -385,6 +386,11 @@ pub fn same_value(first: &Bound<'_, PyAny>, second: &Bound<'_, PyAny>) -> PyResu
 impl Host {
     /// The thread came back to the head of a loop as it was: let it stop or wait.
     fn spin(&self, py: Python<'_>, spin: Spin) -> PyResult<()> {
+        if self.state().driver.wants_values() {
+            // Whether something is written after its reads is not the same in all executions of a class.
+            self.state().untreated = Some("a loop that only looks until another thread writes");
+            return self.leave(py, End::Cut);
+        }
         let (me, waits) = {
             let mut state = self.state();
             for (read, _) in &spin.reads {

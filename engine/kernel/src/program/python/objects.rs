@@ -4,7 +4,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::identity::{KeyId, ObjectId};
 use super::state::{Phase, State};
@@ -35,9 +35,17 @@ pub struct Objects {
     current: Known,
     /// Those that exist before executions begin.
     permanent: Known,
+    /// Identities by the place where an object was first found, which is not the same place in every execution.
+    adopted: FxHashSet<ObjectId>,
 }
 
 impl Objects {
+    /// The identity of an object that controlled code has made, or that exists before executions begin.
+    pub fn made(&self, object: &Bound<'_, PyAny>) -> Option<ObjectId> {
+        let known = self.current.get(object).or_else(|| self.permanent.get(object))?;
+        (!self.adopted.contains(&known)).then_some(known)
+    }
+
     /// Forget those of the last execution; they are to be dropped without a borrow of the state.
     pub fn forget_current(&mut self) -> Vec<Py<PyAny>> {
         self.current.by_address.clear();
@@ -116,6 +124,7 @@ impl State {
         }
         if self.objects.current.get(value).is_none() && self.objects.permanent.get(value).is_none() {
             let id = self.identities.part(parent, key, facts.token);
+            self.objects.adopted.insert(id);
             self.remember(value, id);
         }
     }

@@ -31,6 +31,8 @@ pub struct Plan {
     pub algorithm: String,
     pub memory_model: String,
     pub explorer_options: ExplorerOptions,
+    /// The path of the root thread of the value-centric search; None for the first that `main` spawns.
+    pub root: Option<String>,
     pub limits: Limits,
     /// For `replay`, the choices of one execution: path of thread (or flush, see `FLUSH`) and outcome; for `follow`, its
     /// recorded operations, where the outcome of a store that went through a store buffer is its number.
@@ -58,7 +60,8 @@ impl Default for Plan {
         Plan {
             algorithm: names().next().unwrap_or_default().to_owned(),
             memory_model: "sc".to_owned(),
-            explorer_options: ExplorerOptions { seed: 0, samples: 1000, depth: 0, k: None },
+            explorer_options: ExplorerOptions { samples: 1000, ..ExplorerOptions::default() },
+            root: None,
             limits: Limits::default(),
             steps: Vec::new(),
             complete: false,
@@ -105,6 +108,7 @@ impl Plan {
             "samples" => self.explorer_options.samples = value.extract()?,
             "depth" => self.explorer_options.depth = value.extract()?,
             "k" => self.explorer_options.k = value.extract()?,
+            "root" => self.root = value.extract()?,
             "max_steps" => self.limits.max_steps = value.extract()?,
             "max_executions" => self.limits.max_executions = value.extract()?,
             "preemption_bound" => self.limits.preemption_bound = value.extract()?,
@@ -138,7 +142,12 @@ impl Plan {
             "context-bound" => return Ok(Box::new(ContextBound::new(self.bound))),
             _ => {}
         }
-        match create(&self.algorithm, &self.memory_model, &self.explorer_options) {
+        let mut options = self.explorer_options;
+        if let Some(path) = &self.root {
+            let no_path = || PyValueError::new_err(format!("root {path:?} is not the path of a thread"));
+            options.root = Some(identities.thread_at(path).ok_or_else(no_path)?);
+        }
+        match create(&self.algorithm, &self.memory_model, &options) {
             None => Err(PyValueError::new_err(format!(
                 "unknown algorithm {:?}; there are: {}",
                 self.algorithm,

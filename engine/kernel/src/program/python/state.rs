@@ -158,6 +158,9 @@ pub struct State {
     pub ended: Option<End>,
 }
 
+/// Equality tokens of objects are from here up; those of values are below.
+const EQUALITY_OF_OBJECTS: u32 = 1 << 31;
+
 pub fn access(location: LocationId, mode: AccessMode) -> Access {
     Access { location, mode }
 }
@@ -181,9 +184,9 @@ impl State {
             restart: None,
             lessons: Vec::new(),
             escape: None,
-            untreated: None,
             refusal: None,
             solver: None,
+            untreated: None,
             symbolic: false,
             solver_error: SolverError::default(),
             everything_visible: false,
@@ -227,6 +230,20 @@ impl State {
             return ANY_VALUE;
         }
         self.identities.value_token(value)
+    }
+
+    /// A token that two values share if no program can tell them apart, but by comparing the identities of what
+    /// compares by value; None for a value that has none, which equals nothing. Objects that controlled code made are
+    /// told by who they are.
+    pub fn equality_token(&mut self, value: &Bound<'_, PyAny>) -> Option<u32> {
+        if !self.driver.wants_values() {
+            return None;
+        }
+        if let Some(token) = self.identities.equality_token(value) {
+            return Some(token);
+        }
+        let object = self.objects.made(value)?;
+        Some(EQUALITY_OF_OBJECTS + object.0)
     }
 
     pub fn running(&self) -> bool {

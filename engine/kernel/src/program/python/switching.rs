@@ -12,20 +12,24 @@ use super::recording::Word;
 use super::state::{access, Failure, Phase, Restart, State};
 use super::waiting::predicate_writes;
 use crate::driver::Turn;
+use crate::execution::Values;
 use crate::explorer::End;
 use crate::memory::Effect;
 use crate::operation::{AccessMode, Accesses, Operation, OperationKind, ThreadId};
+use crate::threads::Foreseen;
 
 /// What an operation touches and the state token of its primary location, computed just before it is performed.
 #[derive(Default)]
 pub struct Touch {
     pub accesses: Option<Accesses>,
     pub before: Option<u32>,
+    /// The equality token of the value at the primary location, for explorers that ask for values.
+    pub found: Option<u32>,
 }
 
 impl Touch {
     pub fn of(accesses: Accesses) -> Touch {
-        Touch { accesses: Some(accesses), before: None }
+        Touch { accesses: Some(accesses), before: None, found: None }
     }
 }
 
@@ -37,7 +41,7 @@ impl Host {
         py: Python<'_>,
         operation: Operation,
         alternatives: u32,
-        touch: impl FnOnce(&mut State) -> Touch,
+        touch: impl Fn(&mut State) -> Touch,
     ) -> PyResult<Effect> {
         let turn = {
             let mut state = self.state();
@@ -55,6 +59,11 @@ impl Host {
             } else {
                 let current = state.current;
                 state.driver.arrive(current, operation, alternatives);
+                if state.driver.wants_values() {
+                    let Touch { accesses, found, .. } = touch(&mut state);
+                    let foreseen = Foreseen { accesses: accesses.unwrap_or_default(), found };
+                    state.driver.foresee(current, foreseen);
+                }
                 if state.driver.threads.waits_for_predicates() {
                     drop(state);
                     self.evaluate_predicates(py)?;
@@ -73,6 +82,10 @@ impl Host {
         let current = state.current;
         match state.driver.commit(current, touched.accesses, touched.before) {
             Ok(effect) => {
+                if let (true, Some(found)) = (state.driver.wants_values(), touched.found) {
+                    // What it leaves is noted once the operation has been carried out.
+                    state.driver.note_values(Values { found: Some(found), left: None });
+                }
                 state.synchronise(&operation);
                 state.note_event_in_loops(&operation);
                 let replaced = state.replaced_before_drain(current);

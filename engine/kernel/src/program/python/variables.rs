@@ -134,6 +134,7 @@ impl Host {
         let event = self.touch_slot(py, slot, AccessMode::Write)?;
         self.keep_variable(event, namespace, name)?;
         namespace.set_item(name, value)?;
+        self.note_left(event, value);
         self.note(py, Word::Store, Some(namespace), Some(name.as_any()), Some(value), event);
         Ok(())
     }
@@ -213,6 +214,7 @@ impl Host {
         let name = cell.borrow().name.bind(py).clone();
         let old = cell.borrow_mut().value.replace(value.clone().unbind());
         drop(old);
+        self.note_left(event, &value);
         self.note(py, Word::Store, Some(cell), Some(name.as_any()), Some(&value), event);
         Ok(())
     }
