@@ -69,7 +69,7 @@ _MEANINGS = {
     Code.BAD_PARAMETER: "a model parameter does not exist or has a value of the wrong type",
     Code.NONDETERMINISTIC: "the model behaves differently when the same choices are made again",
     Code.UNCONTROLLED: "the model does something that cannot be controlled",
-    Code.UNSUPPORTED_PAIR: "this algorithm does not support this memory model",
+    Code.UNSUPPORTED_PAIR: "this algorithm does not support this memory model, or something that the model does",
     Code.UNSUPPORTED_CONSTRUCT: "the model uses a construct that cannot be checked",
     Code.WORKER_DIED: "the process that checked the model died",
     Code.OUT_OF_MEMORY: "the model used more memory than it may",

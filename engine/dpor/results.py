@@ -210,7 +210,8 @@ class Progress:
 class ModelResult:
     """The outcome of checking one model, in the shape of the JSON report.
 
-    `classes` counts the classes of the algorithm's own equivalence, for `value-centric` alone. `warnings` are findings that do not count against the model (data races under `races="warn"`).
+    `classes` counts the classes of the algorithm's own equivalence, for `value-centric` alone. `warnings` are findings
+    that do not count against the model (data races under `races="warn"`).
     """
 
     id: str

@@ -232,7 +232,11 @@ def _add_checking(group: argparse._ArgumentGroup) -> None:  # pyright: ignore[re
     for name in ("algorithm", "memory_model"):
         flag = "--" + name.replace("_", "-")
         add(flag, "NAME", f"{', '.join(OPTIONS[name].choice_names)} (default: {_default(name)})")
-    add("--root", "THREAD", "the root thread of algorithm value-centric, such as main.0 (default: the first that main starts)")
+    add(
+        "--root",
+        "THREAD",
+        "the root thread of algorithm value-centric, such as main.0 (default: the first that main starts)",
+    )
     add(
         "--k",
         "N",

@@ -21,7 +21,9 @@ from hypothesis import HealthCheck, Phase, given, note, reject, seed, settings
 from program import Program
 
 from dpor import checking
+from dpor.codes import Code
 from dpor.counterexample.schedule import decode
+from dpor.errors import DporError
 from dpor.results import CheckRequest, ReplayRequest
 
 PROGRAMS = int(os.environ.get("DPOR_PROGRAMS", "60"))
@@ -120,6 +122,24 @@ def agree(program: Program, answer: Any) -> None:
     assert result.redundant == 0
 
 
+def agree_by_values(program: Program, answer: Any) -> None:
+    """Value-centric exploration finds the same outcomes, in no more executions; or says what it cannot treat."""
+    note(program.source())
+    note(f"DPOR_PROGRAM_SEED={SEED}")
+    expected, _ = answer(program, "exhaustive", max_executions=MAX_INTERLEAVINGS)
+    refused = False
+    try:
+        got, result = answer(program, "value-centric")
+    except DporError as error:
+        refused = error.code is Code.UNSUPPORTED_PAIR
+        if not refused:
+            raise
+    if refused:
+        reject()
+    assert (got.verdict, got.outcomes) == (expected.verdict, expected.outcomes)
+    assert got.executions + got.blocked == result.classes
+
+
 def counted(program: Program, answer: Any) -> None:
     note(program.source())
     note(f"DPOR_PROGRAM_SEED={SEED}")
@@ -131,6 +151,19 @@ def counted(program: Program, answer: Any) -> None:
         assert (algorithm, got.executions, got.blocked) == (algorithm, expected.executions, expected.blocked)
         assert got.outcomes == expected.outcomes
         assert algorithm == "source" or result.redundant == 0
+
+
+@FIXED
+@given(program=RICH)
+def test_values_agree_with_exhaustive_search(program, answer):
+    agree_by_values(program, answer)
+
+
+@seed(SEED)
+@RANDOM
+@given(program=RICH)
+def test_values_agree_with_exhaustive_search_on_other_programs_each_time(program, answer):
+    agree_by_values(program, answer)
 
 
 @FIXED
