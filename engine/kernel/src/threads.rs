@@ -166,7 +166,7 @@ impl Threads {
                     let joined = ThreadId(thread.pending.detail);
                     self.is_finished(joined) && memory.is_drained(joined) && memory.is_drained(id)
                 }
-                OperationKind::WaitUntil => thread.predicate_holds && memory.is_drained(id),
+                OperationKind::WaitUntil => thread.predicate_holds,
                 _ => memory.enabled(id, &thread.pending),
             },
             _ => false,

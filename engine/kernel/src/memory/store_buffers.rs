@@ -155,7 +155,8 @@ impl StoreBuffers {
 fn drains(operation: &Operation) -> bool {
     use OperationKind::*;
     match operation.kind {
-        Start | Load | CellStore | Choose | Branch | Blocked | Buffer | Flush => {
+        // A wait for a predicate is a loop of loads, which see the thread's own stores.
+        Start | Load | CellStore | Choose | Branch | Blocked | WaitUntil | Buffer | Flush => {
             operation.buffering == Buffering::Drains
         }
         // A store that is not seq_cst, and yet passes by the buffer, is one whose delay nobody could see.

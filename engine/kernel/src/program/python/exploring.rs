@@ -221,12 +221,9 @@ impl Host {
         let explorer = plan.first_explorer(&mut state.identities, &state.noted)?;
         let followed = plan.scheduled_steps(&mut state.identities)?;
         state.driver = Driver::new(explorer, plan.memory(), Meter::new(plan.limits));
-        state.weak = WeakMemory {
-            buffers_stores: state.driver.memory.buffers_stores(),
-            by_location: plan.memory_model == "pso",
-            followed,
-            ..WeakMemory::default()
-        };
+        let buffers_stores = state.driver.memory.buffers_stores();
+        let weak = WeakMemory::new(buffers_stores, plan.memory_model == "pso", followed);
+        let former = std::mem::replace(&mut state.weak, weak);
         state.stop_at_failure = plan.stop_at_failure;
         state.learning = plan.learns();
         state.spins_wait = !plan.learns() || !state.driver.explorer().is_exhaustive();
@@ -249,6 +246,9 @@ impl Host {
         }
         state.recorder = plan.recorder.as_ref().map(|recorder| recorder.clone_ref(py));
         self.recording.store(state.recorder.is_some(), Ordering::Relaxed);
+        // Destructors are model code, which uses the host.
+        drop(guard);
+        drop(former);
         Ok(())
     }
 

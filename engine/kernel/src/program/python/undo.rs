@@ -145,7 +145,11 @@ impl Host {
         for index in taken.iter().rev() {
             kept[*index].1.swap(py)?;
         }
+        // A store of the thread itself that would not have left its store buffer yet is seen there.
+        let events: Vec<EventId> = taken.iter().map(|index| kept[*index].0).collect();
+        self.state().weak.hold_back(thread, &events);
         let held = self.evaluate_predicate(py, thread);
+        self.state().weak.release_held();
         for index in &taken {
             kept[*index].1.swap(py)?;
         }

@@ -5,6 +5,8 @@
 //! the object as it was, until the flush writes it. Locations that are not visible need no buffer; why, is said in
 //! `execution/epochs.rs`.
 
+use std::rc::Rc;
+
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
@@ -18,7 +20,7 @@ use super::undo::Undo;
 use super::variables::Cell;
 use crate::driver::Turn;
 use crate::explorer::End;
-use crate::operation::{Accesses, Buffering, LocationId, MemoryOrder, Operation, OperationKind, ThreadId};
+use crate::operation::{Accesses, Buffering, EventId, LocationId, MemoryOrder, Operation, OperationKind, ThreadId};
 
 /// Where a store puts its value.
 pub enum Place {
@@ -40,7 +42,7 @@ pub struct Store {
 }
 
 /// A store that is in a buffer.
-pub struct Buffered {
+struct Buffered {
     owner: ThreadId,
     agent: ThreadId,
     number: u32,
@@ -67,20 +69,42 @@ pub struct WeakMemory {
     pub by_location: bool,
     /// The schedule that is followed: it says which stores went through a buffer.
     pub followed: Option<Vec<ScheduledStep>>,
-    pub buffered: Vec<Buffered>,
+    buffered: Vec<Buffered>,
+    /// The stores that were flushed, by the event of the flush, if predicates may ask what was before.
+    flushed: Vec<(EventId, Rc<Buffered>)>,
+    /// Of those, the ones of one thread that are taken back for the moment.
+    held_back: Vec<Rc<Buffered>>,
     /// What flushes replaced, by the thread whose store did: its destructor must not run wherever a flush happens to be,
     /// so the thread lets go of it when it next waits for its buffers, which comes after the flush in all executions.
-    pub replaced: Vec<(ThreadId, u32, Py<PyAny>)>,
+    replaced: Vec<(ThreadId, u32, Py<PyAny>)>,
 }
 
 impl WeakMemory {
-    /// What is left of an execution, to be dropped without a borrow of the state.
-    pub fn take_all(&mut self) -> impl Sized {
-        (std::mem::take(&mut self.buffered), std::mem::take(&mut self.replaced))
+    pub fn new(buffers_stores: bool, by_location: bool, followed: Option<Vec<ScheduledStep>>) -> WeakMemory {
+        WeakMemory { buffers_stores, by_location, followed, ..WeakMemory::default() }
     }
 
+    /// What is left of an execution, to be dropped without a borrow of the state.
+    pub fn take_all(&mut self) -> impl Sized {
+        let flushed = std::mem::take(&mut self.flushed);
+        (std::mem::take(&mut self.buffered), std::mem::take(&mut self.replaced), flushed)
+    }
+
+    /// What the buffers of the thread hold for the location; of several stores the youngest.
     fn youngest(&self, thread: ThreadId, location: LocationId) -> Option<&Buffered> {
-        self.buffered.iter().rev().find(|own| own.owner == thread && own.store.location == location)
+        let held_back = self.held_back.iter().map(|held| &**held).chain(&self.buffered);
+        let own = held_back.filter(|own| own.owner == thread && own.store.location == location);
+        own.max_by_key(|own| own.number)
+    }
+
+    /// Until `release_held`: the stores of `thread` whose flushes are among the events are in its buffers again.
+    pub fn hold_back(&mut self, thread: ThreadId, events: &[EventId]) {
+        let own = self.flushed.iter().filter(|(event, store)| store.owner == thread && events.contains(event));
+        self.held_back = own.map(|(_, store)| store.clone()).collect();
+    }
+
+    pub fn release_held(&mut self) {
+        self.held_back.clear();
     }
 }
 
@@ -292,7 +316,7 @@ impl Host {
 
     /// The oldest store of the agent's buffer reaches memory. Returns whether the execution goes on.
     fn flush(&self, py: Python<'_>, agent: ThreadId) -> PyResult<bool> {
-        let Buffered { owner, number, store, .. } = {
+        let buffered = {
             let mut state = self.state();
             let position = state.weak.buffered.iter().position(|buffered| buffered.agent == agent);
             let Some(position) = position else { return Ok(false) };
@@ -306,12 +330,17 @@ impl Host {
             if let (Some(races), Some(released)) = (&mut state.data_races, &buffered.released) {
                 races.publish(buffered.store.location, released);
             }
-            buffered
+            Rc::new(buffered)
         };
+        let Buffered { owner, number, store, .. } = &*buffered;
+        let (owner, number) = (*owner, *number);
         if self.keeps_undo() {
             if let Some(undo) = store.place.undo(py)? {
                 self.keep_undo(undo);
             }
+            let mut state = self.state();
+            let event = EventId((state.driver.position() as u32).saturating_sub(1));
+            state.weak.flushed.push((event, buffered.clone()));
         }
         match store.place.write(py, &store.value) {
             Ok(replaced) => {

@@ -96,7 +96,10 @@ impl Primitive {
     /// it was an event.
     pub fn operate(&self, py: Python<'_>, operation: Operation) -> PyResult<(Effect, bool)> {
         let host = self.host();
-        host.drain_if_owed(py)?;
+        let visible = host.state().is_visible(operation.target);
+        if !visible {
+            host.drain_if_owed(py)?;
+        }
         {
             let mut state = host.state();
             let current = state.current;
