@@ -274,7 +274,8 @@ def test_a_counterexample_names_each_flush_and_replays(tmp_path):
     assert stored < flushed
     assert ("main.0", "flush", "Pair#1.data") not in steps
     flush = violation.trace[flushed]
-    assert flush.location is not None and flush.location.line == violation.trace[flushed - 1].location.line
+    assert flush.location is not None
+    assert flush.location.line == violation.trace[flushed - 1].location.line
     text = render(violation, width=100, color=False, root=tmp_path)
     assert "buffers Pair#1.data ← 42" in text
     assert "flushes Pair#1.flag ← 1" in text
@@ -288,7 +289,8 @@ def test_a_counterexample_names_each_flush_and_replays(tmp_path):
     )
     replayed = follow(request, schedule)
     assert replayed.divergence is None
-    assert replayed.violation is not None and replayed.violation.trace == violation.trace
+    assert replayed.violation is not None
+    assert replayed.violation.trace == violation.trace
 
 
 def test_a_replay_says_where_a_flush_is_no_longer_possible(tmp_path):
@@ -298,7 +300,8 @@ def test_a_replay_says_where_a_flush_is_no_longer_possible(tmp_path):
     text = result.violations[0].schedule
     request = ReplayRequest(str(file), "program", str(tmp_path), text, options={"memory_model": "pso"})
     replayed = follow(request, decode(text))
-    assert replayed.divergence is not None and "step" in replayed.divergence
+    assert replayed.divergence is not None
+    assert "step" in replayed.divergence
 
 
 def test_data_races_are_those_of_the_machine(tmp_path):

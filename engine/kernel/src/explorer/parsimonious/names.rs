@@ -109,7 +109,8 @@ impl ThreadTable {
         self.set(name, agent);
     }
 
-    /// The order of schedules: whether a schedule with a head of `first` comes before one with a head of `second`.
+    /// The order of schedules: whether a schedule with a head of `first` comes before one with a head of `second`. Agents
+    /// of store buffers come before threads; see `sleep`.
     pub fn precedes(&self, first: ThreadName, second: ThreadName) -> bool {
         let is_thread = |path: &[u32]| !path.contains(&AGENT);
         let (first, second) = (self.path(first), self.path(second));
