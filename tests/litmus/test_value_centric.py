@@ -9,20 +9,6 @@ from dpor.codes import Code
 from dpor.errors import DporError
 from dpor.results import Verdict, ViolationKind
 
-# Rows in which ours distinguishes more than the published prototype does, with the number of classes: a write of one
-# value counts as another if other reads causally precede it (condition 2 of the equivalence), which the prototype
-# does not look at. In all other rows ours are no more than the prototype's.
-MORE_CLASSES = {
-    "lamport2(n=1)": 302,
-    "peterson(n=1)": 301,
-    "race_param(n=2)": 19,
-    "race_param(n=3)": 141,
-    "opt_lock(n=4)": 35,
-    "opt_lock(n=6)": 55,
-    "opt_lock(n=8)": 75,
-    "opt_lock(n=10)": 95,
-    "fkp2013(n=3)": 64,
-}
 # Where executions that end in a read that waits in vain are many times more than the classes.
 TOO_REDUNDANT = {"dispatcher", "poke", "mpc", "mpat", "ssbexp", "ssb3"}
 LIMIT = 310
@@ -42,8 +28,8 @@ def test_there_are_no_more_executions_than_published_or_as_many_as_classes(row, 
     explored = result.executions + result.blocked
     assert result.verdict is Verdict.VERIFIED
     assert explored == result.classes
-    if row.name in MORE_CLASSES:
-        assert explored == MORE_CLASSES[row.name]
+    if row.name in expectations.MORE_VALUE_CLASSES:
+        assert explored == expectations.MORE_VALUE_CLASSES[row.name]
     else:
         assert explored <= row.vc_executions
 
