@@ -31,6 +31,7 @@ MORE_VALUE_CLASSES = {
     "opt_lock(n=8)": 75,
     "opt_lock(n=10)": 95,
     "fkp2013(n=3)": 64,
+    "dekker_sv()": 1530,
 }
 
 
