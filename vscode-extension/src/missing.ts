@@ -56,9 +56,9 @@ function bundled(available: boolean): Mend[] {
 }
 
 export const MEND_LABELS: Record<Mend, string> = {
-  install: "Install in Terminal",
-  bundled: "Use the Extension's Copy",
-  choose: "Choose Interpreter",
+  install: "Install",
+  bundled: "Use Bundled",
+  choose: "Choose Python",
   documentation: "Help",
 };
 
