@@ -21,7 +21,7 @@ interface TraceFile {
 }
 
 /** Milliseconds after a step from the page in which the debugger's editor may not keep the focus. */
-const FOCUS_KEPT = 1000;
+const FOCUS_KEPT = 3000;
 
 interface View {
   readonly panel: vscode.WebviewPanel;
@@ -76,6 +76,7 @@ export class TraceViews implements vscode.Disposable {
     panel.webview.onDidReceiveMessage((message: Message) => this.receive(view, message).catch(tell));
     panel.onDidChangeViewState(() => {
       if (!panel.active && panel.visible && Date.now() < view.focusedUntil) {
+        view.focusedUntil = 0;
         panel.reveal(undefined, false);
       }
     });

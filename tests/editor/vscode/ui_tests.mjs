@@ -40,6 +40,7 @@ class Window {
     await this.page.keyboard.press("Control+G");
     await this.page.locator(".quick-input-widget:visible").waitFor();
     await this.page.keyboard.type(`${line}:${column}`);
+    await this.shows(".quick-input-list .monaco-list-row", new RegExp(`line ${line}\\b`, "u"));
     await this.page.keyboard.press("Enter");
     await this.page.locator(".quick-input-widget").waitFor({ state: "hidden" });
   }
@@ -51,6 +52,8 @@ class Window {
 
   async picture(name) {
     if (process.env.DPOR_SHOTS) {
+      // What is shown has been asserted; this is for what still moves.
+      await this.page.waitForTimeout(1500);
       await this.page.screenshot({ path: path.join(process.env.DPOR_SHOTS, `${name}.png`) });
     }
   }
@@ -88,6 +91,7 @@ const TESTS = {
 
   async "the counterexample is walked in the debugger, and the trace goes along both ways"(window) {
     await window.open("bank.py");
+    await window.shows(".codelens-decoration", "violated: deadlock");
     await window.goTo(21, 5);
     await window.command("dpor: Replay Counterexample");
     await window.shows(".debug-toolbar", "");
@@ -151,6 +155,7 @@ const UNTRUSTED = {
     await window.page.locator(".workspace-trust-buttons-row .monaco-button").first().click();
     await window.open("bank.py");
     await window.page.locator(".squiggly-error").first().waitFor();
+    await window.shows(".codelens-decoration", "violated: deadlock");
     await window.picture("trusted");
   },
 };
@@ -167,6 +172,7 @@ async function run(tests, options) {
       } catch (error) {
         failed += 1;
         await window.picture(`failed_${failed}`);
+        await window.page.keyboard.press("Escape");
         console.log(`  ✘ ${name}\n${error.stack}`);
       }
     }
