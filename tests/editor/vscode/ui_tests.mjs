@@ -116,6 +116,8 @@ const TESTS = {
     await moves(() => window.page.locator(".debug-toolbar .codicon-debug-step-back").click(), (before, now) => now < before);
     await trace.getByText("starts main.1").first().click();
     await window.shows(".debug-call-stack .monaco-list-row", "paused on goto");
+    // The page is walked with the keys too, so the debugger's editor must not keep the focus.
+    await window.page.locator(".editor-group-container.active .tab.active").filter({ hasText: "Trace of" }).waitFor();
     await window.picture("trace");
     await window.page.locator(".debug-toolbar .codicon-debug-stop").click();
     await window.page.locator(".debug-toolbar").waitFor({ state: "hidden" });
