@@ -9,7 +9,7 @@ import pytest
 
 from dpor.codes import Code
 from dpor.discovery import find_model_files, find_models
-from dpor.options import OPTIONS, Algorithm
+from dpor.options import OPTIONS, Algorithm, MemoryModel
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("examples/*.md")])
@@ -53,6 +53,21 @@ def test_every_option_of_a_model_is_explained(option: str) -> None:
 def test_every_algorithm_is_named(algorithm: Algorithm) -> None:
     for document in ("docs/writing-models.md", "docs/command-line.md", "README.md"):
         assert f"`{algorithm.value}`" in read(document)
+
+
+def test_the_matrix_of_algorithms_and_memory_models_is_that_of_the_kernel() -> None:
+    host = pytest.importorskip("dpor._kernel").Host
+    models = [model.value for model in MemoryModel]
+    rows: dict[str, list[str]] = {}
+    for line in read("README.md").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) == len(models) + 3 and cells[0].startswith("`"):
+            for name in re.findall(r"`(\w+(?:-\w+)*)`", cells[0]):
+                rows[name] = cells[2:-1]
+    for algorithm in Algorithm:
+        kernel = "random" if algorithm is Algorithm.PCT else algorithm.value
+        supported = ["yes" if host.alternative(kernel, model) is None else "no" for model in models]
+        assert (algorithm, rows[algorithm.value]) == (algorithm, supported)
 
 
 def test_every_example_is_listed_with_its_verdict() -> None:

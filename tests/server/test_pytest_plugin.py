@@ -127,7 +127,7 @@ def test_an_incomplete_check_fails_with_its_reason(project: Path, run_pytest: Ru
     )
     output = run_pytest("--dpor", "--dpor-timeout=1")
     assert "1 failed" in output
-    assert "DPOR304 test_hang.py:4" in output
+    assert "DPOR304 test_hang.py:5" in output
 
 
 def test_collecting_models_imports_nothing_more(project: Path, models: Path, run_pytest: RunPytest) -> None:
