@@ -43,7 +43,7 @@ const INTERLEAVED: &[&str] = &["sc", "tso", "pso"];
 const ENTRIES: &[Entry] = &[
     Entry { name: "optimal", memory_models: INTERLEAVED, create: |_| Box::<Optimal>::default() },
     Entry { name: "source", memory_models: INTERLEAVED, create: |_| Box::<Source>::default() },
-    Entry { name: "parsimonious", memory_models: &["sc", "tso"], create: |_| Box::<Parsimonious>::default() },
+    Entry { name: "parsimonious", memory_models: &["sc"], create: |_| Box::<Parsimonious>::default() },
     Entry { name: "graph", memory_models: &["sc"], create: |_| Box::<Graph>::default() },
     Entry { name: "unfolding", memory_models: &["sc"], create: |options| Box::new(Unfolding::new(options.k)) },
     // ConDPOR is TruSt with constraint events.

@@ -242,10 +242,8 @@ impl Explorer for Parsimonious {
     fn performed(&mut self, execution: &Execution) {
         if let Some(event) = execution.events().last() {
             self.steps.push(self.step_of(event));
-            match event.operation.kind {
-                OperationKind::Spawn => self.threads.learn(ThreadId(event.operation.detail), execution),
-                OperationKind::Buffer => self.threads.learn_agent(ThreadId(event.operation.detail), event.thread),
-                _ => {}
+            if event.operation.kind == OperationKind::Spawn {
+                self.threads.learn(ThreadId(event.operation.detail), execution);
             }
         }
     }

@@ -20,9 +20,6 @@ impl ThreadName {
 /// A spawn path: which child of `main`, which child of that, and so on.
 pub type Path = Vec<u32>;
 
-/// In the path of the agent of a store buffer, between that of its thread and the number of the buffer.
-const AGENT: u32 = u32::MAX;
-
 /// The threads that an exploration knows.
 pub struct ThreadTable {
     paths: Vec<Path>,
@@ -93,28 +90,9 @@ impl ThreadTable {
         self.set(name, child);
     }
 
-    /// `owner` has stored into the buffer of this agent. Its buffers are told apart by when it first used them.
-    pub fn learn_agent(&mut self, agent: ThreadId, owner: ThreadId) {
-        if self.names.contains_key(&agent) {
-            return;
-        }
-        let mut path = self.paths[self.name(owner).index()].clone();
-        path.extend([AGENT, 0]);
-        while self.by_path.get(&path).is_some_and(|name| self.threads[name.index()].is_some()) {
-            if let Some(number) = path.last_mut() {
-                *number += 1;
-            }
-        }
-        let name = self.name_at(path);
-        self.set(name, agent);
-    }
-
-    /// The order of schedules: whether a schedule with a head of `first` comes before one with a head of `second`. Agents
-    /// of store buffers come before threads; see `sleep`.
+    /// The order of schedules: whether a schedule with a head of `first` comes before one with a head of `second`.
     pub fn precedes(&self, first: ThreadName, second: ThreadName) -> bool {
-        let is_thread = |path: &[u32]| !path.contains(&AGENT);
-        let (first, second) = (self.path(first), self.path(second));
-        (is_thread(first), first) < (is_thread(second), second)
+        self.path(first) < self.path(second)
     }
 
     fn set(&mut self, name: ThreadName, thread: ThreadId) {

@@ -53,7 +53,6 @@ impl<'a> Reversal<'a> {
         let end = race.second.index().min(execution.len());
         for event in execution.events()[since..end].iter().rev() {
             let direct = !reversal.needs(event)
-                && (event.owner() != second.owner() || event.thread == second.thread)
                 && accesses_conflict(&event.accesses, &reversal.accesses)
                 && !execution.happens_before(race.first, event.id);
             if direct {

@@ -25,9 +25,7 @@
 //! Where ê cannot be taken after σ, hd(σ) has changed what ê waits for. Such an ê touches one location, and hd(σ)
 //! writes it, so that everything that conflicts with ê happens after hd(σ): the sleep set is empty. (A wait for a
 //! predicate over several locations is the exception, and is refused.) The same holds where hd(σ)
-//! changes what ê touches. There, under TSO, hd(σ) can be the flush of a store, which does not conflict with the loads of
-//! its own thread; a load that conflicts with ê need not happen after it. Therefore flushes come first in the order: an
-//! execution that contains both is reached by the flush, and after the load the flush is refused.
+//! changes what ê touches.
 
 use super::names::{ThreadName, ThreadTable};
 use super::schedule::{Reversal, Schedule};
