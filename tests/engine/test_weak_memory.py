@@ -238,6 +238,27 @@ dpor.join_all()
     assert [violation.kind.value for violation in result.violations] == ["deadlock"]
 
 
+@pytest.mark.parametrize("algorithm", ["optimal", "source", "exhaustive"])
+@pytest.mark.parametrize(("memory_model", "counts"), [("tso", (0, 1)), ("pso", (2, 4))])
+def test_a_predicate_over_two_places_holds_between_two_flushes(tmp_path, memory_model, counts, algorithm):
+    body = """
+pair = Pair()
+def change():
+    pair.data = 1
+    pair.flag = 1
+dpor.spawn(change)
+dpor.spawn(lambda: dpor.wait_until(lambda: pair.data == 0 and pair.flag == 1))
+dpor.join_all()
+"""
+    file = tmp_path / "weak.py"
+    file.write_text(program(body))
+    options = {"memory_model": memory_model, "algorithm": algorithm}
+    request = CheckRequest(str(file), "program", str(tmp_path), options=options, all_violations=True)
+    result = check_model(request)
+    # Only where the flag overtakes the data is there a moment at which the predicate holds.
+    assert (result.executions, result.blocked) == counts
+
+
 @pytest.mark.parametrize("memory_model", ["tso", "pso"])
 def test_a_store_to_an_item_that_has_been_removed_is_lost(tmp_path, memory_model):
     body = """

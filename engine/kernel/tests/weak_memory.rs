@@ -146,6 +146,36 @@ fn what_locks_guard_has_as_many_classes_as_under_sequential_consistency() {
     }
 }
 
+#[test]
+fn symbolic_branches_are_decided_as_under_sequential_consistency() {
+    let mut compared = 0;
+    for seed in 1..=60u64 {
+        let mut random = Seeded(seed.wrapping_mul(0xbf58_476d_1ce4_e5b9) | 1);
+        random.below(2);
+        let threads = (0..2).map(|_| {
+            let mut code = random_thread(&mut random, 3);
+            let position = random.below(code.len() as u64 + 1) as usize;
+            code.insert(position, Branch(random.below(10) as u32));
+            code
+        });
+        let script = program(threads.collect());
+        for machine in WEAK {
+            let script = script.on(machine);
+            let Some(oracle) = script.explore("exhaustive") else { continue };
+            let context = format!("seed {seed} under {machine:?}: {:?}", script.threads);
+            for algorithm in ["optimal", "source"] {
+                let found = explore(&script, algorithm);
+                assert_eq!(found.outcomes, oracle.outcomes, "{algorithm}, {context}");
+                assert_eq!(found.counts.executions, oracle.counts.executions, "{algorithm}, {context}");
+                assert_eq!(found.counts.blocked, oracle.counts.blocked, "{algorithm}, {context}");
+                assert!(algorithm == "source" || found.counts.redundant == 0, "{context}");
+            }
+            compared += 1;
+        }
+    }
+    assert!(compared > 60, "only {compared} programs were small enough");
+}
+
 /// A small deterministic generator (xorshift), so that a failing seed can be run again.
 struct Seeded(u64);
 

@@ -301,7 +301,10 @@ impl Execution {
         candidates: &mut Vec<EventId>,
     ) {
         let owner = event.owner();
-        let foreign = |other: &Event| other.owner() != owner || other.thread == event.thread;
+        let flushes = event.operation.is_flush();
+        let foreign = |other: &Event| {
+            other.owner() != owner || other.thread == event.thread || flushes && other.operation.is_flush()
+        };
         // What came before two conflicting writes of different owners is ordered before one of them.
         let mut writes = history.of(AccessMode::Write).iter().rev().map(|id| &self.events[id.index()]);
         let last = writes.find(|write| foreign(write));

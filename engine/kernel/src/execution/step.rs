@@ -51,8 +51,8 @@ impl Step {
         match (self.operation.buffering, other.operation.buffering) {
             (Leaves { number, .. }, Enters { number: entered })
             | (Enters { number: entered }, Leaves { number, .. }) => number == entered,
-            (Leaves { number, barrier, .. }, Leaves { number: other, barrier: bound, .. }) => {
-                number <= bound || other <= barrier
+            (Leaves { number, barrier, .. }, Leaves { number: later, barrier: bound, .. }) => {
+                number <= bound || later <= barrier || accesses_conflict(&self.accesses, &other.accesses)
             }
             (first, second) => first == Drains || second == Drains,
         }

@@ -14,7 +14,8 @@
 //! 1. one of them stores into a buffer and the other is the flush of this store;
 //! 2. one is a flush and the other is an operation of the same thread that waits for its buffers to drain, or a join
 //!    of it;
-//! 3. both are flushes of one thread, and a store barrier lies between the two stores (PSO);
+//! 3. both are flushes of one thread, and a store barrier lies between the two stores (PSO), or their accesses conflict,
+//!    which they do only where a predicate reads both locations;
 //! 4. they belong to different threads (a flush belongs to the thread that stored) and their accesses conflict, where
 //!    a flush writes the location, and a load reads it, *wherever it finds the value*.
 //!

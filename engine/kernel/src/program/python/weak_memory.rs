@@ -321,10 +321,12 @@ impl Host {
             let position = state.weak.buffered.iter().position(|buffered| buffered.agent == agent);
             let Some(position) = position else { return Ok(false) };
             let buffered = state.weak.buffered.remove(position);
-            let accesses: Accesses =
-                buffered.store.accesses.iter().copied().filter(|access| state.is_visible(access.location)).collect();
-            let before = buffered.store.place.token(py, &mut state);
-            if state.driver.commit(agent, Some(accesses), Some(before)).is_err() {
+            let visible = buffered.store.accesses.iter().copied().filter(|access| state.is_visible(access.location));
+            let mut touched = Touch::of(visible.collect());
+            touched.before = Some(buffered.store.place.token(py, &mut state));
+            let operation = state.driver.threads.get(agent).pending;
+            state.order_joint_writes(&operation, &mut touched);
+            if state.driver.commit(agent, touched.accesses, touched.before).is_err() {
                 return Ok(false);
             }
             if let (Some(races), Some(released)) = (&mut state.data_races, &buffered.released) {
