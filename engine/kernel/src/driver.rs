@@ -9,7 +9,9 @@ use crate::execution::{EpochTable, Event, Execution, Values};
 use crate::explorer::{Decision, End, Explorer, Mismatch, State};
 use crate::limits::{Bound, Meter};
 use crate::memory::{Effect, MemoryModel};
-use crate::operation::{AccessMode, Accesses, Buffering, EventId, LocationId, Operation, OperationKind, ThreadId};
+use crate::operation::{
+    AccessMode, Accesses, Buffering, Choice, EventId, LocationId, Operation, OperationKind, ThreadId,
+};
 use crate::threads::{Foreseen, Status, Threads};
 
 /// Who acts next.
@@ -82,6 +84,7 @@ pub struct Driver {
     last_actor: Option<ThreadId>,
     preemptions: usize,
     outcome: u32,
+    reads: Option<EventId>,
     fault: Option<Nondeterminism>,
     wants_values: bool,
 }
@@ -104,6 +107,7 @@ impl Driver {
             last_actor: None,
             preemptions: 0,
             outcome: 0,
+            reads: None,
             fault: None,
         }
     }
@@ -230,6 +234,10 @@ impl Driver {
             return Turn::End(End::Cut);
         }
         self.outcome = choice.outcome();
+        self.reads = match choice {
+            Choice::ReadFrom { write, .. } => Some(write),
+            Choice::Step { .. } | Choice::Branch { .. } => None,
+        };
         if flushes {
             Turn::Flush(thread)
         } else {
@@ -240,6 +248,12 @@ impl Driver {
     /// The alternative that the thread chosen by the last `next_turn` gets.
     pub fn outcome(&self) -> u32 {
         self.outcome
+    }
+
+    /// The write that the operation chosen by the last `next_turn` reads from, `EventId::NONE` for the initial value; None
+    /// where it reads what memory holds.
+    pub fn reads(&self) -> Option<EventId> {
+        self.reads
     }
 
     /// The chosen thread performs its pending operation. `accesses` are what it touches, if the caller knows better
@@ -271,18 +285,25 @@ impl Driver {
                 OperationKind::Join => self.threads.get(ThreadId(operation.detail)).last,
                 _ => EventId::NONE,
             };
+            let mut awaited = self.memory.awaited(thread, &operation);
+            awaited.extend(self.reads.filter(|write| *write != EventId::NONE));
             let event = Event {
                 id,
                 thread,
                 index,
                 operation,
                 outcome: self.outcome,
-                accesses: accesses.unwrap_or_else(|| self.memory.accesses(thread, &operation)),
+                accesses: match accesses {
+                    _ if self.memory.is_relaxed(&operation) => Accesses::new(),
+                    Some(accesses) => accesses,
+                    None => self.memory.accesses(thread, &operation),
+                },
                 program_order: last,
                 joined,
-                awaited: self.memory.awaited(thread, &operation),
+                awaited,
                 enabler: self.memory.primitives().enabler(thread, &operation),
                 before: before.unwrap_or_else(|| self.memory.state_token(&operation)),
+                reads: self.reads,
                 alternatives,
                 values: Values::default(),
             };
@@ -383,6 +404,7 @@ impl Driver {
             awaited: self.memory.awaited(thread, &state.pending),
             enabler: EventId::NONE,
             before: 0,
+            reads: None,
             alternatives: 1,
             values: Values::default(),
         });
@@ -431,6 +453,7 @@ impl Driver {
                 awaited: memory.awaited(thread, &operation),
                 enabler,
                 before: memory.state_token(&operation),
+                reads: None,
                 alternatives: 1,
                 values: Values::default(),
             });

@@ -23,6 +23,8 @@ pub struct Event {
     pub enabler: EventId,
     /// The state token of its primary location just before it; see `MemoryModel::state_token`.
     pub before: u32,
+    /// The write that it reads from, `EventId::NONE` for the initial value; None where that is whatever memory holds.
+    pub reads: Option<EventId>,
     /// How many alternatives it had to draw from; 1 for an operation with one outcome.
     pub alternatives: u32,
     pub values: Values,
@@ -51,6 +53,9 @@ impl Event {
 
     /// The choice that led to this event.
     pub fn choice(&self) -> Choice {
-        Choice::of(self.thread, &self.operation, self.outcome)
+        match self.reads {
+            Some(write) => Choice::ReadFrom { thread: self.thread, write },
+            None => Choice::of(self.thread, &self.operation, self.outcome),
+        }
     }
 }

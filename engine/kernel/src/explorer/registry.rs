@@ -45,6 +45,9 @@ const ENTRIES: &[Entry] = &[
     Entry { name: "source", memory_models: INTERLEAVED, create: |_| Box::<Source>::default() },
     Entry { name: "parsimonious", memory_models: &["sc"], create: |_| Box::<Parsimonious>::default() },
     Entry { name: "graph", memory_models: &["sc"], create: |_| Box::<Graph>::default() },
+    Entry { name: "graph", memory_models: &["tso"], create: |_| graph_under("tso") },
+    Entry { name: "graph", memory_models: &["pso"], create: |_| graph_under("pso") },
+    Entry { name: "graph", memory_models: &["rc11"], create: |_| graph_under("rc11") },
     Entry { name: "unfolding", memory_models: &["sc"], create: |options| Box::new(Unfolding::new(options.k)) },
     // ConDPOR is TruSt with constraint events.
     Entry { name: "concolic", memory_models: &["sc"], create: |_| Box::<Graph>::default() },
@@ -64,6 +67,10 @@ const ENTRIES: &[Entry] = &[
     },
 ];
 
+fn graph_under(memory_model: &str) -> Box<dyn Explorer> {
+    Box::new(Graph::under(memory_model).unwrap_or_default())
+}
+
 /// The explorers that decide symbolic branches.
 const DECIDE_BRANCHES: &[&str] = &["concolic", "optimal", "source", "exhaustive", "random"];
 
@@ -74,7 +81,8 @@ pub fn decides_branches(name: &str) -> bool {
 
 /// The names of all explorers, the default first.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    ENTRIES.iter().map(|entry| entry.name)
+    let repeated = |position: usize| position > 0 && ENTRIES[position - 1].name == ENTRIES[position].name;
+    ENTRIES.iter().enumerate().filter(move |(position, _)| !repeated(*position)).map(|(_, entry)| entry.name)
 }
 
 /// The explorer called `name` for the memory model; None if there is no such explorer.
@@ -83,8 +91,9 @@ pub fn create(
     memory_model: &str,
     options: &ExplorerOptions,
 ) -> Option<Result<Box<dyn Explorer>, UnsupportedPair>> {
-    let entry = ENTRIES.iter().find(|entry| entry.name == name)?;
-    if entry.memory_models.contains(&memory_model) {
+    let mut entries = ENTRIES.iter().filter(|entry| entry.name == name).peekable();
+    entries.peek()?;
+    if let Some(entry) = entries.find(|entry| entry.memory_models.contains(&memory_model)) {
         return Some(Ok((entry.create)(options)));
     }
     let instead = ENTRIES.iter().find(|entry| entry.memory_models.contains(&memory_model));

@@ -6,11 +6,13 @@
 
 mod hindsight;
 mod primitives;
+mod relaxed;
 mod sequential_consistency;
 mod store_buffers;
 mod waiting;
 
 pub use primitives::{PrimitiveState, Primitives};
+pub use relaxed::Relaxed;
 pub use sequential_consistency::SequentialConsistency;
 pub use store_buffers::{BufferDiscipline, StoreBuffers};
 pub use waiting::Waiter;
@@ -81,6 +83,12 @@ pub trait MemoryModel {
 
     /// The thread that holds a lock, for reports.
     fn holder(&self, location: LocationId) -> Option<ThreadId>;
+
+    /// Whether the operation is ordered with others on its location by what is read from what and by coherence alone.
+    /// Such operations touch nothing as far as the order of steps is concerned.
+    fn is_relaxed(&self, _operation: &Operation) -> bool {
+        false
+    }
 
     /// Whether plain stores go through store buffers.
     fn buffers_stores(&self) -> bool {

@@ -10,7 +10,7 @@ pub mod python;
 use crate::driver::{Driver, Nondeterminism, Summary, Turn};
 use crate::execution::Values;
 use crate::memory::{Effect, PrimitiveState};
-use crate::operation::{Accesses, LocationId, Operation, OperationKind, ThreadId};
+use crate::operation::{Accesses, EventId, LocationId, Operation, OperationKind, ThreadId};
 use crate::threads::{Foreseen, Status};
 
 /// What a thread does next.
@@ -42,6 +42,10 @@ pub trait Program {
 
     /// What the pending operation of the thread touches in the present state, asked just before it is performed.
     fn accesses(&self, thread: ThreadId) -> (Option<Accesses>, Option<u32>);
+
+    /// The thread is about to perform its pending operation as the given event. If `reads` is known it gets the value of
+    /// that write (`EventId::NONE`: the initial one) and not what memory holds. Asked before `accesses`.
+    fn begin_event(&mut self, _thread: ThreadId, _event: EventId, _reads: Option<EventId>) {}
 
     /// Carry out the operation's effect on the values. A flush is performed by the agent of its buffer.
     fn perform(&mut self, thread: ThreadId, operation: &Operation);
@@ -88,6 +92,7 @@ pub fn explore(
                 }
                 Turn::Run(thread) => {
                     let operation = driver.threads.get(thread).pending;
+                    program.begin_event(thread, EventId(driver.position() as u32), driver.reads());
                     let (accesses, before) = program.accesses(thread);
                     let found = program.value(operation.target);
                     let effect = driver.commit(thread, accesses, before)?;
@@ -96,7 +101,8 @@ pub fn explore(
                         driver.threads.add(ThreadId(operation.detail), last, false);
                     }
                     program.perform(thread, &operation);
-                    if let (true, Some(_)) = (driver.wants_values(), found) {
+                    let wanted = driver.wants_values() || driver.memory.is_relaxed(&operation);
+                    if let (true, Some(_)) = (wanted, found) {
                         driver.note_values(Values { found, left: program.value(operation.target) });
                     }
                     let reported = match effect {

@@ -10,20 +10,24 @@
 //! from there on events are added maximally, in the order of the execution, and at its end the options and revisits
 //! of all of them are planned, the last one to be visited first.
 
+mod consistency;
 mod constraints;
 mod options;
 mod plan;
+mod relaxed;
 mod trace;
 mod visit;
 
-use plan::{Entry, Plan, Refreshed};
+use consistency::Consistency;
+use plan::{Entry, Name, Plan, Refreshed};
+use relaxed::{entry_of, is_relaxed, wrote};
 use trace::{Added, Deferred, Part, Trace};
 use visit::Visit;
 
 use super::{depth_first_fraction, Decision, End, Explorer, Finished, State};
 use crate::execution::{Event, Execution};
 use crate::memory::MemoryModel;
-use crate::operation::{AccessMode, OperationKind};
+use crate::operation::{AccessMode, Choice, EventId, LocationId, OperationKind};
 
 /// The graphs planned at the end of one execution.
 struct Frame {
@@ -43,11 +47,67 @@ pub struct Graph {
     /// When the event that is chosen is added to the graph.
     added: Option<Added>,
     trace: Trace,
+    /// The predicate of a relaxed memory model; None under sequential consistency, where every order of events is allowed.
+    consistency: Option<Box<dyn Consistency>>,
+    /// Whether an operation wrote (or did not) against what was expected, so that the graph may not be consistent.
+    surprised: bool,
     /// The choices of the last execution.
     last: Vec<Entry>,
 }
 
 impl Graph {
+    /// The algorithm for a memory model; None if there is no predicate for it.
+    pub fn under(memory_model: &str) -> Option<Graph> {
+        Some(Graph { consistency: Some(consistency::named(memory_model)?), ..Graph::default() })
+    }
+
+    /// What a load that is added to the graph reads from: the last write in coherence order.
+    fn latest_write(&self, location: LocationId) -> EventId {
+        self.trace.coherence.get(&location).and_then(|order| order.last()).copied().unwrap_or(EventId::NONE)
+    }
+
+    /// Put the write that was just performed into the coherence order of its location.
+    fn order_write(&mut self, event: &Event) {
+        let location = event.operation.target;
+        let name = (event.thread, event.index);
+        let planned = self.plan.coherence.get(&location).map_or(&[][..], Vec::as_slice);
+        let rank = planned.iter().position(|other| *other == name);
+        let is_planned = self.trace.added.len() < self.plan.entries.len();
+        if !wrote(event) {
+            self.surprised |= rank.is_some();
+            return;
+        }
+        let trace = &self.trace;
+        let ranks = |id: &EventId| planned.iter().position(|other| trace.find(other.0.index(), other.1) == Some(*id));
+        let order = self.trace.coherence.get(&location).map_or(&[][..], Vec::as_slice);
+        let place = match (rank, event.reads) {
+            (Some(rank), _) => order.iter().position(|id| ranks(id) > Some(rank)).unwrap_or(order.len()),
+            (None, Some(source)) if is_planned => {
+                self.surprised = true;
+                order.iter().position(|id| *id == source).map_or(0, |place| place + 1)
+            }
+            (None, _) => order.len(),
+        };
+        self.trace.coherence.entry(location).or_default().insert(place, event.id);
+    }
+
+    /// Whether the memory model allows the graph of the execution so far.
+    fn is_consistent(&self, execution: &Execution) -> bool {
+        let Some(consistency) = &self.consistency else { return true };
+        let events: Vec<&Event> = execution.events().iter().collect();
+        let name = |id: EventId| (execution.event(id).thread, execution.event(id).index);
+        let reads: Vec<Option<Option<Name>>> = events
+            .iter()
+            .map(|event| event.reads.map(|write| (write != EventId::NONE).then(|| name(write))))
+            .collect();
+        let coherence = self
+            .trace
+            .coherence
+            .iter()
+            .map(|(location, order)| (*location, order.iter().map(|id| name(*id)).collect()));
+        consistency.allows(&relaxed::graph(&events, &reads, &coherence.collect()))
+    }
+
     /// The operation that was revisited is blocked now.
     fn defer(&mut self, entry: &Entry, by: usize) {
         let by = &self.plan.entries[by];
@@ -71,6 +131,7 @@ impl Graph {
             trace: &self.trace,
             next: self.plan.next,
             waiting: Vec::new(),
+            consistency: self.consistency.as_deref(),
             plans: &mut plans,
         };
         for (position, refreshed) in self.plan.refreshed.iter().enumerate() {
@@ -108,9 +169,15 @@ impl Explorer for Graph {
             .entries
             .iter()
             .zip(&self.last)
-            .take_while(|(new, old)| (new.thread, new.outcome) == (old.thread, old.outcome))
+            .take_while(|(new, old)| (new.thread, new.outcome, new.reads) == (old.thread, old.outcome, old.reads))
             .count();
         self.trace.truncate(shared);
+        self.surprised = false;
+        self.trace.coherence.clear();
+        for (location, names) in &self.plan.coherence {
+            let there = names.iter().filter_map(|name| self.trace.find(name.0.index(), name.1)).collect();
+            self.trace.coherence.insert(*location, there);
+        }
         for (added, entry) in self.trace.added.iter_mut().zip(&self.plan.entries) {
             added.clone_from(&entry.added);
         }
@@ -128,7 +195,13 @@ impl Explorer for Graph {
             if state.is_enabled(entry.thread) {
                 self.planned += 1;
                 self.added = Some(entry.added.clone());
-                return Decision::Take(state.choice(entry.thread, entry.outcome));
+                return Decision::Take(match entry.reads {
+                    Some(source) => {
+                        let write = source.and_then(|name| self.trace.find(name.0.index(), name.1));
+                        Choice::ReadFrom { thread: entry.thread, write: write.unwrap_or(EventId::NONE) }
+                    }
+                    None => state.choice(entry.thread, entry.outcome),
+                });
             }
             match self.plan.revisited {
                 Some((revisited, by)) if revisited == position => {
@@ -138,10 +211,17 @@ impl Explorer for Graph {
                 _ => return Decision::GiveUp,
             }
         }
-        match state.preferred(|_| true) {
-            Some(thread) => Decision::Take(state.choice(thread, state.outcomes(thread)[0])),
-            None => Decision::GiveUp,
+        if self.surprised && !self.is_consistent(state.execution) {
+            return Decision::GiveUp;
         }
+        self.surprised = false;
+        let Some(thread) = state.preferred(|_| true) else { return Decision::GiveUp };
+        Decision::Take(match state.pending(thread) {
+            Some(next) if state.memory.is_relaxed(next) && next.kind != OperationKind::Store => {
+                Choice::ReadFrom { thread, write: self.latest_write(next.target) }
+            }
+            _ => state.choice(thread, state.outcomes(thread)[0]),
+        })
     }
 
     fn performed(&mut self, execution: &Execution) {
@@ -149,12 +229,17 @@ impl Explorer for Graph {
             self.plan.next += 1;
             Added::at(self.plan.next - 1)
         });
+        if let Some(event) = execution.events().last().filter(|event| is_relaxed(event)) {
+            self.order_write(event);
+        }
         self.trace.append(execution, added);
     }
 
     fn finish(&mut self, execution: &Execution, memory: &dyn MemoryModel, end: End) -> Finished {
+        let name = |id: EventId| (execution.event(id).thread, execution.event(id).index);
         self.last.clear();
-        self.last.extend(execution.events().iter().zip(&self.trace.added).map(|(event, added)| entry(event, added)));
+        let events = execution.events().iter().zip(&self.trace.added);
+        self.last.extend(events.map(|(event, added)| entry_of(event, added, name)));
         if let (End::Maximal, Some((revisited, by))) = (end, self.plan.revisited) {
             // With every thread blocked nobody was asked to choose any more.
             if revisited + 1 == self.plan.entries.len() && self.position == revisited {
@@ -184,8 +269,4 @@ impl Explorer for Graph {
     fn fraction(&self) -> f64 {
         depth_first_fraction(self.frames.iter().map(|frame| (frame.planned - frame.plans.len(), frame.planned + 1)))
     }
-}
-
-fn entry(event: &Event, added: &Added) -> Entry {
-    Entry { thread: event.thread, index: event.index, outcome: event.outcome, added: added.clone() }
 }

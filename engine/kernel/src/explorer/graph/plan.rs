@@ -1,7 +1,11 @@
 //! What is explored next: a graph, as the order in which to re-run its events.
 
+use super::relaxed::Coherence;
 use super::trace::{Added, Deferred, Firm, Part};
 use crate::operation::ThreadId;
+
+/// A thread and an index name an event in every execution.
+pub type Name = (ThreadId, u32);
 
 /// One event of a planned graph.
 #[derive(Clone, Debug)]
@@ -10,6 +14,8 @@ pub struct Entry {
     pub index: u32,
     pub outcome: u32,
     pub added: Added,
+    /// What a relaxed load reads from: a write, or the initial value.
+    pub reads: Option<Option<Name>>,
 }
 
 /// An event of a planned graph whose parts from `from` on have just been added (maximally), so that their other
@@ -28,6 +34,8 @@ pub struct Plan {
     /// The entry that was revisited, and the one that revisited it: the first may be blocked after the second.
     pub revisited: Option<(usize, usize)>,
     pub refreshed: Vec<Refreshed>,
+    /// The coherence order of each location with relaxed writes.
+    pub coherence: Coherence<Name>,
     pub firm: Vec<Firm>,
     pub deferred: Vec<Deferred>,
     /// The number of the next event that is added.

@@ -7,6 +7,7 @@
 
 use smallvec::SmallVec;
 
+use super::relaxed::Coherence;
 use crate::execution::{join, ClockTable, Event, Execution};
 use crate::operation::{Access, AccessMode, EventId, LocationId, OperationKind, ThreadId};
 
@@ -123,6 +124,8 @@ pub struct Trace {
     positions: Vec<Vec<EventId>>,
     pub firm: Vec<Firm>,
     pub deferred: Vec<Deferred>,
+    /// The relaxed writes of each location in coherence order.
+    pub coherence: Coherence<EventId>,
     scratch: Vec<u32>,
 }
 
@@ -170,6 +173,10 @@ impl Trace {
     /// The event of a thread with an index.
     pub fn position(&self, thread: usize, index: u32) -> EventId {
         self.positions[thread][index as usize]
+    }
+
+    pub fn find(&self, thread: usize, index: u32) -> Option<EventId> {
+        self.positions.get(thread)?.get(index as usize).copied()
     }
 
     pub fn deferral(&self, event: &Event) -> Option<&Deferred> {

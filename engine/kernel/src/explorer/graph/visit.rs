@@ -6,8 +6,12 @@
 
 use smallvec::SmallVec;
 
+use rustc_hash::FxHashSet;
+
+use super::consistency::Consistency;
 use super::options::Place;
-use super::plan::{Entry, Plan, Refreshed};
+use super::plan::{Entry, Name, Plan, Refreshed};
+use super::relaxed::{entry_of, is_relaxed, Coherence, RelaxedRevisit};
 use super::trace::{before, counts, for_observed, is_conditional, writes, Added, Deferred, Firm, Part, Stamp, Trace};
 use crate::execution::{join, Event, Execution};
 use crate::memory::MemoryModel;
@@ -29,6 +33,8 @@ pub struct Visit<'a> {
     pub next: u32,
     /// Operations that wait at the end, whose earlier places have been planned.
     pub waiting: Vec<Deferred>,
+    /// The predicate of a memory model in which loads read from a write of their choice.
+    pub consistency: Option<&'a dyn Consistency>,
     pub plans: &'a mut Vec<Plan>,
 }
 
@@ -42,6 +48,10 @@ impl Visit<'_> {
         }
         if event.operation.kind == OperationKind::Branch {
             self.negate(event);
+            return;
+        }
+        if is_relaxed(event) {
+            self.relaxed_added(event, length, locked, later);
             return;
         }
         let writes_something = event.accesses.iter().any(|access| writes(access.mode));
@@ -76,7 +86,7 @@ impl Visit<'_> {
             let stamp = Stamp { number: self.trace.added[event.id.index()].first(), part: Part::LAST };
             plan.firm.push(Firm { thread: event.thread, index: event.index, stamp });
             debug_assert_eq!(event.id.index() + 1, length);
-            self.plans.push(plan);
+            self.push_as_kept(plan);
         }
     }
 
@@ -196,14 +206,14 @@ impl Visit<'_> {
             Some(added) => added.clone(),
             None => Added::at(number),
         };
-        plan.entries.push(Entry { thread: event.thread, index: event.index, outcome: event.outcome, added });
+        plan.entries.push(entry_of(event, &added, |id| self.name(id)));
         plan.entries.extend(ids().filter(|id| is_after(*id)).map(|id| self.entry(id)));
         let rest = (end + 1..length).map(|index| EventId(index as u32));
         plan.entries.extend(rest.map(|id| self.entry(id)));
         plan.firm.push(Firm { thread: event.thread, index: event.index, stamp: Stamp { number, part: Part::LAST } });
         plan.refreshed = later.to_vec();
         plan.next = self.next + 1;
-        self.plans.push(plan);
+        self.push_as_kept(plan);
     }
 
     // ---- backward revisits -----------------------------------------------------------------------------------
@@ -250,12 +260,12 @@ impl Visit<'_> {
             }
             let Some(part) = self.part_observing(&revisited.accesses, event, &alone) else { continue };
             match observed {
-                None => self.revisit(event, limit, prefix, revisited, part, &[], &alone),
+                None => self.revisit(event, limit, prefix, revisited, part, &[], &alone, None),
                 Some(observed) => {
                     let mut full = prefix.clone();
                     join(&mut full.causes, self.trace.causes.row(observed));
                     join(&mut full.past, execution.clocks().row(observed));
-                    self.revisit(event, limit, &full, revisited, part, &[], &alone);
+                    self.revisit(event, limit, &full, revisited, part, &[], &alone, None);
                 }
             }
         }
@@ -310,7 +320,7 @@ impl Visit<'_> {
             let writes_before = !place.after.contains(&id)
                 && self.part_observing(&place.accesses, revisited, &revisited.accesses).is_some();
             if !writes_before {
-                self.revisit(event, limit, &full, revisited, part, &place.after, &place.accesses);
+                self.revisit(event, limit, &full, revisited, part, &place.after, &place.accesses, None);
             }
         }
     }
@@ -319,7 +329,7 @@ impl Visit<'_> {
     /// (`MaybeBackwardRevisit`). `prefix` is that of the event with what it observes; `after` are the writes that come
     /// after it.
     #[allow(clippy::too_many_arguments)]
-    fn revisit(
+    pub fn revisit(
         &mut self,
         event: &Event,
         limit: EventId,
@@ -328,6 +338,7 @@ impl Visit<'_> {
         part: Part,
         after: &[EventId],
         accesses: &[Access],
+        relaxed: Option<&RelaxedRevisit>,
     ) {
         let execution = self.execution;
         let stamp = self.trace.added[revisited.id.index()].stamp(part);
@@ -348,6 +359,9 @@ impl Visit<'_> {
                     return;
                 }
             }
+        }
+        if self.consistency.is_some() && !self.relaxed_deletable(event, limit, prefix, revisited, stamp) {
+            return;
         }
         let kept = |id: EventId| {
             id != event.id
@@ -437,19 +451,26 @@ impl Visit<'_> {
             } else {
                 self.trace.added[id.index()].clone()
             };
-            plan.entries.push(Entry { thread: other.thread, index: other.index, outcome: other.outcome, added });
+            plan.entries.push(entry_of(other, &added, |id| self.name(id)));
         }
         plan.revisited = plan.revisited.map(|(revisited, _)| (revisited, revisitor));
         plan.next = next;
         plan.deferred.retain(|deferred| deferred.stamp < stamp.number);
         self.keep_firm(&mut plan, limit, &kept, revisited);
-        plan.firm.push(firm);
-        self.plans.push(plan);
+        if relaxed.is_none() {
+            plan.firm.push(firm);
+        }
+        if self.consistency.is_some() {
+            self.push_relaxed(plan, event, revisited, &kept, relaxed);
+        } else {
+            self.plans.push(plan);
+        }
     }
 
     /// Whether the event has parts that are added after the one in which it is revisited: a write, or further reads.
     fn has_more_parts(&self, event: &Event) -> bool {
         is_conditional(event.operation.kind)
+            || event.operation.kind == OperationKind::ReadModifyWrite
             || event.accesses.iter().any(|access| writes(access.mode))
             || self.effective(&event.accesses).nth(1).is_some()
             || event
@@ -525,16 +546,27 @@ impl Visit<'_> {
         plan.deferred = deferred;
     }
 
+    /// Push a plan whose relaxed events are as they were.
+    fn push_as_kept(&mut self, mut plan: Plan) {
+        if self.consistency.is_some() {
+            let kept: FxHashSet<Name> = plan.entries.iter().map(|entry| (entry.thread, entry.index)).collect();
+            plan.coherence = self.coherence_of(|id| {
+                let event = self.execution.event(id);
+                kept.contains(&(event.thread, event.index))
+            });
+        }
+        self.push(plan);
+    }
+
     // ---- plans -----------------------------------------------------------------------------------------------
 
     pub fn entry(&self, id: EventId) -> Entry {
+        entry_of(self.execution.event(id), &self.trace.added[id.index()], |id| self.name(id))
+    }
+
+    fn name(&self, id: EventId) -> Name {
         let event = self.execution.event(id);
-        Entry {
-            thread: event.thread,
-            index: event.index,
-            outcome: event.outcome,
-            added: self.trace.added[id.index()].clone(),
-        }
+        (event.thread, event.index)
     }
 
     /// A plan that begins with the first events of the execution.
@@ -543,6 +575,7 @@ impl Visit<'_> {
             entries: (0..length as u32).map(|id| self.entry(EventId(id))).collect(),
             revisited: None,
             refreshed: Vec::new(),
+            coherence: Coherence::default(),
             firm: self.trace.firm.clone(),
             deferred: self.trace.deferred.iter().chain(&self.waiting).copied().collect(),
             next: self.next + 1,
