@@ -39,6 +39,26 @@ pub struct Values {
 }
 
 impl Event {
+    /// A load (or read-modify-write) that a thread is about to perform, as its next event.
+    pub fn of_load(thread: ThreadId, index: u32, operation: Operation) -> Event {
+        Event {
+            id: EventId::NONE,
+            thread,
+            index,
+            operation,
+            outcome: 0,
+            accesses: Accesses::new(),
+            program_order: EventId::NONE,
+            joined: EventId::NONE,
+            awaited: Awaited::new(),
+            enabler: EventId::NONE,
+            before: 0,
+            reads: None,
+            alternatives: 1,
+            values: Values::default(),
+        }
+    }
+
     /// Whose event it is; a flush belongs to the thread that stored.
     #[inline]
     pub fn owner(&self) -> ThreadId {

@@ -23,6 +23,8 @@ pub struct ExplorerOptions {
     pub k: Option<usize>,
     /// The root thread of the value-centric search; None for the first thread that `main` spawns.
     pub root: Option<ThreadId>,
+    /// Whether `graph` tells graphs apart by what is read from what alone, and not by coherence order.
+    pub reads_from: bool,
 }
 
 /// The (algorithm, memory model) pair cannot be explored; `instead` names an algorithm that supports the model.
@@ -44,10 +46,10 @@ const ENTRIES: &[Entry] = &[
     Entry { name: "optimal", memory_models: INTERLEAVED, create: |_| Box::<Optimal>::default() },
     Entry { name: "source", memory_models: INTERLEAVED, create: |_| Box::<Source>::default() },
     Entry { name: "parsimonious", memory_models: &["sc"], create: |_| Box::<Parsimonious>::default() },
-    Entry { name: "graph", memory_models: &["sc"], create: |_| Box::<Graph>::default() },
-    Entry { name: "graph", memory_models: &["tso"], create: |_| graph_under("tso") },
-    Entry { name: "graph", memory_models: &["pso"], create: |_| graph_under("pso") },
-    Entry { name: "graph", memory_models: &["rc11"], create: |_| graph_under("rc11") },
+    Entry { name: "graph", memory_models: &["sc"], create: |options| graph_under("sc", options) },
+    Entry { name: "graph", memory_models: &["tso"], create: |options| graph_under("tso", options) },
+    Entry { name: "graph", memory_models: &["pso"], create: |options| graph_under("pso", options) },
+    Entry { name: "graph", memory_models: &["rc11"], create: |options| graph_under("rc11", options) },
     Entry { name: "unfolding", memory_models: &["sc"], create: |options| Box::new(Unfolding::new(options.k)) },
     // ConDPOR is TruSt with constraint events.
     Entry { name: "concolic", memory_models: &["sc"], create: |_| Box::<Graph>::default() },
@@ -67,8 +69,14 @@ const ENTRIES: &[Entry] = &[
     },
 ];
 
-fn graph_under(memory_model: &str) -> Box<dyn Explorer> {
-    Box::new(Graph::under(memory_model).unwrap_or_default())
+fn graph_under(memory_model: &str, options: &ExplorerOptions) -> Box<dyn Explorer> {
+    let graph = match memory_model {
+        _ if options.reads_from => Graph::by_reads_from(memory_model),
+        // Under sequential consistency a graph is a class of interleavings, of which any one will do.
+        "sc" => None,
+        _ => Graph::under(memory_model),
+    };
+    Box::new(graph.unwrap_or_default())
 }
 
 /// The explorers that decide symbolic branches.

@@ -19,6 +19,8 @@ struct Event {
 }
 
 type Matrix = Vec<Vec<bool>>;
+/// What a thread did, and its registers at the end.
+type Run = (Vec<Event>, Vec<(String, i64)>);
 
 fn relation(size: usize, holds: impl Fn(usize, usize) -> bool) -> Matrix {
     (0..size).map(|one| (0..size).map(|other| holds(one, other)).collect()).collect()
@@ -67,7 +69,7 @@ fn runs(
     values: &[i64],
     registers: Vec<(String, i64)>,
     events: Vec<Event>,
-    found: &mut Vec<(Vec<Event>, Vec<(String, i64)>)>,
+    found: &mut Vec<Run>,
 ) {
     let Some((first, rest)) = code.split_first() else {
         found.push((events, registers));
@@ -149,7 +151,7 @@ pub fn enumerate(
     values: &[i64],
     memory_model: &str,
 ) -> Enumerated {
-    let mut all: Vec<Vec<(Vec<Event>, Vec<(String, i64)>)>> = Vec::new();
+    let mut all: Vec<Vec<Run>> = Vec::new();
     for (index, code) in threads.iter().enumerate() {
         let mut found = Vec::new();
         runs(code, index + 1, values, Vec::new(), Vec::new(), &mut found);

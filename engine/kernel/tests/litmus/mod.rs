@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use _kernel::driver::{Counts, Driver, Summary};
-use _kernel::explorer::{create, End, ExplorerOptions};
+use _kernel::explorer::{create, End, Explorer, ExplorerOptions};
 use _kernel::limits::{Limits, Meter};
 use _kernel::memory::{MemoryModel, PrimitiveState, Relaxed, SequentialConsistency};
 use _kernel::operation::{
@@ -393,11 +393,31 @@ pub fn explore_litmus(
     memory_model: &str,
 ) -> Option<Found> {
     let options = ExplorerOptions { seed: 1, samples: 100, ..ExplorerOptions::default() };
-    let explorer = create(algorithm, memory_model, &options).expect("known").expect("supported");
     let memory: Box<dyn MemoryModel> = match memory_model {
         "sc" => Box::<SequentialConsistency>::default(),
         _ => Box::<Relaxed>::default(),
     };
+    explore_with(
+        threads,
+        registers,
+        create(algorithm, memory_model, &options).expect("known").expect("supported"),
+        memory,
+    )
+}
+
+/// The same by classes of reads-from.
+pub fn explore_classes(threads: &[Vec<Statement>], registers: &[String], memory_model: &str) -> Option<Found> {
+    let options = ExplorerOptions { reads_from: true, ..ExplorerOptions::default() };
+    let explorer = create("graph", memory_model, &options).expect("known").expect("supported");
+    explore_with(threads, registers, explorer, Box::<Relaxed>::default())
+}
+
+fn explore_with(
+    threads: &[Vec<Statement>],
+    registers: &[String],
+    explorer: Box<dyn Explorer>,
+    memory: Box<dyn MemoryModel>,
+) -> Option<Found> {
     let meter = Meter::new(Limits { max_executions: Some(50_000), ..Limits::default() });
     let mut driver = Driver::new(explorer, memory, meter);
     let mut litmus = Litmus::new(threads, registers);

@@ -18,7 +18,7 @@ mod relaxed;
 mod trace;
 mod visit;
 
-use consistency::Consistency;
+use consistency::{Consistency, ReadsFrom};
 use plan::{Entry, Name, Plan, Refreshed};
 use relaxed::{entry_of, is_relaxed, wrote};
 use trace::{Added, Deferred, Part, Trace};
@@ -27,7 +27,7 @@ use visit::Visit;
 use super::{depth_first_fraction, Decision, End, Explorer, Finished, State};
 use crate::execution::{Event, Execution};
 use crate::memory::MemoryModel;
-use crate::operation::{AccessMode, Choice, EventId, LocationId, OperationKind};
+use crate::operation::{AccessMode, Choice, EventId, Operation, OperationKind, ThreadId};
 
 /// The graphs planned at the end of one execution.
 struct Frame {
@@ -61,8 +61,22 @@ impl Graph {
         Some(Graph { consistency: Some(consistency::named(memory_model)?), ..Graph::default() })
     }
 
-    /// What a load that is added to the graph reads from: the last write in coherence order.
-    fn latest_write(&self, location: LocationId) -> EventId {
+    /// The same without coherence: graphs that differ in what is read from what.
+    pub fn by_reads_from(memory_model: &str) -> Option<Graph> {
+        let consistency: Box<dyn Consistency> = Box::new(ReadsFrom(consistency::named(memory_model)?));
+        Some(Graph { consistency: Some(consistency), ..Graph::default() })
+    }
+
+    /// What a load that is added to the graph reads from: the last write in coherence order, or in that of names.
+    fn latest_write(&self, state: &State, thread: ThreadId, operation: &Operation) -> EventId {
+        if let Some(consistency) = self.consistency.as_deref().filter(|consistency| !consistency.orders_writes()) {
+            let events: Vec<&Event> = state.execution.events().iter().collect();
+            let name = |id: EventId| (state.execution.event(id).thread, state.execution.event(id).index);
+            let load = Event::of_load(thread, state.threads.get(thread).events, *operation);
+            let source = relaxed::latest_allowed(&events, &load, name, consistency).flatten();
+            return source.and_then(|name| self.trace.find(name.0.index(), name.1)).unwrap_or(EventId::NONE);
+        }
+        let location = operation.target;
         self.trace.coherence.get(&location).and_then(|order| order.last()).copied().unwrap_or(EventId::NONE)
     }
 
@@ -218,7 +232,7 @@ impl Explorer for Graph {
         let Some(thread) = state.preferred(|_| true) else { return Decision::GiveUp };
         Decision::Take(match state.pending(thread) {
             Some(next) if state.memory.is_relaxed(next) && next.kind != OperationKind::Store => {
-                Choice::ReadFrom { thread, write: self.latest_write(next.target) }
+                Choice::ReadFrom { thread, write: self.latest_write(state, thread, next) }
             }
             _ => state.choice(thread, state.outcomes(thread)[0]),
         })

@@ -49,11 +49,11 @@ fn name(event: &Event) -> Name {
     (event.thread, event.index)
 }
 
-/// A revisit by a relaxed write: what it reads from itself, and where it goes in coherence order.
+/// A revisit by a relaxed write.
 pub struct RelaxedRevisit {
+    /// What it reads from itself: a write, or the initial value. None for a store, which takes any place in coherence
+    /// order, where a read-modify-write comes directly after what it reads from.
     pub source: Option<Option<EventId>>,
-    /// The kept write that it comes directly after; None to try every place.
-    pub directly_after_source: bool,
 }
 
 impl Visit<'_> {
@@ -68,7 +68,9 @@ impl Visit<'_> {
             join(&mut base.past, self.execution.clocks().row(predecessor));
         }
         if !reads(event) {
-            self.place_store(event, length, location);
+            if self.orders_writes() {
+                self.place_store(event, length, location);
+            }
             self.revisits_of(event, limit, &base, None);
             return;
         }
@@ -179,10 +181,54 @@ impl Visit<'_> {
                 && revisited.operation.target == event.operation.target
                 && !counts(&prefix.causes, revisited);
             if candidate {
-                let relaxed = RelaxedRevisit { source, directly_after_source: source.is_some() };
+                let relaxed = RelaxedRevisit { source };
                 self.revisit(event, limit, prefix, revisited, Part::whole(0), &[], &[], Some(&relaxed));
             }
         }
+    }
+
+    fn orders_writes(&self) -> bool {
+        self.consistency.is_none_or(Consistency::orders_writes)
+    }
+
+    /// The same where writes have no order: each load reads from the write that it would read from if it were added to
+    /// what was there, and nothing that was there reads from a write.
+    fn reads_deletable(
+        &self,
+        event: &Event,
+        limit: EventId,
+        prefix: &Prefix,
+        revisited: &Event,
+        stamp: Stamp,
+    ) -> bool {
+        let execution = self.execution;
+        let Some(consistency) = self.consistency else { return true };
+        let caused = |id: EventId| counts(&prefix.causes, execution.event(id));
+        let ids = || (0..limit.0).map(EventId).filter(|id| *id != event.id);
+        for id in ids().filter(|id| !caused(*id)) {
+            let other = execution.event(id);
+            let added = &self.trace.added[id.index()];
+            if !is_relaxed(other) || added.last() < stamp.number {
+                continue;
+            }
+            let there = |earlier: EventId, number: u32| {
+                earlier != id && (caused(earlier) || self.trace.added[earlier.index()].first() < number)
+            };
+            if wrote(other)
+                && ids().any(|reader| execution.event(reader).reads == Some(id) && there(reader, added.last()))
+            {
+                return false;
+            }
+            if reads(other) && (id == revisited.id || added.first() >= stamp.number) {
+                let previous: Vec<&Event> =
+                    ids().filter(|earlier| there(*earlier, added.first())).map(|id| execution.event(id)).collect();
+                let source = other.reads.filter(|write| *write != EventId::NONE).map(|write| self.name(write));
+                if latest_allowed(&previous, other, |id| self.name(id), consistency) != Some(source) {
+                    return false;
+                }
+            }
+        }
+        true
     }
 
     /// `IsMaximallyAdded` for the relaxed events that a revisit deletes: each reads from, or is, the last write in coherence
@@ -196,6 +242,9 @@ impl Visit<'_> {
         revisited: &Event,
         stamp: Stamp,
     ) -> bool {
+        if !self.orders_writes() {
+            return self.reads_deletable(event, limit, prefix, revisited, stamp);
+        }
         let execution = self.execution;
         let caused = |id: EventId| counts(&prefix.causes, execution.event(id));
         (0..limit.0).map(EventId).filter(|id| *id != event.id && !caused(*id)).all(|id| {
@@ -272,7 +321,8 @@ impl Visit<'_> {
                 let place = source.map_or(0, |source| 1 + order.iter().position(|one| *one == source).unwrap_or(0));
                 place..place + 1
             }
-            None => 0..order.len() + 1,
+            None if self.orders_writes() => 0..order.len() + 1,
+            None => order.len()..order.len() + 1,
         };
         for place in places {
             let mut plan = plan.clone();
@@ -311,6 +361,48 @@ impl Visit<'_> {
     }
 }
 
+/// What a load reads from when it is added to a graph whose writes have no order: of the writes (and the initial value)
+/// that the model allows the last by name, so that it depends on the graph alone.
+pub fn latest_allowed(
+    events: &[&Event],
+    load: &Event,
+    name_of: impl Fn(EventId) -> Name,
+    consistency: &dyn Consistency,
+) -> Option<Option<Name>> {
+    let location = load.operation.target;
+    let there = |event: &&&Event| is_relaxed(event) && event.operation.target == location;
+    let initial = events.iter().find(there).map(|event| event.before);
+    let mut sources: Vec<Option<&Event>> =
+        events.iter().filter(there).filter(|event| wrote(event)).map(|event| Some(*event)).collect();
+    sources.sort_unstable_by_key(|source| std::cmp::Reverse(source.map(name)));
+    sources.push(None);
+    let mut writes: Coherence<Name> = FxHashMap::default();
+    for event in events.iter().filter(|event| is_relaxed(event) && wrote(event)) {
+        writes.entry(event.operation.target).or_default().push(name(event));
+    }
+    let mut all = events.to_vec();
+    all.push(load);
+    let mut reads: Vec<Option<Option<Name>>> = events
+        .iter()
+        .map(|event| event.reads.map(|write| (write != EventId::NONE).then(|| name_of(write))))
+        .collect();
+    reads.push(None);
+    for source in sources {
+        let found = source.map_or(initial, |source| source.values.left);
+        let mut with = writes.clone();
+        if writes_finding(load, found) {
+            with.entry(location).or_default().push(name(load));
+        }
+        if let Some(last) = reads.last_mut() {
+            *last = Some(source.map(name));
+        }
+        if consistency.allows(&graph(&all, &reads, &with)) {
+            return Some(source.map(name));
+        }
+    }
+    None
+}
+
 /// A graph as the memory models see it.
 pub fn graph(events: &[&Event], reads: &[Option<Option<Name>>], coherence: &Coherence<Name>) -> Vec<Node> {
     let positions: FxHashMap<Name, usize> =
@@ -336,10 +428,10 @@ pub fn graph(events: &[&Event], reads: &[Option<Option<Name>>], coherence: &Cohe
         predecessors.extend(last.get(&event.thread).copied());
         match event.operation.kind {
             OperationKind::Start => {
-                let spawns = |other: &&Event| {
+                let spawns = |other: &Event| {
                     other.operation.kind == OperationKind::Spawn && other.operation.detail == event.thread.0
                 };
-                predecessors.extend(events[..position].iter().position(|other| spawns(&other)));
+                predecessors.extend(events[..position].iter().position(|other| spawns(other)));
             }
             OperationKind::Join => predecessors.extend(last.get(&ThreadId(event.operation.detail)).copied()),
             _ => {}

@@ -564,7 +564,7 @@ impl Visit<'_> {
         entry_of(self.execution.event(id), &self.trace.added[id.index()], |id| self.name(id))
     }
 
-    fn name(&self, id: EventId) -> Name {
+    pub fn name(&self, id: EventId) -> Name {
         let event = self.execution.event(id);
         (event.thread, event.index)
     }

@@ -9,13 +9,13 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use super::host::Host;
-use super::plan::{Plan, RacePolicy, FLUSH};
+use super::plan::{create_hosted, Plan, RacePolicy, FLUSH};
 use super::state::{Phase, Restart};
 use super::symbolic::PythonSolver;
 use super::weak_memory::WeakMemory;
 use crate::driver::{Counts, Driver, Summary};
 use crate::execution::DataRaces;
-use crate::explorer::{create, decides_branches, names, End, ExplorerOptions};
+use crate::explorer::{decides_branches, names, End, ExplorerOptions};
 use crate::limits::Meter;
 use crate::operation::{Buffering, Operation, OperationKind, ThreadId};
 
@@ -202,7 +202,7 @@ impl Host {
     #[staticmethod]
     fn alternative(algorithm: &str, memory_model: &str) -> PyResult<Option<&'static str>> {
         let options = ExplorerOptions::default();
-        match create(algorithm, memory_model, &options) {
+        match create_hosted(algorithm, memory_model, &options) {
             None => Err(PyValueError::new_err(format!("unknown algorithm {algorithm:?}"))),
             Some(Ok(_)) => Ok(None),
             Some(Err(unsupported)) => Ok(Some(unsupported.instead.unwrap_or("none"))),

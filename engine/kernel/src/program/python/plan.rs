@@ -10,7 +10,9 @@ use pyo3::types::{PyDict, PyString};
 
 use super::identity::Identities;
 use super::weak_memory::ScheduledStep;
-use crate::explorer::{create, names, ContextBound, Explorer, ExplorerOptions, Parsimonious, Replay, ReplayStep};
+use crate::explorer::{
+    create, names, ContextBound, Explorer, ExplorerOptions, Parsimonious, Replay, ReplayStep, UnsupportedPair,
+};
 use crate::limits::Limits;
 use crate::memory::{BufferDiscipline, MemoryModel, SequentialConsistency, StoreBuffers};
 
@@ -147,7 +149,7 @@ impl Plan {
             let no_path = || PyValueError::new_err(format!("root {path:?} is not the path of a thread"));
             options.root = Some(identities.thread_at(path).ok_or_else(no_path)?);
         }
-        match create(&self.algorithm, &self.memory_model, &options) {
+        match create_hosted(&self.algorithm, &self.memory_model, &options) {
             None => Err(PyValueError::new_err(format!(
                 "unknown algorithm {:?}; there are: {}",
                 self.algorithm,
@@ -228,6 +230,26 @@ impl Plan {
     /// Whether a location that turns out to race is made visible, which begins the exploration anew.
     pub fn learns(&self) -> bool {
         !matches!(self.algorithm.as_str(), "replay" | "follow" | "context-bound")
+    }
+}
+
+/// The explorer of that name, for programs that CPython runs. A load that reads from a write of its choice needs the values
+/// of all writes, which the interpreter's heap does not have.
+pub fn create_hosted(
+    algorithm: &str,
+    memory_model: &str,
+    options: &ExplorerOptions,
+) -> Option<Result<Box<dyn Explorer>, UnsupportedPair>> {
+    if algorithm == "graph" && memory_model != "sc" {
+        let hosts =
+            |name: &&'static str| *name != "graph" && matches!(create(name, memory_model, options), Some(Ok(_)));
+        return Some(Err(UnsupportedPair { instead: names().find(hosts) }));
+    }
+    match create(algorithm, memory_model, options) {
+        Some(Err(UnsupportedPair { instead: Some("graph") })) if memory_model != "sc" => {
+            Some(Err(UnsupportedPair { instead: None }))
+        }
+        created => created,
     }
 }
 

@@ -6,11 +6,13 @@
 mod bits;
 mod preserved_order;
 mod rc11;
+mod reads_from;
 
 use smallvec::SmallVec;
 
 pub use preserved_order::{PartialStoreOrder, Sequential, TotalStoreOrder};
 pub use rc11::Rc11;
+pub use reads_from::ReadsFrom;
 
 use crate::operation::{LocationId, MemoryOrder, ThreadId};
 
@@ -82,6 +84,11 @@ impl Node {
 pub trait Consistency {
     /// Whether the model allows the graph.
     fn allows(&self, graph: &[Node]) -> bool;
+
+    /// Whether graphs that differ in the coherence order alone are different graphs.
+    fn orders_writes(&self) -> bool {
+        true
+    }
 }
 
 /// Whether every read-modify-write comes directly after what it reads from in coherence order.

@@ -22,7 +22,8 @@ impl Consistency for Sequential {
 impl Consistency for TotalStoreOrder {
     fn allows(&self, graph: &[Node]) -> bool {
         allows(graph, |first, second| {
-            !is_weak_fence(first) && !is_weak_fence(second) && !(may_be_delayed(first) && second.kind == Kind::Read)
+            let delayed = may_be_delayed(first) && second.kind == Kind::Read;
+            !(is_weak_fence(first) || is_weak_fence(second) || delayed)
         })
     }
 }
