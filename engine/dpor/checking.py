@@ -23,9 +23,11 @@ from dpor.executions import (
 )
 from dpor.following import follow as follow
 from dpor.hosted import HostedModel, json_parameters
+from dpor.instrument.coverage import covered_lines
 from dpor.options import Algorithm, Expectation, ModelOptions, Races
 from dpor.results import (
     CheckRequest,
+    Coverage,
     ModelResult,
     Progress,
     Reason,
@@ -131,7 +133,16 @@ class _Check:
             expect=expect,
             assumptions=_assumptions(outcome),
             dependencies=self._dependencies(),
+            coverage=self._coverage(),
         )
+
+    def _coverage(self) -> Coverage | None:
+        hosted = self.hosted
+        if self.sharing.shared or self.sharing.left is not None:
+            return None
+        text = hosted.overlay.get(hosted.file)
+        source = hosted.file.read_bytes() if text is None else text
+        return covered_lines(source, hosted.info.name, hosted.instrumentation.reached)
 
     def _dependencies(self) -> tuple[str, ...]:
         return tuple(sorted(str(path) for path in {self.hosted.file, *self.hosted.instrumentation.files}))

@@ -94,7 +94,9 @@ class HostedModel:
         packages = tuple(self._overrides.get("instrument") or self.info.options.get("instrument") or ())
         self.packages = (packages,) if isinstance(packages, str) else packages
         hooks = {hook.value: getattr(self.host, hook.value) for hook in Hook}
-        self.instrumentation = Instrumentation(self.root, self.packages, hooks, self.overlay)
+        self.instrumentation = Instrumentation(
+            self.root, self.packages, hooks, self.overlay, covered=self.file
+        )
         self.fresh_modules = False
         self.symbolic = self._symbolic_session()
         self._module_name = module_name_of(self.file)

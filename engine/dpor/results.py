@@ -207,11 +207,22 @@ class Progress:
 
 
 @dataclass(frozen=True)
+class Coverage:
+    """Lines of the functions in the model's file that ran at all: how many were reached in some execution, and the
+    numbers of those that were not, from 1.
+    """
+
+    reached: int
+    missed: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
 class ModelResult:
     """The outcome of checking one model, in the shape of the JSON report.
 
     `classes` counts the classes of the algorithm's own equivalence, for `value-centric` alone. `warnings` are findings
-    that do not count against the model (data races under `races="warn"`).
+    that do not count against the model (data races under `races="warn"`). `coverage` is None if it is not known, as
+    when several processes shared the check.
     """
 
     id: str
@@ -234,6 +245,7 @@ class ModelResult:
     expect: Verdict | None = None
     assumptions: tuple[str, ...] = ()
     dependencies: tuple[str, ...] = ()
+    coverage: Coverage | None = None
     output: str = ""
     version: int = VERSION
 

@@ -374,6 +374,7 @@ class SharedCheck:
             seconds=self._seconds(),
             assumptions=tuple(sorted({text for result in results for text in result.assumptions})),
             dependencies=tuple(sorted({name for result in results for name in result.dependencies})),
+            coverage=last.coverage if len(results) == 1 and not lefts else None,
             output="".join(dict.fromkeys(result.output for result in results)),
         )
 

@@ -64,7 +64,8 @@ def check(folder: Path, model: str, algorithm: str):
 
 
 @pytest.mark.parametrize("algorithm", ["optimal", "source", "exhaustive"])
-@pytest.mark.parametrize(("model", "executions", "blocked"), [("pulse", 1, 1), ("two_variables", 6, 3)])
+# Writes to variables that one predicate reads together are ordered among each other: without that, there are 6 and 3.
+@pytest.mark.parametrize(("model", "executions", "blocked"), [("pulse", 1, 1), ("two_variables", 16, 10)])
 def test_each_class_is_found_though_the_wait_was_not_possible_just_before_the_last_write(
     tmp_path, model, executions, blocked, algorithm
 ):

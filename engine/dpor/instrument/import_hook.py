@@ -11,6 +11,7 @@ from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
 
+from dpor.instrument.coverage import REACHED
 from dpor.instrument.first_party import FirstParty
 from dpor.instrument.hooks import NAMESPACE, is_temporary, namespace_entries
 from dpor.instrument.transformer import compile_instrumented
@@ -24,19 +25,21 @@ class CodeCache:
     def __init__(self) -> None:
         self._entries: dict[str, tuple[_Key, CodeType]] = {}
 
-    def compile(self, path: str, overlay: str | None, rebound: frozenset[str]) -> CodeType:
+    def compile(
+        self, path: str, overlay: str | None, rebound: frozenset[str], *, marks_lines: bool = False
+    ) -> CodeType:
         """The instrumented code of the file, or of `overlay` in its place.
 
         Raises OSError if the file cannot be read and SyntaxError if it is not valid Python.
         """
-        key: _Key = (overlay, rebound)
+        key: _Key = (overlay, rebound, marks_lines)
         if overlay is None:
             status = Path(path).stat()
-            key = (status.st_mtime_ns, status.st_size, rebound)
+            key = (status.st_mtime_ns, status.st_size, rebound, marks_lines)
         entry = self._entries.get(path)
         if entry is None or entry[0] != key:
             source = Path(path).read_bytes() if overlay is None else overlay
-            entry = (key, compile_instrumented(source, path, rebound))
+            entry = (key, compile_instrumented(source, path, rebound, marks_lines=marks_lines))
             self._entries[path] = entry
         return entry[1]
 
@@ -47,7 +50,7 @@ class Instrumentation:
     `root` is the folder that counts as first-party (virtual environments in it do not); `packages` are dotted names
     of further packages; `hooks` maps hook names (`load_attribute`...) to callables; `overlay` gives the text to use
     in place of a file's content, by path; `rebound` names, by module, globals that are rebound from outside.
-    A `code_cache` can be shared between instances.
+    A `code_cache` can be shared between instances. `reached` tells which lines of the file `covered` were reached.
     """
 
     def __init__(
@@ -58,7 +61,10 @@ class Instrumentation:
         overlay: Mapping[Path, str] | None = None,
         rebound: Mapping[str, frozenset[str]] | None = None,
         code_cache: CodeCache | None = None,
+        covered: Path | None = None,
     ) -> None:
+        self.covered = covered
+        self.reached = bytearray()
         self.modules: list[str] = []
         self.files: set[Path] = set()
         self.rebound: Mapping[str, frozenset[str]] = rebound or {}
@@ -186,7 +192,8 @@ class Instrumentation:
         if overlay is not None:
             lines = overlay.splitlines(keepends=True)
             linecache.cache[path] = (len(overlay), None, lines, path)
-        return self._code.compile(path, overlay, self.rebound.get(module_name, frozenset()))
+        rebound = self.rebound.get(module_name, frozenset())
+        return self._code.compile(path, overlay, rebound, marks_lines=self._is_covered(path))
 
     def enter(self, module: ModuleType, path: str) -> None:
         """Give a module its hooks before its body runs, and remember that it is instrumented."""
@@ -195,6 +202,15 @@ class Instrumentation:
         self.files.add(Path(path))
         module.__dict__.update(self._entries)
         module.__dict__[NAMESPACE] = module.__dict__
+        if self._is_covered(path):
+            if not self.reached:
+                overlay = self.overlay_of(path)
+                text = Path(path).read_bytes() if overlay is None else overlay.encode()
+                self.reached = bytearray(len(text.splitlines()) + 2)
+            module.__dict__[REACHED] = self.reached
+
+    def _is_covered(self, path: str) -> bool:
+        return self.covered is not None and Path(path) == self.covered
 
 
 class InstrumentingLoader(SourceFileLoader):

@@ -8,6 +8,7 @@ from types import CodeType
 from dpor.instrument.assignments import Assignments
 from dpor.instrument.calls import Calls
 from dpor.instrument.comprehensions import Comprehensions
+from dpor.instrument.coverage import mark_lines
 from dpor.instrument.definitions import Definitions
 from dpor.instrument.expressions import Expressions
 from dpor.instrument.scopes import analyze
@@ -29,11 +30,14 @@ def instrument_tree(tree: ast.Module, rebound: frozenset[str] = frozenset()) -> 
 
 
 def compile_instrumented(
-    source: str | bytes, filename: str, rebound: frozenset[str] = frozenset()
+    source: str | bytes, filename: str, rebound: frozenset[str] = frozenset(), *, marks_lines: bool = False
 ) -> CodeType:
-    """Compile a module's source, instrumented.
+    """Compile a module's source, instrumented, and with `marks_lines` so that it tells which lines are reached.
 
     Raises SyntaxError or ValueError as `compile` does. Assertions are kept even under `python -O`.
     """
     tree = ast.parse(source, filename)
-    return compile(instrument_tree(tree, rebound), filename, "exec", dont_inherit=True, optimize=0)
+    tree = instrument_tree(tree, rebound)
+    if marks_lines:
+        tree = mark_lines(tree)
+    return compile(tree, filename, "exec", dont_inherit=True, optimize=0)

@@ -54,6 +54,8 @@ def describe(record: ModelRecord) -> Iterator[str]:
     yield f"{wording.counts(result)} · algorithm `{result.algorithm}` · memory model `{result.memory_model}`"
     yield from _violations(result)
     yield _covered(result)
+    if result.coverage is not None:
+        yield _lines(result)
     limits = list(_limits(record, result))
     if limits:
         yield "Not covered:\n" + "\n".join(f"- {escape(item)}" for item in limits)
@@ -90,6 +92,20 @@ def _covered(result: ModelResult) -> str:
             return "Covers only the schedules that were run; the others may break the model."
         case Verdict.ERROR:
             return "Covers nothing: the model could not be checked."
+
+
+def _lines(result: ModelResult) -> str:
+    """How many lines of the functions that ran were reached in some execution."""
+    assert result.coverage is not None
+    reached, missed = result.coverage.reached, result.coverage.missed
+    if not missed:
+        return f"Reaches all {reached} lines of the functions that it runs in this file."
+    shown = ", ".join(str(line) for line in missed[:10]) + (", ..." if len(missed) > 10 else "")
+    when = " before the check stopped" if result.verdict is not Verdict.VERIFIED else ""
+    total = reached + len(missed)
+    return (
+        f"Reaches {reached} of {total} lines of the functions that it runs in this file{when}; not {shown}."
+    )
 
 
 def _limits(record: ModelRecord, result: ModelResult) -> Iterator[str]:
