@@ -86,11 +86,15 @@ def test_parts_of_a_check_count_what_the_whole_does(eager: list[int], make_subje
     whole = checked(subject, jobs=1)
     assert counts(whole) == (Verdict.VERIFIED, CLASSES, 0, 0)
     assert len(eager) == 1
-    parts = checked(subject, jobs=3)
-    assert counts(parts) == counts(whole)
-    assert parts.events == whole.events
-    # The first check had one worker, the second has several.
-    assert len(eager) > 2
+    # On a busy machine the first worker can be done before another one has begun.
+    for _ in range(10):
+        eager.clear()
+        parts = checked(subject, jobs=3)
+        assert counts(parts) == counts(whole)
+        assert parts.events == whole.events
+        if len(eager) > 1:
+            break
+    assert len(eager) > 1
 
 
 # Acting workers. The first gives a part away when it is asked for one, and then goes on until it is ended.

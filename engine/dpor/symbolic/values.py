@@ -152,12 +152,18 @@ class Symbolic:
         return self._divide(other, _PLAIN.mod, self._session.expressions.modulo, reflected=True)
 
     def __divmod__(self, other: Operand) -> Any:
-        remainder = self.__mod__(other)
-        return NotImplemented if remainder is NotImplemented else (self.__floordiv__(other), remainder)
+        return self._quotient_and_remainder(other, reflected=False)
 
     def __rdivmod__(self, other: Operand) -> Any:
-        remainder = self.__rmod__(other)
-        return NotImplemented if remainder is NotImplemented else (self.__rfloordiv__(other), remainder)
+        return self._quotient_and_remainder(other, reflected=True)
+
+    def _quotient_and_remainder(self, other: Operand, *, reflected: bool) -> Any:
+        # `divmod` decides how a division by zero is worded, and what comes of a float.
+        quotient = self._divide(other, divmod, self._session.expressions.floor_divide, reflected=reflected)
+        if quotient is NotImplemented or isinstance(other, float):
+            return quotient
+        modulo = self._session.expressions.modulo
+        return quotient, self._divide(other, _PLAIN.mod, modulo, reflected=reflected)
 
     def __truediv__(self, other: Operand) -> Any:
         return _apply(_PLAIN.truediv, self, other)
