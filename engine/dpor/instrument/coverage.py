@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import cast
 
 from dpor.results import Coverage
 
@@ -61,13 +62,13 @@ def _blocks(function: Function) -> Iterator[list[ast.stmt]]:
     while open_nodes:
         node = open_nodes.pop()
         for name in ("body", "orelse", "finalbody"):
-            block = getattr(node, name, None)
+            # Expressions have a `body` too: that of a lambda is no block.
+            block = cast("list[ast.stmt] | ast.expr", getattr(node, name, []))
             if isinstance(block, list) and block:
                 yield block
-                inner = (item for item in block if not isinstance(item, Function | ast.ClassDef))
-                open_nodes.extend(item for item in inner)
-        open_nodes.extend(getattr(node, "handlers", ()))
-        open_nodes.extend(getattr(node, "cases", ()))
+                open_nodes.extend(item for item in block if not isinstance(item, Function | ast.ClassDef))
+        open_nodes.extend(cast("list[ast.AST]", getattr(node, "handlers", [])))
+        open_nodes.extend(cast("list[ast.AST]", getattr(node, "cases", [])))
 
 
 def _is_marked(statement: ast.stmt, block: list[ast.stmt], function: Function) -> bool:
