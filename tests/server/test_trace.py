@@ -440,7 +440,8 @@ VIOLATED = [
     f"{path.name}::{info.name}"
     for path in sorted(EXAMPLES.glob("*.py"))
     for info in find_models(path, EXAMPLES)
-    if info.options.get("expect") == "violated"
+    # A thread reads its own store buffer before what all see, so its reads are not of the shared state.
+    if info.options.get("expect") == "violated" and info.options.get("memory_model", "sc") == "sc"
 ]
 
 
