@@ -29,9 +29,21 @@ class Window {
   }
 
   async open(file) {
-    await this.page.keyboard.press("Control+P");
-    await this.page.keyboard.type(file);
-    await this.page.locator(".quick-input-list .monaco-list-row.focused").filter({ hasText: file }).waitFor();
+    const row = this.page.locator(".quick-input-list .monaco-list-row.focused").filter({ hasText: file });
+    // While the window still settles, its list of files can close again or come without the file.
+    for (let attempt = 1; ; attempt += 1) {
+      await this.page.keyboard.press("Control+P");
+      await this.page.keyboard.type(file);
+      try {
+        await row.waitFor({ timeout: 10_000 });
+        break;
+      } catch (error) {
+        if (attempt === 4) {
+          throw error;
+        }
+        await this.page.keyboard.press("Escape");
+      }
+    }
     await this.page.keyboard.press("Enter");
     await this.page.locator(".tab.active").filter({ hasText: file }).waitFor();
   }
