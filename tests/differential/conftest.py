@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import subprocess
 import sys
 from pathlib import Path
 
@@ -25,8 +26,21 @@ def pytest_configure(config: pytest.Config) -> None:
     programs = config.getoption("--programs", None)
     seed = config.getoption("--program-seed", None)
     os.environ["DPOR_PROGRAMS"] = str(programs or os.environ.get("DPOR_PROGRAMS", DEFAULT_PROGRAMS))
-    fallback = os.environ.get("DPOR_PROGRAM_SEED", random.SystemRandom().randrange(2**32))
-    os.environ["DPOR_PROGRAM_SEED"] = str(seed if seed is not None else fallback)
+    if seed is None:
+        seed = os.environ.get("DPOR_PROGRAM_SEED", _seed())
+    os.environ["DPOR_PROGRAM_SEED"] = str(seed)
+
+
+def _seed() -> int:
+    """In continuous integration the seed is that of the sources, so that a run of the same sources draws the same
+    programs again; elsewhere it is another one each time.
+    """
+    if os.environ.get("CI"):
+        command = ["git", "rev-parse", "HEAD^{tree}"]
+        tree = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False).stdout
+        if tree:
+            return int(tree[:8], 16)
+    return random.SystemRandom().randrange(2**32)
 
 
 def pytest_report_header() -> str:

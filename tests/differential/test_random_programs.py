@@ -104,8 +104,10 @@ def _answerer(folder: Path):
 
 def treating(program: Program | Text) -> tuple[str, ...]:
     """The algorithms that can treat the program."""
-    algorithms = ("source", "optimal", "parsimonious")
-    return algorithms if "wait_until" in program.source() else (*algorithms, "graph")
+    waits = re.findall(r"wait_until\((.*)\)", program.source())
+    several = any("s.y" in predicate for predicate in waits)
+    algorithms = ("source", "optimal") if several else ("source", "optimal", "parsimonious")
+    return algorithms if waits else (*algorithms, "graph")
 
 
 def agree(program: Program, answer: Any) -> None:
