@@ -37,7 +37,9 @@ def _seed() -> int:
     """
     if os.environ.get("CI"):
         command = ["git", "rev-parse", "HEAD^{tree}"]
-        tree = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False).stdout
+        tree = subprocess.run(
+            command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False
+        ).stdout
         if tree:
             return int(tree[:8], 16)
     return random.SystemRandom().randrange(2**32)
