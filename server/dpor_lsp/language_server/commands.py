@@ -92,7 +92,7 @@ class Commands:
 
     async def cancel(self, *arguments: Any) -> None:
         """Cancel the check of a model: [uri, model]."""
-        self._session.cancel(await require_model(self._session, arguments))
+        self._session.checks.cancel(await require_model(self._session, arguments))
 
     async def show_schedule(self, *arguments: Any) -> dict[str, str]:
         """Show a counterexample as text: [uri, model, violation]. Returns the text and the file that has it."""

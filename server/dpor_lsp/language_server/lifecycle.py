@@ -76,7 +76,7 @@ def register(server: DporServer) -> None:
 
     @server.feature(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)
     def cancel(params: types.WorkDoneProgressCancelParams) -> None:
-        session.cancel_token(params.token)
+        session.checks.cancel_token(params.token)
 
     @server.feature(types.SHUTDOWN)
     def shutdown(params: None) -> None:

@@ -185,7 +185,10 @@ class ModelRecord:
 
 @dataclass(eq=False)
 class FileRecord:
-    """One file: its models by name, what is wrong with the file as a whole, and what is being found out about it."""
+    """One file: its models by name, what is wrong with the file as a whole, and what is being found out about it.
+
+    `read` is the time (as time.time gives it) of the texts that it was planned with.
+    """
 
     uri: str
     path: Path
@@ -195,6 +198,7 @@ class FileRecord:
     findings: tuple[Finding, ...] = ()
     generation: int = 0
     wanted: Wanted | None = None
+    read: float = 0.0
 
     @property
     def problem(self) -> Reason | None:

@@ -16,26 +16,23 @@ from lsprotocol import types
 
 from dpor.codes import Code
 from dpor.discovery import find_model_files
-from dpor.results import ModelResult, SourceSpan, Verdict
-from dpor_lsp.language_server import wording
-from dpor_lsp.language_server.checks_progress import ChecksProgress
+from dpor.results import ModelResult, SourceSpan
+from dpor_lsp.language_server.checks import Checks
 from dpor_lsp.language_server.client import Client
 from dpor_lsp.language_server.documents import Document, path_of, uri_of
-from dpor_lsp.language_server.findings import Finding
 from dpor_lsp.language_server.planning import Plan, PlannedModel, Planner, PlanRequest
-from dpor_lsp.language_server.positions import Edit, moved, range_of
+from dpor_lsp.language_server.positions import Edit, range_of
 from dpor_lsp.language_server.publishing import Publisher
 from dpor_lsp.language_server.records import STATE_OF, UNTRUSTED, FileRecord, ModelRecord, State, Wanted
 from dpor_lsp.language_server.replaying import Replays
 from dpor_lsp.language_server.running import Runner
 from dpor_lsp.language_server.settings import CheckOn, EditorSettings
-from dpor_lsp.scheduler import Event, Finished, Job, Progressed, Replayed, Started
+from dpor_lsp.language_server.text_changes import affected, move
+from dpor_lsp.scheduler import Event
 from dpor_lsp.subjects import Subject
 
 DEBOUNCE = 0.25
 """Seconds without an edit after which a changed text is looked at."""
-STATUS_INTERVAL = 0.25
-"""Seconds between two reports of how far running checks are."""
 
 Value = TypeVar("Value")
 
@@ -56,18 +53,16 @@ class Session:
         self.replays = Replays(self)
         self.publisher = Publisher(client, self._version_of)
         self._uris: dict[Path, str] = {}
-        self._planner = Planner(self.uri, self._warn)
+        self._edited: dict[Path, float] = {}
+        self._unsaved: set[Path] = set()
+        self.planner = Planner(self.uri, self._warn)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="planner")
         self._scanner = ThreadPoolExecutor(1, thread_name_prefix="scanner")
         self._aside = ThreadPoolExecutor(2, thread_name_prefix="aside")
-        self._progress = ChecksProgress(client)
-        self._jobs: dict[Job, ModelRecord] = {}
         self._timers: dict[Path, asyncio.TimerHandle] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._status_timer: asyncio.TimerHandle | None = None
-        self._in_progress: dict[FileRecord, None] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._runner = runner_of(self._deliver)
+        self.checks = Checks(self, runner_of)
         self._scan: asyncio.Task[None] | None = None
 
     # Life
@@ -81,12 +76,12 @@ class Session:
     def close(self) -> None:
         """End everything that runs; the session cannot be used afterwards."""
         self._loop = None
-        self._runner.close()
+        self.checks.close()
 
     def configure(self, settings: EditorSettings) -> None:
         """Use other settings from now on; files that they make a difference to are planned again."""
         former, self.settings = self.settings, settings
-        self._runner.resize(settings.jobs)
+        self.checks.resize(settings.jobs)
         for problem in settings.problems:
             if problem not in former.problems:
                 self.client.say(f"dpor: {problem}", types.MessageType.Warning)
@@ -100,7 +95,7 @@ class Session:
         self.trusted = trusted
         for record in self.records():
             if not trusted:
-                self._call_off(record, State.UNCHECKED)
+                self.checks.call_off(record, State.UNCHECKED)
                 record.result = None
                 record.note = UNTRUSTED
                 self.publisher.show(record, ())
@@ -135,30 +130,39 @@ class Session:
     def changed(self, document: Document, edits: Sequence[Edit | None]) -> None:
         """A document has another text: what was known of it is stale from this moment on."""
         self.documents[document.path] = document
-        self._move(document.uri, edits)
-        for file in self._affected(document.path):
+        self._edited[document.path] = time.time()
+        self._unsaved.add(document.path)
+        move(self, document.uri, edits)
+        for file in affected(self, document.path):
             for record in file.models.values():
-                self._outdate(record)
+                self.checks.outdate(record)
             self.publisher.changed(file)
             run = self.settings.check_on is CheckOn.TYPE
             self.want(file.path, Wanted(run=run), DEBOUNCE)
 
     def saved(self, path: Path) -> None:
         """A document has been written to its file."""
+        self._unsaved.discard(path)
         if self.settings.check_on is CheckOn.MANUAL:
             return
-        for file in self._affected(path):
+        for file in affected(self, path):
             self.want(file.path, Wanted(run=True))
 
     def closed(self, path: Path) -> None:
         """A document is no longer shown: its file is what counts again."""
         self.documents.pop(path, None)
+        self._edited[path] = time.time()
+        self._unsaved.discard(path)
+        for dependent in affected(self, path):
+            if dependent.path != path:
+                # What was checked may have been a text that was never saved.
+                self.want(dependent.path, Wanted())
         file = self.files.get(path)
         if file is None:
             return
         for record in file.models.values():
             if record.state.is_busy:
-                self._call_off(record, State.STALE if record.result is not None else State.UNCHECKED)
+                self.checks.call_off(record, State.STALE if record.result is not None else State.UNCHECKED)
         self.replays.stop(file.uri)
         self.want(path, Wanted())
 
@@ -169,14 +173,29 @@ class Session:
             if path.name == "pyproject.toml":
                 self._plan_all()
             elif path not in self.documents:
-                for file in self._affected(path):
+                self._edited[path] = time.time()
+                for file in affected(self, path):
                     if file.path != path:
                         for record in file.models.values():
                             record.outdated = True
-                            self._outdate(record)
+                            self.checks.outdate(record)
                         self.publisher.changed(file)
                     opened = file.path in self.documents
                     self.want(file.path, Wanted(run=run and opened), DEBOUNCE)
+
+    def recheck_if_edited(self, record: ModelRecord, result: ModelResult) -> None:
+        """Mark a result that has just come as stale if something that it rests on was edited during the check."""
+        edited = {
+            path
+            for path, when in self._edited.items()
+            if when >= record.started and str(path) in result.dependencies
+        }
+        if edited:
+            record.outdated = True
+            self.checks.outdate(record)
+            mode = self.settings.check_on
+            run = mode is CheckOn.TYPE or (mode is CheckOn.SAVE and not edited & self._unsaved)
+            self.want(record.path, Wanted(run=run))
 
     def folders_changed(self, added: Iterable[Path], removed: Iterable[Path]) -> None:
         """Folders have been added to the workspace or taken from it."""
@@ -224,17 +243,6 @@ class Session:
         for path in paths:
             self.want(path, Wanted(run=True))
         return len(paths)
-
-    def cancel(self, record: ModelRecord) -> None:
-        """Call off the check of a model; its result says that it was cancelled."""
-        if record.job is not None:
-            record.job.cancellation.cancel()
-
-    def cancel_token(self, token: object) -> None:
-        """Call off the check that a progress is about."""
-        job = self._progress.job(token)
-        if job is not None:
-            job.cancellation.cancel()
 
     async def scan(self) -> None:
         """Find the models of all files of the workspace, and what the cache knows of them, without running any."""
@@ -289,6 +297,7 @@ class Session:
         if file.generation != generation or file.wanted is None:
             return
         wanted = file.wanted
+        read = time.time()
         request = PlanRequest(
             path=path,
             document=self.documents.get(path),
@@ -299,10 +308,11 @@ class Session:
             encoding=self.client.encoding,
             options=dict(wanted.options),
         )
-        plan = await self._in_thread(self._thread, partial(self._planner.plan, request))
+        plan = await self._in_thread(self._thread, partial(self.planner.plan, request))
         if file.generation != generation or self.files.get(path) is not file:
             return
         file.wanted = None
+        file.read = read
         self._apply(file, plan, wanted)
 
     def _folder(self, path: Path) -> Path:
@@ -318,7 +328,7 @@ class Session:
         if broken:
             # The models are still what the user is at work on; they come back when the file can be read.
             for record in former.values():
-                self._outdate(record)
+                self.checks.outdate(record)
         else:
             file.models = {}
             for planned in plan.models:
@@ -351,14 +361,14 @@ class Session:
         record.note = None
         if outline.ignored is not None:
             record.result = None
-            self._settle(record, State.IGNORED)
+            self.checks.settle(record, State.IGNORED)
         elif planned.subject is None:
             record.result = None
-            self._settle(record, State.ERROR, planned.findings)
+            self.checks.settle(record, State.ERROR, planned.findings)
         elif not self.trusted or planned.environment is None:
             record.result = None
             record.note = UNTRUSTED
-            self._settle(record, State.UNCHECKED)
+            self.checks.settle(record, State.UNCHECKED)
         else:
             self._apply_check(record, planned, planned.subject, asked, wanted.force)
 
@@ -374,88 +384,20 @@ class Session:
             if known is not None and same and replace(known, cached=True) == cached:
                 cached = known
             record.subject, record.environment, record.result = subject, planned.environment, cached
-            self._settle(record, STATE_OF[cached.verdict], planned.findings)
+            self.checks.settle(record, STATE_OF[cached.verdict], planned.findings)
         elif asked:
-            self._start(record, planned, subject)
+            self.checks.start(record, planned, subject)
         elif same and record.result is not None and not record.outdated:
-            self._settle(record, STATE_OF[record.result.verdict], record.findings)
+            self.checks.settle(record, STATE_OF[record.result.verdict], record.findings)
         else:
             if record.result is None:
                 record.subject = subject
-            self._call_off(record, State.STALE if record.result is not None else State.UNCHECKED)
-            self._mark_stale(record, stale=record.result is not None)
-
-    def _start(self, record: ModelRecord, planned: PlannedModel, subject: Subject) -> None:
-        assert planned.environment is not None
-        self._call_off(record, State.QUEUED)
-        self._mark_stale(record, stale=bool(record.findings))
-        record.subject, record.environment = subject, planned.environment
-        record.started = time.time()
-        record.outdated = False
-        interpreter = planned.environment.interpreter
-        self._runner.keep_only({interpreter, *self._interpreters()})
-        job = self._runner.submit(subject, planned.limits, interpreter, planned.first)
-        record.job = job
-        self._jobs[job] = record
-
-    def _interpreters(self) -> set[str]:
-        return {item.environment.interpreter for item in self.records() if item.environment is not None}
-
-    def _settle(self, record: ModelRecord, state: State, findings: tuple[Finding, ...] = ()) -> None:
-        """Nothing runs for this model any more, and this is what is true of it."""
-        self._call_off(record, state)
-        record.outdated = False
-        record.stale = False
-        self.publisher.show(record, findings)
-
-    # Changes of the text
-
-    def _affected(self, path: Path) -> list[FileRecord]:
-        """The file itself and those with models that depend on it."""
-        name = str(path)
-        found = [
-            file
-            for file in self.files.values()
-            if file.path == path
-            or any(
-                name in item.result.dependencies for item in file.models.values() if item.result is not None
-            )
-        ]
-        if path not in self.files and path.suffix == ".py" and (path.exists() or path in self.documents):
-            found.append(FileRecord(self.uri(path), path))
-        return found
-
-    def _outdate(self, record: ModelRecord) -> None:
-        """The text that the model was checked with is no longer what is there."""
-        if record.state in (State.IGNORED, State.UNCHECKED):
-            return
-        former = record.result is not None or bool(record.findings) or record.state is State.ERROR
-        self._call_off(record, State.STALE if former else State.UNCHECKED)
-        self._mark_stale(record, stale=True)
-
-    def _mark_stale(self, record: ModelRecord, *, stale: bool) -> None:
-        if record.stale != stale:
-            record.stale = stale
-            self.publisher.touch({item.uri for item in record.findings})
-
-    def _move(self, uri: str, edits: Sequence[Edit | None]) -> None:
-        """Have what is shown in a document follow its edits; None stands for a text that was replaced as a whole."""
-        known = [edit for edit in edits if edit is not None]
-        if not known:
-            return
-        for owner in self.publisher.owners(uri):
-            owner.findings = tuple(item.edited(uri, known) for item in owner.findings)
-        file = self.file_of(uri)
-        for record in file.models.values() if file is not None else ():
-            for edit in known:
-                record.place = moved(record.place, edit)
-                record.block = moved(record.block, edit)
-        if any(edit.old_end[0] != edit.new_end[0] for edit in known):
-            self.publisher.touch([uri])
+            self.checks.call_off(record, State.STALE if record.result is not None else State.UNCHECKED)
+            self.checks.mark_stale(record, stale=record.result is not None)
 
     def _drop(self, record: ModelRecord) -> None:
         """The model is no longer there."""
-        self._call_off(record, State.UNCHECKED)
+        self.checks.call_off(record, State.UNCHECKED)
         self.publisher.show(record, ())
 
     def _forget(self, file: FileRecord) -> None:
@@ -468,113 +410,6 @@ class Session:
         if file.path not in self.documents:
             self._uris.pop(file.path, None)
         if had:
-            self.publisher.changed(file)
-
-    # Running checks
-
-    def _call_off(self, record: ModelRecord, state: State) -> None:
-        """Stop what runs for a model; what it would have found no longer matters."""
-        record.state = state
-        record.progress = None
-        record.provisional = None
-        job, record.job = record.job, None
-        if job is not None:
-            self._jobs.pop(job, None)
-            job.cancellation.cancel()
-            self._progress.end(job, "superseded")
-
-    def _deliver(self, event: Event) -> None:
-        """Take an event of the runner to the event loop; called from its threads."""
-        loop = self._loop
-        if loop is not None:
-            with contextlib.suppress(RuntimeError):
-                loop.call_soon_threadsafe(self._on_event, event)
-
-    def _on_event(self, event: Event) -> None:
-        if not isinstance(event, Started | Progressed | Replayed | Finished):
-            return
-        job = event.job
-        record = self._jobs.get(job)
-        if record is None or record.job is not job:
-            return
-        if isinstance(event, Started):
-            record.state = State.CHECKING
-            self._changed(record)
-        elif isinstance(event, Progressed):
-            record.progress = event.progress
-            self._progress.report(job, event.progress)
-            self._changed_soon(record)
-        elif isinstance(event, Replayed):
-            violation = event.result.violation
-            if violation is not None:
-                result = _provisional(record, event)
-                self.spawn(self._show_provisional(record, job, result), str(record.path))
-        else:
-            self._progress.end(job, wording.headline(event.result))
-            self.spawn(self._finish(record, job, event.result), f"finish {record.identity}")
-
-    async def _show_provisional(self, record: ModelRecord, job: Job, result: ModelResult) -> None:
-        findings = await self._findings(record, job, result)
-        if record.job is job and record.state is State.CHECKING:
-            record.provisional = result
-            record.stale = False
-            self.publisher.show(record, findings)
-            self._changed(record)
-
-    async def _finish(self, record: ModelRecord, job: Job, result: ModelResult) -> None:
-        known = record.provisional
-        if known is not None and result.verdict is Verdict.INCOMPLETE and not result.violations:
-            # What a replay has shown is true, however far the rest came.
-            result = replace(result, verdict=Verdict.VIOLATED, reason=None, violations=known.violations)
-        findings = await self._findings(record, job, result)
-        if record.job is not job:
-            return
-        record.job = None
-        self._jobs.pop(job, None)
-        record.result = result
-        self._settle(record, STATE_OF[result.verdict], findings)
-        self._changed(record)
-        if result.output:
-            self.client.notify("dpor/output", {"model": record.identity, "text": result.output})
-            self.client.log(f"{record.identity} printed:\n{result.output}")
-        assert record.environment is not None
-        await self._in_thread(
-            self._thread,
-            partial(self._planner.keep, job.subject, record.environment, result, record.started),
-        )
-
-    async def _findings(self, record: ModelRecord, job: Job, result: ModelResult) -> tuple[Finding, ...]:
-        file = self.files.get(record.path)
-        if file is None:
-            return ()
-        make = partial(
-            self._planner.findings,
-            job.subject,
-            result,
-            record.outline,
-            file.outline,
-            self.client.encoding,
-            hints=self.settings.hints,
-        )
-        return await self._in_thread(self._thread, make)
-
-    def _changed(self, record: ModelRecord) -> None:
-        file = self.files.get(record.path)
-        if file is not None:
-            self.publisher.changed(file)
-
-    def _changed_soon(self, record: ModelRecord) -> None:
-        file = self.files.get(record.path)
-        if file is not None:
-            self._in_progress[file] = None
-            if self._status_timer is None:
-                loop = asyncio.get_running_loop()
-                self._status_timer = loop.call_later(STATUS_INTERVAL, self._report_progress)
-
-    def _report_progress(self) -> None:
-        self._status_timer = None
-        files, self._in_progress = self._in_progress, {}
-        for file in files:
             self.publisher.changed(file)
 
     # Threads and tasks
@@ -598,6 +433,13 @@ class Session:
             text = f"{Code.INTERNAL_ERROR.value}: {context['message']}: {error!r}"
             self.client.log(text, types.MessageType.Error)
 
+    def call_in_loop(self, function: Callable[..., object], *arguments: object) -> None:
+        """Call a function in the event loop's thread, soon; from any thread, and without effect after the end."""
+        loop = self._loop
+        if loop is not None:
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(function, *arguments)
+
     async def in_thread(self, work: Callable[[], Value]) -> Value:
         """Do work that takes its time, in the thread of the planner."""
         return await self._in_thread(self._thread, work)
@@ -616,30 +458,8 @@ class Session:
 
     def _warn(self, code: Code, message: str) -> None:
         """Pass on a warning of the planner, from its thread."""
-        loop = self._loop
-        if loop is not None:
-            text = f"{code.value}: {message}"
-            with contextlib.suppress(RuntimeError):
-                loop.call_soon_threadsafe(self.client.log, text, types.MessageType.Warning)
+        self.call_in_loop(self.client.log, f"{code.value}: {message}", types.MessageType.Warning)
 
 
 def _model_files(folder: Path) -> list[Path]:
     return [path.resolve() for path in find_model_files([folder])] if folder.is_dir() else []
-
-
-def _provisional(record: ModelRecord, event: Replayed) -> ModelResult:
-    assert event.result.violation is not None
-    info = record.outline.info
-    options = {**info.options, **event.job.subject.request.options}
-    return ModelResult(
-        id=info.id,
-        file=info.file,
-        line=info.line,
-        parameters=info.parameters,
-        verdict=Verdict.VIOLATED,
-        algorithm=str(options.get("algorithm", "optimal")),
-        memory_model=str(options.get("memory_model", "sc")),
-        executions=1,
-        violations=(event.result.violation,),
-        expect=Verdict.VIOLATED if info.options.get("expect") == "violated" else None,
-    )

@@ -16,6 +16,7 @@ import psutil
 import pytest
 from lsp_editor import CAPABILITIES, Editor
 from lsp_models import COUNTER, ENDLESS
+from lsp_processes import family, gone
 
 Write = Callable[[str, str], Path]
 Launch = Callable[..., Editor]
@@ -24,21 +25,12 @@ Launch = Callable[..., Editor]
 SOON = 6.0
 
 
-def family(editor: Editor) -> list[psutil.Process]:
-    server = psutil.Process(editor.process.pid)
-    return [server, *server.children(recursive=True)]
-
-
-def gone(processes: list[psutil.Process]) -> bool:
-    return not psutil.wait_procs(processes, timeout=SOON)[1]
-
-
 def test_a_shutdown_ends_the_server_and_its_workers(editor: Editor, write: Write) -> None:
     uri = editor.open(write("endless.py", ENDLESS))
     editor.state(uri, "many_schedules", "checking")
     processes = family(editor)
     assert editor.shutdown() == 0
-    assert gone(processes)
+    assert gone(processes, SOON)
 
 
 def test_an_exit_without_shutdown_is_a_failure(editor: Editor) -> None:
@@ -46,33 +38,12 @@ def test_an_exit_without_shutdown_is_a_failure(editor: Editor) -> None:
     assert editor.process.wait(SOON) == 1
 
 
-def test_the_end_of_input_ends_everything(editor: Editor, write: Write) -> None:
-    uri = editor.open(write("endless.py", ENDLESS))
-    editor.state(uri, "many_schedules", "checking")
-    processes = family(editor)
-    assert editor.process.stdin is not None
-    editor.process.stdin.close()
-    assert gone(processes)
-
-
 def test_a_killed_server_leaves_no_worker(editor: Editor, write: Write) -> None:
     uri = editor.open(write("endless.py", ENDLESS))
     editor.state(uri, "many_schedules", "checking")
     processes = family(editor)
     editor.process.kill()
-    assert gone(processes)
-
-
-def test_the_death_of_the_client_ends_everything_though_its_pipes_stay_open(launch: Launch) -> None:
-    editor = launch()
-    client = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    params = {"processId": client.pid, "rootUri": None, "capabilities": {}}
-    editor.request("initialize", params)
-    editor.notify("initialized", {})
-    processes = family(editor)
-    client.kill()
-    client.wait()
-    assert gone(processes)
+    assert gone(processes, SOON)
 
 
 def test_an_idle_server_uses_no_processor_time(editor: Editor, write: Write) -> None:
