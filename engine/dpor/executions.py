@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import linecache
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,12 +11,14 @@ from typing import Any
 
 from dpor.codes import Code
 from dpor.counterexample.explain import explain
+from dpor.counterexample.frames import characters
 from dpor.counterexample.recorder import Recorder
 from dpor.counterexample.schedule import Schedule, encode, model_id
 from dpor.errors import DporError
 from dpor.hosted import HostedModel, json_parameters
 from dpor.options import Races
 from dpor.results import SourceSpan, Violation, ViolationKind
+from dpor.runtime.escapes import Call, parted
 
 Choices = list[tuple[str, int]]
 Pinned = Mapping[tuple[str, int], int | bool]
@@ -214,6 +217,20 @@ class Tail:
         return SourceSpan(self._hosted.relative(Path(file)), line)
 
 
+def _span(hosted: HostedModel, call: Call) -> SourceSpan:
+    file = hosted.relative(Path(call.file))
+    if call.column is None or call.end_line is None or call.end_column is None:
+        return SourceSpan(file, call.line)
+    start, end = (linecache.getline(call.file, line) for line in (call.line, call.end_line))
+    return SourceSpan(
+        file,
+        call.line,
+        characters(start, call.column) + 1,
+        call.end_line,
+        characters(end, call.end_column) + 1,
+    )
+
+
 def apply_restart(hosted: HostedModel, outcome: dict[str, Any]) -> bool:
     """Change what an exploration rested on, if it found that false; True if it must begin again."""
     match outcome["restart"]:
@@ -248,11 +265,12 @@ def require_controlled(hosted: HostedModel, outcome: dict[str, Any]) -> None:
     span = hosted.info
     place = SourceSpan(span.file, span.line, span.column)
     if outcome["escape"] is not None:
+        message, calls = parted(outcome["escape"])
         raise DporError(
             Code.UNCONTROLLED,
-            f"{hosted.info.name} {outcome['escape']}",
+            f"{hosted.info.name} {message}",
             "keep it out of the model, or replace it with a stand-in",
-            place,
+            next((_span(hosted, call) for call in calls if hosted.is_first_party(call.file)), place),
         )
     if outcome["untreated"] is not None:
         raise DporError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -72,9 +73,18 @@ def read_settings(root: Path) -> Settings:
     try:
         document = tomllib.loads(content.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise DporError(Code.SYNTAX_ERROR, f"pyproject.toml is not valid TOML: {error}") from error
-    table = document.get("tool", {}).get("dpor", {})
-    return _settings(table, _table_line(content))
+        place = re.search(r"at line (\d+), column (\d+)", str(error))
+        line, column = (int(place[1]), int(place[2])) if place is not None else (1, 1)
+        span = SourceSpan("pyproject.toml", line, column)
+        raise DporError(Code.SYNTAX_ERROR, f"pyproject.toml is not valid TOML: {error}", span=span) from error
+    line = _table_line(content)
+    table: object = document
+    for name in ("tool", "dpor"):
+        table = cast("dict[str, object]", table).get(name, {})
+        if not isinstance(table, dict):
+            message = f"{name!r} in pyproject.toml is no table but {table!r}"
+            raise DporError(Code.BAD_OPTION, message, "write [tool.dpor]", SourceSpan("pyproject.toml", line))
+    return _settings(cast("dict[str, object]", table), line)
 
 
 def _settings(table: Mapping[str, object], line: int) -> Settings:

@@ -68,3 +68,22 @@ def test_what_is_not_accepted_is_coded_and_located(project: Path, table: str, me
 def test_a_broken_file_is_named(project: Path) -> None:
     with pytest.raises(DporError, match=r"pyproject\.toml is not valid TOML"):
         settings(project, "timeout = ")
+
+
+def test_a_file_that_is_no_toml_is_named_at_its_line(project: Path) -> None:
+    (project / "pyproject.toml").write_text("[project]\nname = dpor\n")
+    with pytest.raises(DporError) as caught:
+        read_settings(project)
+    span = caught.value.span
+    assert caught.value.code is Code.SYNTAX_ERROR
+    assert span is not None
+    assert (span.file, span.line) == ("pyproject.toml", 2)
+
+
+@pytest.mark.parametrize("text", ["tool = 5  # dpor", "[tool]\ndpor = 5"])
+def test_a_table_that_is_none_is_refused(project: Path, text: str) -> None:
+    (project / "pyproject.toml").write_text(text + "\n")
+    with pytest.raises(DporError) as caught:
+        read_settings(project)
+    assert caught.value.code is Code.BAD_OPTION
+    assert "is no table but 5" in caught.value.message

@@ -14,7 +14,7 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dpor.runtime import current
+from dpor.runtime import current, escapes
 from dpor.runtime.factories import Factory
 from dpor.runtime.mode import Mode
 from dpor.runtime.patchset import PatchSet
@@ -114,7 +114,8 @@ class _Cache:
             host.method(table, "setdefault")(key, result)
         if len(table) > self._size:
             if host is not None and not self._keeps_order:
-                host.escape(f"fills an lru_cache of {self._size} entries, whose order of use is not followed")
+                message = f"fills an lru_cache of {self._size} entries, whose order of use is not followed"
+                host.escape(escapes.with_calls(message))
             # The entry that was just stored is the last one.
             del table[next(iter(table))]
 

@@ -7,6 +7,7 @@ look at the process's threads, now and then, for those that were started in C.
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import select
 import signal
@@ -15,6 +16,7 @@ import stat
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from dpor.runtime import current
@@ -55,11 +57,50 @@ _BLOCKING: tuple[tuple[Any, str, str], ...] = (
 )
 
 
+_DEEPEST = 64
+
+
 def report(what: str) -> None:
     """End the check with DPOR108 if the caller is in an execution: the model `what` (a verb phrase)."""
     host = current.active_host()
     if host is not None:
-        host.escape(f"the model {what}, which cannot be controlled")
+        host.escape(with_calls(f"{what}, which cannot be controlled"))
+
+
+def with_calls(message: str) -> str:
+    """Return `message` followed by where the caller stands, for `parted`: the kernel hands on a text and no more."""
+    lines = [message]
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    while frame is not None and len(lines) <= _DEEPEST:
+        code = frame.f_code
+        positions = next(itertools.islice(code.co_positions(), max(frame.f_lasti, 0) // 2, None), None)
+        start, end, column, end_column = positions or (None, None, None, None)
+        place = (start or frame.f_lineno, column, end, end_column)
+        lines.append(":".join("" if item is None else str(item) for item in place) + f":{code.co_filename}")
+        frame = frame.f_back
+    return "\n".join(lines)
+
+
+def parted(text: str) -> tuple[str, list[Call]]:
+    """Take apart what `with_calls` made (or a message without calls): the message, and the calls, innermost first."""
+    message, *lines = text.split("\n")
+    calls: list[Call] = []
+    for item in lines:
+        *place, file = item.split(":", 4)
+        line, column, end_line, end_column = (int(number) if number else None for number in place)
+        calls.append(Call(file, line or 1, column, end_line, end_column))
+    return message, calls
+
+
+@dataclass(frozen=True)
+class Call:
+    """An active call: its file as its code object names it; lines count from 1, columns in bytes from 0."""
+
+    file: str
+    line: int
+    column: int | None
+    end_line: int | None
+    end_column: int | None
 
 
 def _audit(event: str, arguments: tuple[Any, ...]) -> None:

@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpor.runtime import current
 from dpor.runtime.callbacks import is_forwarding, task_of, wakes_a_sleeper
+from dpor.runtime.escapes import report
 from dpor.runtime.execution import Execution
 from dpor.runtime.tasks import ModelFuture
 from dpor.runtime.thread import Thread
@@ -333,9 +334,7 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
 
 def _refused(name: str) -> Callable[..., Any]:
     def refuse(self: EventLoop, *args: Any, **kwargs: Any) -> Any:
-        self._host.escape(
-            f"the model uses the network or processes (loop.{name}), which cannot be controlled"
-        )
+        report(f"uses the network or processes (loop.{name})")
         raise NotImplementedError(name)
 
     refuse.__name__ = name

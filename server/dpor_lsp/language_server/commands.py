@@ -61,16 +61,30 @@ class Commands:
         self._require_trust()
         self._session.check(record.path, {record.name})
 
-    async def check_file(self, *arguments: Any) -> None:
-        """Check all models of a file: [uri]."""
+    async def check_file(self, *arguments: Any) -> dict[str, int]:
+        """Check all models of a file: [uri]. Returns how many it has."""
         path = require_path(arguments)
         self._require_trust()
+        if path not in self._session.documents and not path.is_file():
+            raise refused(f"there is no file {path}")
+        if path not in self._session.files:
+            await self._session.look_at(path)
+        file = await self._session.settled(path)
+        number = len(file.models) if file is not None else 0
+        if number == 0 and (file is None or file.problem is None):
+            message = f"dpor: {path.name} has no models; mark a function with @dpor.model to have it checked"
+            self._client.say(message, types.MessageType.Info)
         self._session.check(path)
+        return {"models": number}
 
     async def check_workspace(self, *arguments: Any) -> dict[str, int]:
         """Check all models of the workspace: []. Returns how many files have models."""
         self._require_trust()
-        return {"files": await self._session.check_workspace()}
+        files = await self._session.check_workspace()
+        if files == 0:
+            message = "dpor: no file of the workspace has a model; mark a function with @dpor.model to have it checked"
+            self._client.say(message, types.MessageType.Info)
+        return {"files": files}
 
     async def check_with(self, *arguments: Any) -> None:
         """Check one model with other options, this once: [uri, model, {option: value}]."""

@@ -208,7 +208,8 @@ def _of_reason(reason: Reason, verdict: Verdict, model: ModelOutline, places: Pl
 def reason_message(reason: Reason, model: str | None = None) -> str:
     """What is wrong and how to mend it."""
     mend = f"\n{reason.mend}" if reason.mend else ""
-    return f"{model}: {reason.message}{mend}" if model else f"{reason.message}{mend}"
+    named = model is None or reason.message.startswith(f"{model} ")
+    return f"{reason.message}{mend}" if named else f"{model}: {reason.message}{mend}"
 
 
 def _of_assumption(

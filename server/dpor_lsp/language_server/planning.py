@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from importlib.util import decode_source
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from lsprotocol.types import DiagnosticSeverity
 
 from dpor.codes import Code
 from dpor.counterexample.schedule import decode
+from dpor.discovery import PACKAGE
 from dpor.errors import DporError
 from dpor.results import ModelResult, Reason, ReplayRequest, SourceSpan, to_json
 from dpor_lsp.cache import Cache
@@ -94,7 +96,8 @@ class Planner:
         text = request.document.text if request.document is not None else _read(path)
         if text is None:
             return Plan(root, Outline(), None)
-        read = outline(path, root, text)
+        read = Outline(problem=text) if isinstance(text, Reason) else outline(path, root, text)
+        text = "" if isinstance(text, Reason) else text
         places = Places(root, {path: text}, self._uri_of, request.encoding)
         if read.problem is not None:
             found = Finding(
@@ -195,11 +198,20 @@ class Planner:
         return known[1]
 
 
-def _read(path: Path) -> str | None:
+def _read(path: Path) -> str | Reason | None:
+    """The text of a file as Python reads it; why there is none; or None if there is no file."""
     try:
-        return path.read_bytes().decode(errors="replace")
+        content = path.read_bytes()
     except OSError:
         return None
+    try:
+        return decode_source(content)
+    except (SyntaxError, UnicodeError) as error:
+        if PACKAGE.encode() not in content:
+            return ""
+        name = path.name
+        mend = "save it as UTF-8, or name its encoding in its first line"
+        return Reason(Code.SYNTAX_ERROR, f"{name} cannot be read as text: {error}", mend)
 
 
 def _limits(subject: Subject, editor: EditorSettings, settings: Settings) -> Limits:

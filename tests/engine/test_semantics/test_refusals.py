@@ -34,6 +34,28 @@ def test_a_model_that_escapes_control_is_refused(model: str, message: str, check
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("model", "text"),
+    [
+        ("starts_a_process", 'subprocess.run([sys.executable, "-c", ""], check=True)'),
+        ("runs_a_shell_command", 'os.system("true")'),
+        ("starts_a_thread_in_c", "starts_a_thread_in_c"),
+    ],
+)
+def test_what_escapes_control_is_named_at_the_call_that_does(model: str, text: str, check: Any) -> None:
+    with pytest.raises(DporError) as caught:
+        check(UNCONTROLLED, model)
+    span = caught.value.span
+    assert span is not None
+    assert Path(span.file).name == UNCONTROLLED.name
+    line = UNCONTROLLED.read_text(encoding="utf-8").splitlines()[span.line - 1]
+    assert line[span.column - 1 :].startswith(text)
+    if span.end_column is not None:
+        assert line[span.column - 1 : span.end_column - 1] == text
+    assert caught.value.message.startswith(f"{model} ")
+    assert "the model" not in caught.value.message
+
+
 @pytest.fixture
 def forgotten() -> Iterator[None]:
     """Remove what the models leave behind."""

@@ -56,7 +56,7 @@ impl Condition {
         }
         let lock = this.lock.bind(py);
         let Some(core) = lock_core(lock) else {
-            return Err(primitive.host().escape_with(py, "a Condition over a lock of another kind".to_owned()));
+            return Err(primitive.host().escape_with(py, "uses a Condition over a lock of another kind".to_owned()));
         };
         this.check_owned(py, core, "cannot wait on un-acquired lock")?;
         let host = primitive.host();
@@ -124,7 +124,7 @@ impl Condition {
         }
         let lock = this.lock.bind(py);
         let Some(core) = lock_core(lock) else {
-            return Err(primitive.host().escape_with(py, "a Condition over a lock of another kind".to_owned()));
+            return Err(primitive.host().escape_with(py, "uses a Condition over a lock of another kind".to_owned()));
         };
         this.check_owned(py, core, "cannot notify on un-acquired lock")?;
         let host = primitive.host();

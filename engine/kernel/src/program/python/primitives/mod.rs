@@ -85,7 +85,7 @@ impl Primitive {
             _ if self.execution == 0 => Err(self.host().restart_with(py, Restart::ModuleState)),
             _ => Err(self.host().escape_with(
                 py,
-                "a synchronisation primitive of an earlier execution is used again (is it kept in a module that is \
+                "uses a synchronisation primitive of an earlier execution again (is it kept in a module that is \
                  not instrumented?)"
                     .to_owned(),
             )),
