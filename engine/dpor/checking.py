@@ -204,6 +204,7 @@ class _Check:
                 hosted.main,
                 hosted.patches.main_thread,
                 algorithm="learn",
+                memory_model=hosted.options.memory_model.value,
                 steps=read_choices(lesson.schedule),
                 max_steps=hosted.options.max_steps,
                 stop_at_failure=not self.all_violations,

@@ -44,6 +44,7 @@ FEW = settings(max_examples=max(1, PROGRAMS // 10), derandomize=True, **COMMON)
 
 RICH = generator.programs(rich=True, weight=8)
 LOOPS = generator.programs(rich=True, weight=8, families=("loop",))
+PREDICATES = generator.programs(rich=True, weight=9, families=("predicate over several locations",))
 SIMPLE = generator.programs(rich=False, weight=10)
 SMALL = generator.programs(rich=False, weight=7)
 
@@ -104,10 +105,8 @@ def _answerer(folder: Path):
 
 def treating(program: Program | Text) -> tuple[str, ...]:
     """The algorithms that can treat the program."""
-    waits = re.findall(r"wait_until\((.*)\)", program.source())
-    several = any("s.y" in predicate for predicate in waits)
-    algorithms = ("source", "optimal") if several else ("source", "optimal", "parsimonious")
-    return algorithms if waits else (*algorithms, "graph")
+    algorithms = ("source", "optimal", "parsimonious")
+    return algorithms if "wait_until(" in program.source() else (*algorithms, "graph")
 
 
 def agree(program: Program, answer: Any) -> None:
@@ -178,6 +177,12 @@ def test_algorithms_agree_with_exhaustive_search(program, answer):
 @RANDOM
 @given(program=RICH)
 def test_algorithms_agree_with_exhaustive_search_on_other_programs_each_time(program, answer):
+    agree(program, answer)
+
+
+@FIXED
+@given(program=PREDICATES)
+def test_algorithms_agree_on_waits_for_several_locations(program, answer):
     agree(program, answer)
 
 

@@ -28,7 +28,7 @@ def agree(program: Program, answer: Any, memory_model: str) -> None:
     note(f"DPOR_PROGRAM_SEED={SEED}")
     options = {"memory_model": memory_model}
     expected, _ = answer(program, "exhaustive", max_executions=MAX_INTERLEAVINGS, **options)
-    for algorithm in ("source", "optimal"):
+    for algorithm in ("source", "optimal", "parsimonious"):
         got, result = answer(program, algorithm, **options)
         assert (algorithm, got) == (algorithm, expected)
         assert algorithm == "source" or result.redundant == 0

@@ -44,3 +44,45 @@ def test_what_was_read_is_used_even_if_it_changes_before_the_effect(
     file.write_text(MODEL.replace("STATEMENT", statement), encoding="utf-8")
     request = CheckRequest(str(file), "model", str(tmp_path), options={"algorithm": algorithm})
     assert check_model(request).verdict is Verdict.VIOLATED
+
+
+VIEWS = """
+import dpor
+
+class Shared:
+    def __init__(self):
+        self.table = {"k": 0}
+        self.seen = []
+        self.names = set()
+
+def insert(s):
+    s.table["new"] = 1
+
+def look(s):
+    STATEMENT
+
+@dpor.model
+def model():
+    s = Shared()
+    dpor.spawn(insert, s)
+    dpor.spawn(look, s)
+    dpor.join_all()
+    assert len(s.seen) + len(s.names) != 1
+"""
+
+
+@pytest.mark.parametrize("algorithm", ["optimal", "parsimonious", "graph"])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "s.seen.extend(s.table.values())",
+        "s.seen += s.table.items()",
+        "s.names |= s.table.keys()",
+        "s.names.update(s.table.keys())",
+    ],
+)
+def test_a_view_is_read_where_the_event_says_so(tmp_path: Path, statement: str, algorithm: str) -> None:
+    file = tmp_path / "model.py"
+    file.write_text(VIEWS.replace("STATEMENT", statement), encoding="utf-8")
+    request = CheckRequest(str(file), "model", str(tmp_path), options={"algorithm": algorithm})
+    assert check_model(request).verdict is Verdict.VIOLATED

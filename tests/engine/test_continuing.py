@@ -11,7 +11,7 @@ import pytest
 
 from dpor.checking import check_model
 from dpor.continuing import LearnedError, Left, Lesson, LessonKind, Sharing, read_choices, write_choices
-from dpor.results import CheckRequest, Verdict, from_json, to_json
+from dpor.results import CheckRequest, ModelResult, Verdict, from_json, to_json
 
 PROGRAMS = Path(__file__).parents[2] / "benchmarks" / "programs"
 COUNTED = [
@@ -42,26 +42,55 @@ def _request(
     )
 
 
-@pytest.mark.parametrize(("program", "parameters"), COUNTED, ids=[name for name, _ in COUNTED])
-def test_a_check_that_is_stopped_again_and_again_counts_what_one_in_one_go_does(program, parameters):
-    file = _file(program)
-    whole = check_model(_request(file, program, parameters))
+def _stopped_every(executions: int, file: Path, model: str, parameters: dict[str, int], **options: object):
+    """Check the model, stopping and going on as another process would, after so many executions."""
     left: Left | None = None
     for _ in range(1000):
         kept: list[Left] = []
         sharing = Sharing(left=left, keep=kept.append)
-        result = check_model(_request(file, program, parameters, max_executions=5), None, sharing)
+        request = _request(file, model, parameters, max_executions=executions, **options)
+        result = check_model(request, None, sharing)
         if result.verdict is not Verdict.INCOMPLETE:
             break
-        # As another process would read it.
         left = from_json(Left, json.loads(json.dumps(to_json(kept[-1]))))
-    assert (result.verdict, result.executions, result.blocked, result.redundant, result.events) == (
-        whole.verdict,
-        whole.executions,
-        whole.blocked,
-        whole.redundant,
-        whole.events,
+    return result
+
+
+def _counts(result: ModelResult) -> tuple[object, ...]:
+    return result.verdict, result.executions, result.blocked, result.redundant, result.events
+
+
+@pytest.mark.parametrize(("program", "parameters"), COUNTED, ids=[name for name, _ in COUNTED])
+def test_a_check_that_is_stopped_again_and_again_counts_what_one_in_one_go_does(program, parameters):
+    file = _file(program)
+    whole = check_model(_request(file, program, parameters))
+    assert _counts(_stopped_every(5, file, program, parameters)) == _counts(whole)
+
+
+@pytest.mark.parametrize("memory_model", ["tso", "pso"])
+@pytest.mark.parametrize(("program", "parameters"), [("lastzero", {"n": 2}), ("fib_bench", {"n": 1})])
+def test_a_check_goes_on_in_the_middle_of_flushes(program, parameters, memory_model):
+    file = _file(program)
+    whole = check_model(_request(file, program, parameters, memory_model=memory_model))
+    assert _counts(_stopped_every(5, file, program, parameters, memory_model=memory_model)) == _counts(whole)
+
+
+def test_what_predicates_read_together_is_learned_where_a_check_goes_on(tmp_path):
+    file = tmp_path / "waits.py"
+    file.write_text(
+        "import dpor\n"
+        "class Shared:\n    x = y = 0\n"
+        "def first(s):\n    s.x = 1\n    s.x = 0\n"
+        "def second(s):\n    s.y = 1\n    s.y = 2\n"
+        "def wait(s):\n    dpor.wait_until(lambda: s.x == s.y)\n"
+        "@dpor.model\ndef waits():\n    s = Shared()\n    s.x = s.y = 0\n"
+        "    for body in (first, second, wait):\n        dpor.spawn(body, s)\n",
+        encoding="utf-8",
     )
+    whole = check_model(_request(file, "waits"))
+    optimal = check_model(_request(file, "waits", algorithm="optimal"))
+    assert (whole.executions, whole.blocked) == (optimal.executions, optimal.blocked)
+    assert _counts(_stopped_every(2, file, "waits", {})) == _counts(whole)
 
 
 LATE = """

@@ -379,7 +379,7 @@ dpor.join_all()
         assert [violation.kind.value for violation in result.violations] == ["livelock"], memory_model
 
 
-@pytest.mark.parametrize(("algorithm", "memory_model"), [("parsimonious", "tso"), ("optimal", "rc11")])
+@pytest.mark.parametrize(("algorithm", "memory_model"), [("unfolding", "tso"), ("parsimonious", "rc11")])
 def test_an_unsupported_pair_is_refused(tmp_path, algorithm, memory_model):
     with pytest.raises(DporError, match="no algorithm"):
         check(tmp_path, PLACES["attribute"], memory_model, algorithm)

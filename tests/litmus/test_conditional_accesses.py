@@ -19,7 +19,7 @@ def _expected():
     raise LookupError("no EXPECTED")
 
 
-@pytest.mark.parametrize("algorithm", ["exhaustive", "optimal", "source", "graph"])
+@pytest.mark.parametrize("algorithm", ["exhaustive", "optimal", "source", "parsimonious", "graph"])
 @pytest.mark.parametrize(("model", "counts"), _expected().items())
 def test_every_class_is_found(model, counts, algorithm, check):
     if algorithm == "graph" and model.startswith("wait_"):
@@ -28,5 +28,5 @@ def test_every_class_is_found(model, counts, algorithm, check):
         return
     result = check(FILE, model, algorithm=algorithm)
     assert (result.executions, result.blocked) == counts
-    if algorithm in ("optimal", "graph"):
+    if algorithm in ("optimal", "parsimonious", "graph"):
         assert result.redundant == 0

@@ -389,8 +389,9 @@ impl Driver {
         Summary { end, waiting, assumption_failed, more }
     }
 
-    /// A thread waits for ever for a predicate that reads `accesses`; it held before each of `firsts`.
-    pub fn note_blocked_predicate(&mut self, thread: ThreadId, accesses: Accesses, firsts: &[EventId]) {
+    /// A thread waits for ever for a predicate that reads `accesses`; it held before each of `firsts`, where it read what
+    /// is given there.
+    pub fn note_blocked_predicate(&mut self, thread: ThreadId, accesses: Accesses, firsts: Vec<(EventId, Accesses)>) {
         let state = self.threads.get(thread);
         self.execution.note_blocked(Event {
             id: EventId::NONE,

@@ -8,7 +8,7 @@ use _kernel::limits::{Limits, Meter};
 use _kernel::memory::SequentialConsistency;
 use _kernel::program::explore;
 use script::random::{random_thread, Mix, Seeded, MIXES};
-use script::{Final, Instruction, Recording, Script};
+use script::{Final, Instruction, Machine, Recording, Script};
 use Instruction::*;
 
 /// The final states of all executions, sorted: none may be missing, and none be there twice.
@@ -32,7 +32,7 @@ fn renumbered(script: &Script, random: &mut Seeded) -> Script {
             })
             .collect();
     }
-    Script::new(threads)
+    Script::new(threads).on(script.machine())
 }
 
 struct Part {
@@ -51,7 +51,7 @@ fn explore_part(
     let mut script = script.clone();
     let shared = std::cell::RefCell::new(Vec::new());
     let meter = Meter::new(Limits { max_executions: limit, ..Limits::default() });
-    let mut driver = Driver::new(explorer, Box::<SequentialConsistency>::default(), meter);
+    let mut driver = Driver::new(explorer, script.machine().memory(), meter);
     let mut program = Recording { script: &mut script, finals: &shared };
     explore(&mut driver, &mut program, |_, _| finals.extend(shared.borrow_mut().pop()))
         .expect("scripts are deterministic");
@@ -65,7 +65,7 @@ fn explore_part(
 
 fn whole(script: &Script) -> Option<(Counts, Finals)> {
     let options = ExplorerOptions::default();
-    let explorer = create("parsimonious", "sc", &options)?.ok()?;
+    let explorer = create("parsimonious", script.machine().name(), &options)?.ok()?;
     let mut finals = Finals::new();
     let part = explore_part(script, explorer, Some(3_000), false, &mut finals);
     finals.sort();
@@ -95,9 +95,10 @@ fn parts_that_are_stopped_and_split_at_random_add_up_to_the_whole() {
     for (name, mix) in &MIXES {
         for seed in 1..=60 {
             let mut random = Seeded::new(seed);
-            let script = program(&mut random, mix);
+            let machine = [Machine::Sc, Machine::Tso, Machine::Pso][random.below(3) as usize];
+            let script = program(&mut random, mix).on(machine);
             let Some((expected, expected_finals)) = whole(&script) else { continue };
-            let context = format!("{name}, seed {seed}: {:?}", script.threads);
+            let context = format!("{name}, seed {seed} under {machine:?}: {:?}", script.threads);
             let mut finals = Finals::new();
             let mut sum = Counts::default();
             let mut left = vec![None];

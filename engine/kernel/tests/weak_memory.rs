@@ -35,6 +35,11 @@ fn agrees(script: &Script, label: &str) -> bool {
     assert_eq!(optimal.counts.redundant, 0, "redundant of optimal, {context}");
     assert_eq!(source.counts.executions, optimal.counts.executions, "classes of source, {context}");
     assert_eq!(source.counts.blocked, optimal.counts.blocked, "blocked classes of source, {context}");
+    let parsimonious = explore(script, "parsimonious");
+    assert_eq!(parsimonious.outcomes, expected, "outcomes of parsimonious, {context}");
+    assert_eq!(parsimonious.counts.redundant, 0, "redundant of parsimonious, {context}");
+    assert_eq!(parsimonious.counts.executions, optimal.counts.executions, "classes of parsimonious, {context}");
+    assert_eq!(parsimonious.counts.blocked, optimal.counts.blocked, "blocked classes of parsimonious, {context}");
     let Some(oracle) = script.explore("exhaustive") else { return false };
     assert_eq!(oracle.outcomes, expected, "outcomes of exhaustive, {context}");
     assert_eq!(optimal.counts.executions, oracle.counts.executions, "classes, {context}");

@@ -42,6 +42,8 @@ pub struct Execution {
     histories: Vec<History>,
     /// Immediate conflicts, by their second event, not yet filtered for reversibility.
     conflicts: Vec<Race>,
+    /// The races of waits for predicates, with what each wait touches before the first event.
+    waits: Vec<(Race, Accesses)>,
     /// The events from here on are new in this execution.
     fresh: usize,
     /// What threads that are blocked at the end would have done, as if these were events after the last.
@@ -185,6 +187,7 @@ impl Execution {
         self.clocks.truncate(length);
         self.fresh = length;
         self.conflicts.retain(|race| race.second.index() < length);
+        self.waits.retain(|(race, _)| race.second.index() < length);
         self.blocked.clear();
         while self.branches.last().is_some_and(|(event, _)| event.index() >= length) {
             self.branches.pop();
@@ -300,14 +303,9 @@ impl Execution {
         clock: &[u32],
         candidates: &mut Vec<EventId>,
     ) {
-        let owner = event.owner();
-        let flushes = event.operation.is_flush();
-        let foreign = |other: &Event| {
-            other.owner() != owner || other.thread == event.thread || flushes && other.operation.is_flush()
-        };
         // What came before two conflicting writes of different owners is ordered before one of them.
         let mut writes = history.of(AccessMode::Write).iter().rev().map(|id| &self.events[id.index()]);
-        let last = writes.find(|write| foreign(write));
+        let last = writes.find(|write| write.can_conflict(event));
         let bound = last.and_then(|last| writes.find(|write| write.owner() != last.owner())).map(|write| write.id);
         for mode in AccessMode::ALL {
             if !mode.conflicts(access.mode) {
@@ -318,7 +316,7 @@ impl Execution {
                     break;
                 }
                 let other = &self.events[earlier.index()];
-                if foreign(other) && clock[other.thread.index()] <= other.index {
+                if other.can_conflict(event) && clock[other.thread.index()] <= other.index {
                     candidates.push(earlier);
                 }
             }
@@ -374,10 +372,24 @@ impl Execution {
         None
     }
 
-    /// Add the races of the last event (or last noted blocked operation), a wait for a predicate.
-    pub fn add_races(&mut self, firsts: &[EventId]) {
+    /// Add the races of the last event (or last noted blocked operation), a wait for a predicate, each with what the wait
+    /// touches before the race's first event.
+    pub fn add_races(&mut self, firsts: Vec<(EventId, Accesses)>) {
         let second = EventId((self.events.len() + self.blocked.len()) as u32 - 1);
-        self.conflicts.extend(firsts.iter().map(|first| Race { first: *first, second }));
+        for (first, accesses) in firsts {
+            self.conflicts.push(Race { first, second });
+            self.waits.push((Race { first, second }, accesses));
+        }
+    }
+
+    /// What the second event of a race would touch just before the first.
+    pub fn accesses_before(&self, race: Race, memory: &dyn MemoryModel) -> Accesses {
+        let (first, second) = (self.event(race.first), self.event(race.second));
+        if second.operation.kind != OperationKind::WaitUntil {
+            return memory.accesses_before(second, first);
+        }
+        let wait = self.waits.iter().find(|(other, _)| *other == race);
+        wait.map_or_else(|| second.accesses.clone(), |(_, accesses)| accesses.clone())
     }
 
     /// The events of other threads that wrote what `reads` touches and that do not happen before any of `before`, the
@@ -420,7 +432,7 @@ impl Execution {
     /// vector clock of what it comes after without itself, among the events that do not happen after the first.
     pub fn history_without(&self, race: Race, memory: &dyn MemoryModel) -> (Vec<u32>, Accesses) {
         let (first, second) = (self.event(race.first), self.event(race.second));
-        let accesses = memory.accesses_before(second, first);
+        let accesses = self.accesses_before(race, memory);
         let mut clock = Vec::new();
         for predecessor in [second.program_order, second.joined] {
             if predecessor != EventId::NONE {
@@ -455,27 +467,6 @@ impl Execution {
         })
     }
 
-    /// The most locations that one wait for a predicate read (or would read) and other threads wrote.
-    pub fn most_contested_wait(&self) -> usize {
-        let waits = self.events.iter().chain(&self.blocked);
-        let waits = waits.filter(|event| event.operation.kind == OperationKind::WaitUntil);
-        waits.map(|wait| self.contested(wait)).max().unwrap_or(0)
-    }
-
-    fn contested(&self, wait: &Event) -> usize {
-        let foreign = |access: &Access, mode: AccessMode| {
-            let history = self.histories.get(access.location.index());
-            let events = history.map_or(&[][..], |history| history.of(mode));
-            mode.conflicts(access.mode) && events.iter().any(|id| self.event(*id).thread != wait.thread)
-        };
-        let contested =
-            wait.accesses.iter().filter(|access| AccessMode::ALL.iter().any(|mode| foreign(access, *mode)));
-        let mut locations: Vec<_> = contested.map(|access| access.location).collect();
-        locations.sort_unstable();
-        locations.dedup();
-        locations.len()
-    }
-
     /// Whether `earlier` happens before `event` even without `event`'s own accesses.
     fn ordered_by_program(&self, earlier: EventId, event: &Event) -> bool {
         event.predecessors().any(|predecessor| self.happens_before(earlier, predecessor))
@@ -504,7 +495,7 @@ impl Execution {
             }
             steps.push(self.steps[event.id.index()].clone());
         }
-        let accesses = memory.accesses_before(second, first);
+        let accesses = self.accesses_before(race, memory);
         steps.push(match self.steps.get(race.second.index()) {
             Some(step) if step.accesses == accesses => step.clone(),
             _ => Rc::new(Step { accesses, ..Step::of(second) }),

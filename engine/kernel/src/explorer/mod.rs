@@ -171,11 +171,6 @@ pub trait Explorer {
         true
     }
 
-    /// Whether the algorithm can treat waits for predicates that read so many locations that others write.
-    fn treats_predicates_over(&self, _locations: usize) -> bool {
-        true
-    }
-
     /// Whether events need tokens of the values that they found and left, and threads what they are about to touch.
     fn wants_values(&self) -> bool {
         false

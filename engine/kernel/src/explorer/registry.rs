@@ -45,7 +45,7 @@ const INTERLEAVED: &[&str] = &["sc", "tso", "pso"];
 const ENTRIES: &[Entry] = &[
     Entry { name: "optimal", memory_models: INTERLEAVED, create: |_| Box::<Optimal>::default() },
     Entry { name: "source", memory_models: INTERLEAVED, create: |_| Box::<Source>::default() },
-    Entry { name: "parsimonious", memory_models: &["sc"], create: |_| Box::<Parsimonious>::default() },
+    Entry { name: "parsimonious", memory_models: INTERLEAVED, create: |_| Box::<Parsimonious>::default() },
     Entry { name: "graph", memory_models: &["sc"], create: |options| graph_under("sc", options) },
     Entry { name: "graph", memory_models: &["tso"], create: |options| graph_under("tso", options) },
     Entry { name: "graph", memory_models: &["pso"], create: |options| graph_under("pso", options) },

@@ -10,14 +10,14 @@
 //! branch 3 0.25 1 2*2 1
 //! ```
 //!
-//! A step is the number of a thread, `:outcome` if it is not 0 and `*count` if it is repeated; a schedule is
-//! `start-head:thread>reversed`, and a branch gives the length of E1, its weight, the reversed thread (`-` if there is
-//! none) and σ. A branch belongs to the last trunk above it.
+//! Who takes a step is the number of a thread, with `!n` if the thread's nth store is flushed. A step adds `:outcome` if
+//! that is not 0 and `*count` if it is repeated; a schedule is `start-head:actor>reversed`, and a branch gives the length
+//! of E1, its weight, the reversed actor (`-` if there is none) and σ. A branch belongs to the last trunk above it.
 
 use std::fmt::{self, Write};
 use std::rc::Rc;
 
-use super::names::{Path, ThreadName, ThreadTable};
+use super::names::{Actor, Path, ThreadName, ThreadTable};
 use super::schedule::Schedule;
 use super::{Branch, Step, Trunk};
 
@@ -54,8 +54,8 @@ pub fn write<'a>(branches: impl IntoIterator<Item = &'a Branch>, threads: &Threa
             write_steps(&mut text, &branch.trunk.steps);
             text.push_str(" |");
             for schedule in &branch.trunk.schedules {
-                let Schedule { start, head, thread, reversed } = schedule;
-                push(&mut text, format_args!(" {start}-{head}:{}>{}", thread.0, Optional(*reversed)));
+                let Schedule { start, head, actor, reversed } = *schedule;
+                push(&mut text, format_args!(" {start}-{head}:{}>{}", Optional(Some(actor)), Optional(reversed)));
             }
             last = Some(&branch.trunk);
         }
@@ -66,12 +66,13 @@ pub fn write<'a>(branches: impl IntoIterator<Item = &'a Branch>, threads: &Threa
     text
 }
 
-struct Optional(Option<ThreadName>);
+struct Optional(Option<Actor>);
 
 impl fmt::Display for Optional {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Some(name) => write!(formatter, "{}", name.0),
+            Some(Actor { thread, store: 0 }) => write!(formatter, "{}", thread.0),
+            Some(Actor { thread, store }) => write!(formatter, "{}!{store}", thread.0),
             None => formatter.write_str("-"),
         }
     }
@@ -84,8 +85,8 @@ fn push(text: &mut String, arguments: fmt::Arguments<'_>) {
 
 fn write_steps(text: &mut String, steps: &[Step]) {
     for same in steps.chunk_by(|one, other| one == other) {
-        let (thread, outcome) = same[0];
-        push(text, format_args!(" {}", thread.0));
+        let (actor, outcome) = same[0];
+        push(text, format_args!(" {}", Optional(Some(actor))));
         if outcome != 0 {
             push(text, format_args!(":{outcome}"));
         }
@@ -138,15 +139,17 @@ fn read_path(text: &str) -> Option<Path> {
     parts.map(|part| part.parse().ok()).collect()
 }
 
-fn read_name(text: &str, names: &[ThreadName]) -> Option<ThreadName> {
-    names.get(text.parse::<usize>().ok()?).copied()
+fn read_actor(text: &str, names: &[ThreadName]) -> Option<Actor> {
+    let (thread, store) = text.split_once('!').unwrap_or((text, "0"));
+    let thread = names.get(thread.parse::<usize>().ok()?).copied()?;
+    Some(Actor { thread, store: store.parse().ok()? })
 }
 
-fn read_optional(text: &str, names: &[ThreadName]) -> Option<Option<ThreadName>> {
+fn read_optional(text: &str, names: &[ThreadName]) -> Option<Option<Actor>> {
     if text == "-" {
         Some(None)
     } else {
-        read_name(text, names).map(Some)
+        read_actor(text, names).map(Some)
     }
 }
 
@@ -154,8 +157,8 @@ fn read_steps<'a>(words: impl Iterator<Item = &'a str>, names: &[ThreadName]) ->
     let mut steps = Vec::new();
     for word in words {
         let (step, count) = word.split_once('*').unwrap_or((word, "1"));
-        let (thread, outcome) = step.split_once(':').unwrap_or((step, "0"));
-        let step = (read_name(thread, names)?, outcome.parse().ok()?);
+        let (actor, outcome) = step.split_once(':').unwrap_or((step, "0"));
+        let step = (read_actor(actor, names)?, outcome.parse().ok()?);
         steps.resize(steps.len() + count.parse::<usize>().ok()?, step);
     }
     Some(steps)
@@ -173,11 +176,11 @@ fn read_trunk(text: &str, names: &[ThreadName]) -> Option<Trunk> {
 fn read_schedule(text: &str, names: &[ThreadName]) -> Option<Schedule> {
     let (place, who) = text.split_once(':')?;
     let (start, head) = place.split_once('-')?;
-    let (thread, reversed) = who.split_once('>')?;
+    let (actor, reversed) = who.split_once('>')?;
     Some(Schedule {
         start: start.parse().ok()?,
         head: head.parse().ok()?,
-        thread: read_name(thread, names)?,
+        actor: read_actor(actor, names)?,
         reversed: read_optional(reversed, names)?,
     })
 }

@@ -31,7 +31,7 @@ use std::rc::Rc;
 
 pub use self::frontier::FrontierError;
 
-use self::names::{ThreadName, ThreadTable};
+use self::names::{Actor, ThreadTable};
 use self::schedule::{is_in_schedule, Reversal, Schedule};
 use super::replay::DivergenceReason;
 use super::{Decision, Divergence, End, Explorer, Finished, State};
@@ -39,8 +39,8 @@ use crate::execution::{Event, Execution};
 use crate::memory::MemoryModel;
 use crate::operation::{Choice, OperationKind, ThreadId};
 
-/// One step of a plan: the thread, and the alternative that it gets.
-type Step = (ThreadName, u32);
+/// One step of a plan: who takes it, and the alternative that it gets.
+type Step = (Actor, u32);
 
 /// An execution that branches leave, as far as the last of them shares it.
 struct Trunk {
@@ -55,8 +55,8 @@ struct Branch {
     base: usize,
     /// σ.
     steps: Vec<Step>,
-    /// The thread of the event ê whose race is reversed; None if σ is an alternative of a draw.
-    reversed: Option<ThreadName>,
+    /// Whose event ê is whose race is reversed; None if σ is an alternative of a draw.
+    reversed: Option<Actor>,
     /// The share of the whole exploration that is estimated to lie here.
     weight: f64,
 }
@@ -83,10 +83,10 @@ impl Branch {
 
     /// The schedules of E1 . σ, in order.
     fn schedules(&self) -> impl Iterator<Item = Schedule> + '_ {
-        let own = self.steps.last().map(|(thread, _)| Schedule {
+        let own = self.steps.last().map(|(actor, _)| Schedule {
             start: self.base,
             head: self.planned() - 1,
-            thread: *thread,
+            actor: *actor,
             reversed: self.reversed,
         });
         let shared = self.trunk.schedules.iter().take_while(|schedule| schedule.head < self.base);
@@ -159,7 +159,7 @@ impl Parsimonious {
             if last.replace(race) == Some(race) || is_in_schedule(&self.schedules, base) {
                 continue;
             }
-            let reversed = self.threads.name(execution.event(race.first).thread);
+            let reversed = self.threads.actor(execution.event(race.first));
             let chain = || sleep::chain(&self.schedules, base, reversed);
             let since = chain().last().map_or(base + 1, |schedule| schedule.start);
             let reversal = Reversal::of(execution, race, since, memory);
@@ -167,7 +167,7 @@ impl Parsimonious {
                 continue;
             }
             let mut steps: Vec<Step> = reversal.needed().map(|event| self.step_of(event)).collect();
-            steps.push((self.threads.name(reversal.head().thread), reversal.head().outcome));
+            steps.push(self.step_of(reversal.head()));
             found.push(self.branch(base, steps, Some(reversed)));
         }
         found
@@ -177,18 +177,18 @@ impl Parsimonious {
     fn alternatives<'a>(&'a self, execution: &'a Execution) -> impl Iterator<Item = Branch> + 'a {
         let drawn = &execution.events()[self.current.planned().min(execution.len())..];
         drawn.iter().filter(|event| event.alternatives > 1).flat_map(move |event| {
-            let thread = self.threads.name(event.thread);
-            (1..event.alternatives).map(move |outcome| self.branch(event.id.index(), vec![(thread, outcome)], None))
+            let actor = self.threads.actor(event);
+            (1..event.alternatives).map(move |outcome| self.branch(event.id.index(), vec![(actor, outcome)], None))
         })
     }
 
     /// A branch off the current execution; `push` gives it its share of it.
-    fn branch(&self, base: usize, steps: Vec<Step>, reversed: Option<ThreadName>) -> Branch {
+    fn branch(&self, base: usize, steps: Vec<Step>, reversed: Option<Actor>) -> Branch {
         Branch { trunk: self.current.trunk.clone(), base, steps, reversed, weight: 0.0 }
     }
 
     fn step_of(&self, event: &Event) -> Step {
-        (self.threads.name(event.thread), event.outcome)
+        (self.threads.actor(event), event.outcome)
     }
 
     /// Push branches so that the one that shares most of the last execution comes next.
@@ -223,10 +223,10 @@ impl Explorer for Parsimonious {
 
     fn choose(&mut self, state: &State) -> Decision {
         let position = self.steps.len();
-        if let Some((name, outcome)) = self.current.step(position) {
-            let thread = self.threads.thread(name).filter(|thread| state.is_enabled(*thread));
+        if let Some((actor, outcome)) = self.current.step(position) {
+            let thread = self.threads.enabled(actor, state);
             if thread.is_none() {
-                let thread = self.threads.thread(name).unwrap_or(ThreadId::MAIN);
+                let thread = self.threads.thread(actor.thread).unwrap_or(ThreadId::MAIN);
                 let reason = DivergenceReason::CannotRun;
                 self.divergence.get_or_insert(Divergence { step: position, thread, reason });
             }
@@ -234,7 +234,7 @@ impl Explorer for Parsimonious {
         }
         // Lines 13 to 15. Taking ê right after σ empties the sleep set, so that nothing is ever blocked.
         let reversed = self.current.reversed.filter(|_| position == self.current.planned());
-        let reversed = reversed.and_then(|name| self.threads.thread(name)).filter(|thread| state.is_enabled(*thread));
+        let reversed = reversed.and_then(|actor| self.threads.enabled(actor, state));
         let next = reversed.or_else(|| state.preferred(|_| true));
         next.map_or(Decision::GiveUp, |thread| Decision::Take(Choice::step(thread)))
     }
@@ -266,11 +266,6 @@ impl Explorer for Parsimonious {
 
     fn divergence(&self) -> Option<&Divergence> {
         self.divergence.as_ref()
-    }
-
-    /// Such a wait can be made impossible by one of several writes that are independent of each other; see `sleep`.
-    fn treats_predicates_over(&self, locations: usize) -> bool {
-        locations <= 1
     }
 
     fn interrupted(&mut self) {

@@ -2,8 +2,9 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::execution::Execution;
-use crate::operation::{OperationKind, ThreadId};
+use crate::execution::{Event, Execution};
+use crate::explorer::State;
+use crate::operation::{Buffering, OperationKind, ThreadId};
 
 /// A thread, by its place in the table of an exploration.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -17,6 +18,20 @@ impl ThreadName {
     }
 }
 
+/// Who takes a step: a thread, or the agent of a store buffer of it, which is told by the store that it flushes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Actor {
+    pub thread: ThreadName,
+    /// The number of the store, counted from 1 for each thread; 0 for a step of the thread itself.
+    pub store: u32,
+}
+
+impl Actor {
+    pub const fn of(thread: ThreadName) -> Actor {
+        Actor { thread, store: 0 }
+    }
+}
+
 /// A spawn path: which child of `main`, which child of that, and so on.
 pub type Path = Vec<u32>;
 
@@ -26,17 +41,13 @@ pub struct ThreadTable {
     by_path: FxHashMap<Path, ThreadName>,
     /// The number of a thread in this process, once an execution has spawned it.
     threads: Vec<Option<ThreadId>>,
-    names: FxHashMap<ThreadId, ThreadName>,
+    names: Vec<Option<ThreadName>>,
 }
 
 impl Default for ThreadTable {
     fn default() -> ThreadTable {
-        let mut table = ThreadTable {
-            paths: Vec::new(),
-            by_path: FxHashMap::default(),
-            threads: Vec::new(),
-            names: FxHashMap::default(),
-        };
+        let mut table =
+            ThreadTable { paths: Vec::new(), by_path: FxHashMap::default(), threads: Vec::new(), names: Vec::new() };
         let main = table.name_at(Path::new());
         table.set(main, ThreadId::MAIN);
         table
@@ -57,8 +68,16 @@ impl ThreadTable {
     }
 
     /// The name of a thread; `main`'s if no execution has spawned it.
-    pub fn name(&self, thread: ThreadId) -> ThreadName {
-        self.names.get(&thread).copied().unwrap_or(ThreadName::MAIN)
+    fn name(&self, thread: ThreadId) -> ThreadName {
+        self.names.get(thread.index()).copied().flatten().unwrap_or(ThreadName::MAIN)
+    }
+
+    /// Who performed an event.
+    pub fn actor(&self, event: &Event) -> Actor {
+        match event.operation.buffering {
+            Buffering::Leaves { owner, number, .. } => Actor { thread: self.name(owner), store: number },
+            _ => Actor::of(self.name(event.thread)),
+        }
     }
 
     /// The thread of that name, if an execution has spawned it.
@@ -66,7 +85,21 @@ impl ThreadTable {
         self.threads[name.index()]
     }
 
-    pub fn path(&self, name: ThreadName) -> &[u32] {
+    /// The thread or agent that is the actor, if it can take a step.
+    pub fn enabled(&self, actor: Actor, state: &State) -> Option<ThreadId> {
+        let thread = self.thread(actor.thread)?;
+        let flushes = |agent: &ThreadId| match state.pending(*agent).map(|operation| operation.buffering) {
+            Some(Buffering::Leaves { owner, number, .. }) => owner == thread && number == actor.store,
+            _ => false,
+        };
+        let found = match actor.store {
+            0 => Some(thread),
+            _ => state.threads.alive().iter().copied().find(flushes),
+        };
+        found.filter(|thread| state.is_enabled(*thread))
+    }
+
+    fn path(&self, name: ThreadName) -> &[u32] {
         &self.paths[name.index()]
     }
 
@@ -78,7 +111,7 @@ impl ThreadTable {
     /// The last event of the execution spawned `child`.
     pub fn learn(&mut self, child: ThreadId, execution: &Execution) {
         let Some(spawn) = execution.events().last() else { return };
-        if self.names.contains_key(&child) {
+        if self.names.get(child.index()).copied().flatten().is_some() {
             return;
         }
         let spawns = |kind: OperationKind| kind == OperationKind::Spawn;
@@ -91,12 +124,16 @@ impl ThreadTable {
     }
 
     /// The order of schedules: whether a schedule with a head of `first` comes before one with a head of `second`.
-    pub fn precedes(&self, first: ThreadName, second: ThreadName) -> bool {
-        self.path(first) < self.path(second)
+    pub fn precedes(&self, first: Actor, second: Actor) -> bool {
+        let key = |actor: Actor| (self.path(actor.thread), actor.store);
+        key(first) < key(second)
     }
 
     fn set(&mut self, name: ThreadName, thread: ThreadId) {
         self.threads[name.index()] = Some(thread);
-        self.names.insert(thread, name);
+        if self.names.len() <= thread.index() {
+            self.names.resize(thread.index() + 1, None);
+        }
+        self.names[thread.index()] = Some(name);
     }
 }

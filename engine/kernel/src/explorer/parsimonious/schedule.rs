@@ -16,7 +16,7 @@ use crate::execution::{join, Event, Execution, Race};
 use crate::memory::MemoryModel;
 use crate::operation::{accesses_conflict, Accesses};
 
-use super::names::ThreadName;
+use super::names::Actor;
 
 /// Where a schedule lies in the current execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,10 +24,10 @@ pub struct Schedule {
     pub start: usize,
     /// The position of its head, its last event.
     pub head: usize,
-    /// The thread of the head.
-    pub thread: ThreadName,
-    /// The thread of the event e that the schedule was put before; None if it is an alternative of a draw.
-    pub reversed: Option<ThreadName>,
+    /// Whose event the head is.
+    pub actor: Actor,
+    /// Whose event e is that the schedule was put before; None if it is an alternative of a draw.
+    pub reversed: Option<Actor>,
 }
 
 /// A race seen from where it would be reversed.
@@ -43,8 +43,8 @@ pub struct Reversal<'a> {
 impl<'a> Reversal<'a> {
     /// `since` is the position from which on the true past is asked for, at most that after e.
     pub fn of(execution: &'a Execution, race: Race, since: usize, memory: &dyn MemoryModel) -> Reversal<'a> {
-        let (first, second) = (execution.event(race.first), execution.event(race.second));
-        let accesses = memory.accesses_before(second, first);
+        let second = execution.event(race.second);
+        let accesses = execution.accesses_before(race, memory);
         let mut past = vec![0; execution.clocks().width()];
         for predecessor in second.predecessors() {
             join(&mut past, execution.clocks().row(predecessor));
@@ -53,6 +53,7 @@ impl<'a> Reversal<'a> {
         let end = race.second.index().min(execution.len());
         for event in execution.events()[since..end].iter().rev() {
             let direct = !reversal.needs(event)
+                && event.can_conflict(second)
                 && accesses_conflict(&event.accesses, &reversal.accesses)
                 && !execution.happens_before(race.first, event.id);
             if direct {

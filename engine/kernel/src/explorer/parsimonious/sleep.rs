@@ -23,17 +23,25 @@
 //! have the same ê, the *chain* below.
 //!
 //! Where ê cannot be taken after σ, hd(σ) has changed what ê waits for. Such an ê touches one location, and hd(σ)
-//! writes it, so that everything that conflicts with ê happens after hd(σ): the sleep set is empty. (A wait for a
-//! predicate over several locations is the exception, and is refused.) The same holds where hd(σ)
-//! changes what ê touches.
+//! writes it, so that everything that conflicts with ê happens after hd(σ): the sleep set is empty. A wait for a
+//! predicate over several locations is such an ê too, since writes to locations that one predicate reads conflict. The
+//! same holds where hd(σ) changes what ê touches.
+//!
+//! *Store buffers* are the exception: hd(σ) can be a flush, and a load of the thread that stored conflicts with ê without
+//! happening after the flush. If the flush makes ê, a compare-exchange, fail, ê is a read and no longer in the way of
+//! that load, which must not sleep then. So of a flush and a load of one thread that nothing else orders, the flush comes
+//! first, whatever comes between: it is blocked after the load, and the load is as free after it as if the flush happened
+//! before the load. This is one more order among the heads of an execution. It has no cycle (flushes to one location are
+//! ordered among each other, so the load that precedes the first flush of a cycle happens before the last one too), so
+//! what is left is again one sequence for each set of schedules: the least by threads of those that respect it.
 
-use super::names::{ThreadName, ThreadTable};
+use super::names::{Actor, ThreadTable};
 use super::schedule::{Reversal, Schedule};
 use crate::execution::Execution;
 
 /// The schedules that end at `base`, one directly after another, and were put before the same event of `reversed`;
 /// the last first.
-pub fn chain(schedules: &[Schedule], base: usize, reversed: ThreadName) -> impl Iterator<Item = &Schedule> {
+pub fn chain(schedules: &[Schedule], base: usize, reversed: Actor) -> impl Iterator<Item = &Schedule> + Clone {
     let before = schedules.partition_point(|schedule| schedule.head < base);
     let mut end = base;
     schedules[..before].iter().rev().take_while(move |schedule| {
@@ -45,13 +53,20 @@ pub fn chain(schedules: &[Schedule], base: usize, reversed: ThreadName) -> impl 
 
 /// `UpdSeq(σ, SSChar[E1]) = block`, where σ is the schedule of the reversal and the chain is that of E1.
 pub fn blocks<'a>(
-    chain: impl Iterator<Item = &'a Schedule>,
+    chain: impl Iterator<Item = &'a Schedule> + Clone,
     reversal: &Reversal,
     execution: &Execution,
     threads: &ThreadTable,
 ) -> bool {
-    let head = threads.name(reversal.head().thread);
+    let head = reversal.head();
+    let heads = chain.map(|schedule| (schedule, &execution.events()[schedule.head]));
+    if head.operation.is_flush()
+        && heads.clone().any(|(_, other)| !other.can_conflict(head) && !reversal.needs(other))
+    {
+        return true;
+    }
     // What happens after the head of a schedule of the chain is in the way of neither that one nor those before it.
-    let mut apart = chain.take_while(|schedule| !reversal.needs(&execution.events()[schedule.head]));
-    apart.any(|schedule| threads.precedes(head, schedule.thread))
+    let mut apart = heads.take_while(|(_, other)| other.can_conflict(head) && !reversal.needs(other));
+    let actor = threads.actor(head);
+    apart.any(|(schedule, _)| threads.precedes(actor, schedule.actor))
 }

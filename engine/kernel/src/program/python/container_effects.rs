@@ -119,16 +119,22 @@ pub fn takes_items(name: &str) -> bool {
         || name.ends_with("_update")
 }
 
-/// The content of a built-in container as it is now, in a container of its own; anything else as it is.
+/// The content of a built-in container, or of a view of one, as it is now, in one of its own; anything else as it is.
 ///
 /// An operation that reads a container at one event and takes effect at a later one has to take what it read.
 pub fn content(object: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
+    let py = object.py();
     let known = object.is_exact_instance_of::<PyList>()
         || object.is_exact_instance_of::<PyDict>()
         || object.is_exact_instance_of::<PySet>();
     if known {
-        object.call_method0(intern!(object.py(), "copy"))
-    } else {
-        Ok(object)
+        return object.call_method0(intern!(py, "copy"));
+    }
+    let dictionary = py.get_type::<PyDict>();
+    match object.get_type().name()?.to_str()? {
+        "dict_keys" => dictionary.call_method1(intern!(py, "fromkeys"), (object,))?.call_method0(intern!(py, "keys")),
+        "dict_items" => dictionary.call1((object,))?.call_method0(intern!(py, "items")),
+        "dict_values" => Ok(object.try_iter()?.collect::<PyResult<Vec<_>>>()?.into_pyobject(py)?.into_any()),
+        _ => Ok(object),
     }
 }

@@ -262,12 +262,6 @@ impl Host {
             let (summary, restart, stop) = {
                 let mut state = self.state();
                 let summary = state.driver.end_execution(end);
-                if state.predicates_used {
-                    let contested = state.driver.execution.most_contested_wait();
-                    if !state.driver.explorer().treats_predicates_over(contested) {
-                        state.untreated = Some("wait_until with a predicate over several shared locations");
-                    }
-                }
                 // What explores by values relies on the order of what is not visible, until the first race is seen.
                 let misled = state.driver.wants_values() && state.restart == Some(Restart::Visible);
                 if let (false, Some(kind)) = (misled, state.driver.explorer().refusal()) {

@@ -12,7 +12,8 @@ use super::atomic::Atomic;
 use super::host::Host;
 use super::state::Phase;
 use super::variables::Cell;
-use crate::operation::{Access, EventId, OperationKind, ThreadId};
+use super::waiting::visible_reads;
+use crate::operation::{Access, Accesses, EventId, OperationKind, ThreadId};
 use crate::threads::Status;
 
 /// What a write replaced. Applying it swaps it with what is there now, so that applying it again restores that.
@@ -97,10 +98,17 @@ impl Host {
     }
 
     /// The events before which the thread's predicate held already, and after which it need not have: those with which
-    /// its wait races. `reads` are what it read last.
-    pub fn predicate_races(&self, py: Python<'_>, thread: ThreadId, reads: &[Access]) -> PyResult<Vec<EventId>> {
+    /// its wait races, with what it would have read before them. `reads` are what it read last.
+    pub fn predicate_races(
+        &self,
+        py: Python<'_>,
+        thread: ThreadId,
+        reads: &[Access],
+    ) -> PyResult<Vec<(EventId, Accesses)>> {
         let candidates = {
-            let state = self.state();
+            let mut guard = self.state();
+            let state = &mut *guard;
+            let reads = state.with_joint_writes(reads);
             let driver = &state.driver;
             let waiting = driver.threads.get(thread);
             let last = waiting.last;
@@ -113,23 +121,30 @@ impl Host {
                 let awaited = driver.memory.awaited(thread, &waiting.pending);
                 awaited.into_iter().chain((last != EventId::NONE).then_some(last)).collect()
             };
-            driver.execution.writers_of(reads, thread, &before)
+            driver.execution.writers_of(&reads, thread, &before)
         };
-        let mut found: Vec<EventId> = Vec::new();
+        let mut found: Vec<(EventId, Accesses)> = Vec::new();
         for candidate in candidates {
             let covered = {
                 let state = self.state();
-                found.iter().any(|later| state.driver.execution.happens_before(candidate, *later))
+                found.iter().any(|(later, _)| state.driver.execution.happens_before(candidate, *later))
             };
-            if !covered && self.held_before(py, thread, candidate)? {
-                found.push(candidate);
+            if !covered {
+                let (held, reads) = self.predicate_before(py, thread, candidate)?;
+                let state = self.state();
+                let reads = visible_reads(&state, &reads);
+                // A write of what the predicate does not read there has not changed what it says.
+                if held && state.driver.execution.conflicts(candidate, &reads) {
+                    found.push((candidate, reads));
+                }
             }
         }
         Ok(found)
     }
 
-    /// Whether the thread's predicate holds with everything taken back that happens after `event`, and it itself.
-    fn held_before(&self, py: Python<'_>, thread: ThreadId, event: EventId) -> PyResult<bool> {
+    /// Whether the thread's predicate holds with everything taken back that happens after `event`, and it itself; and what
+    /// it reads then.
+    fn predicate_before(&self, py: Python<'_>, thread: ThreadId, event: EventId) -> PyResult<(bool, Vec<Access>)> {
         let (mut kept, taken) = {
             let mut state = self.state();
             let kept = std::mem::take(&mut state.undo);
@@ -148,12 +163,12 @@ impl Host {
         // A store of the thread itself that would not have left its store buffer yet is seen there.
         let events: Vec<EventId> = taken.iter().map(|index| kept[*index].0).collect();
         self.state().weak.hold_back(thread, &events);
-        let held = self.evaluate_predicate(py, thread);
+        let evaluated = self.evaluate_predicate(py, thread);
         self.state().weak.release_held();
         for index in &taken {
             kept[*index].1.swap(py)?;
         }
         self.state().undo = kept;
-        Ok(held?.0)
+        evaluated
     }
 }

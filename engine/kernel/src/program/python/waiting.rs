@@ -43,6 +43,20 @@ impl State {
         }
     }
 
+    /// What a predicate read, and the writes that are ordered with those to what it read: if it read one of several
+    /// locations only, they can have decided that it does not read the others.
+    pub fn with_joint_writes(&mut self, reads: &[Access]) -> Vec<Access> {
+        let mut all = reads.to_vec();
+        if reads.iter().any(|read| self.joint_reads.contains(&read.location)) {
+            all.push(Access { location: self.joint_location(), mode: AccessMode::Read });
+        }
+        all
+    }
+
+    fn joint_location(&mut self) -> LocationId {
+        self.identities.location(ObjectId::JOINT, KeyId::STATE, false)
+    }
+
     /// Add to what an event touches the location that all writes to jointly read locations share.
     pub fn order_joint_writes(&mut self, operation: &Operation, touched: &mut Touch) {
         if self.joint_reads.is_empty() {
@@ -55,8 +69,7 @@ impl State {
         let may_write = operation.kind == OperationKind::CompareExchange;
         if accesses.iter().any(|access| (may_write || writes(access)) && self.joint_reads.contains(&access.location))
         {
-            let location = self.identities.location(ObjectId::JOINT, KeyId::STATE, false);
-            accesses.push(Access { location, mode: AccessMode::Write });
+            accesses.push(Access { location: self.joint_location(), mode: AccessMode::Write });
         }
         touched.accesses = Some(accesses);
     }
@@ -133,13 +146,14 @@ impl Host {
             let firsts = self.predicate_races(py, thread, &reads)?;
             let mut state = self.state();
             let accesses = visible_reads(&state, &reads);
-            state.driver.note_blocked_predicate(thread, accesses, &firsts);
+            state.driver.note_blocked_predicate(thread, accesses, firsts);
         }
         Ok(())
     }
 }
 
-fn visible_reads(state: &State, reads: &[Access]) -> Accesses {
+/// What is seen by other threads of what a predicate read.
+pub fn visible_reads(state: &State, reads: &[Access]) -> Accesses {
     let mut accesses = Accesses::new();
     for read in reads {
         if state.is_visible(read.location) && !accesses.contains(read) {
@@ -182,7 +196,7 @@ impl Host {
         if fresh {
             // The wait itself is the thread's last event, so what it races with is asked as of the event before it.
             let firsts = self.predicate_races(py, me, &reads)?;
-            self.state().driver.execution.add_races(&firsts);
+            self.state().driver.execution.add_races(firsts);
         }
         self.state().thread(me).predicate = None;
         self.state().phase = Phase::Probing;
