@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Callable
+from importlib.machinery import EXTENSION_SUFFIXES
 from time import monotonic
+from types import ModuleType
 from typing import Any
 
 from dpor._kernel import Host
@@ -474,6 +477,20 @@ def _algorithm(options: ModelOptions) -> dict[str, Any]:
 def _assumptions(outcome: dict[str, Any]) -> tuple[str, ...]:
     return tuple(
         f"{package} is not instrumented: each call of it was taken as one atomic operation; "
-        f'add instrument=("{package}",) to look inside'
+        + _way_inside(package)
         for package in sorted(outcome["foreign"])
     )
+
+
+def _way_inside(package: str) -> str:
+    add = f'add instrument=("{package}",) to look inside'
+    modules = {name: module for name, module in sys.modules.items() if f"{name}.".startswith(f"{package}.")}
+    native = {name for name, module in modules.items() if _is_native(module)}
+    if package in native:
+        return "it is written in C, which cannot be looked into"
+    return f"{add}, but not into what of it is written in C" if native else add
+
+
+def _is_native(module: ModuleType) -> bool:
+    file: object = getattr(module, "__file__", None)
+    return isinstance(file, str) and file.endswith(tuple(EXTENSION_SUFFIXES))

@@ -53,6 +53,7 @@ class Code(enum.Enum):
     CACHE_CORRUPT = "DPOR501"
     UNEXPECTED = "DPOR502"
     ASSUMPTION = "DPOR503"
+    WEAKENED = "DPOR504"
 
     @property
     def meaning(self) -> str:
@@ -95,5 +96,6 @@ _MEANINGS = {
     Code.DIVERGED: "the model's code no longer follows the schedule",
     Code.BAD_TRACE: "the file is not a recorded trace that this version can show",
     Code.ASSUMPTION: "the verdict takes each call of a package that is not instrumented as one atomic operation",
+    Code.WEAKENED: "the model can come to something that is neither interleaved nor refused",
     Code.CACHE_CORRUPT: "the result cache could not be read and was started afresh",
 }

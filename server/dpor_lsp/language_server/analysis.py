@@ -7,12 +7,13 @@ import io
 import re
 import tokenize
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from dpor.discovery import PACKAGE, find_models
 from dpor.errors import DporError
 from dpor.results import ModelInfo, Reason, SourceSpan
+from dpor_lsp.language_server.weakening import Reading, Weakness, weaknesses
 
 _IGNORE = re.compile(r"#\s*dpor:\s*ignore\b\s*(?:\((?P<reason>.*)\)|:\s*(?P<rest>.*))?")
 NO_REASON = "no reason given"
@@ -24,7 +25,8 @@ class ModelOutline:
 
     `decorator` is the line of `@dpor.model`; `call` spans the parentheses' content of its options (None without
     them); `ignored` is the reason of a `# dpor: ignore` comment, on the line `ignore_line`; `statements` are the
-    first lines of the statements in the body.
+    first lines of the statements in the body; `packages` are those of other people that it names, by the first part
+    of their names.
     """
 
     info: ModelInfo
@@ -35,6 +37,7 @@ class ModelOutline:
     ignore_line: int | None = None
     statements: tuple[int, ...] = ()
     summary: str = ""
+    packages: frozenset[str] = frozenset()
 
     @property
     def name(self) -> SourceSpan:
@@ -45,11 +48,15 @@ class ModelOutline:
 
 @dataclass(frozen=True)
 class Outline:
-    """A file as it can be read: its models, or why it cannot be read; `imports` maps packages to their import."""
+    """A file as it can be read: its models, or why it cannot be read.
+
+    `imports` maps packages to their import; `weaknesses` are what weakens the checks of its models.
+    """
 
     models: tuple[ModelOutline, ...] = ()
     problem: Reason | None = None
     imports: Mapping[str, SourceSpan] = field(default_factory=dict[str, SourceSpan])
+    weaknesses: tuple[Weakness, ...] = ()
 
 
 def outline(path: Path, root: Path, text: str) -> Outline:
@@ -74,9 +81,19 @@ def outline(path: Path, root: Path, text: str) -> Outline:
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     }
+    reading = Reading(tree, models[0].file, text)
+    outlines: list[ModelOutline] = []
+    checked: dict[str, ast.AST] = {}
+    for info in models:
+        function = reading.enclosing(functions[info.line])
+        model = _model(info, functions[info.line], comments)
+        outlines.append(replace(model, packages=frozenset(reading.packages(reading.reached(function)))))
+        if model.ignored is None:
+            checked[info.name] = function
     return Outline(
-        tuple(_model(info, functions[info.line], comments) for info in models),
+        tuple(outlines),
         imports=_imports(tree, models[0].file),
+        weaknesses=weaknesses(reading, checked),
     )
 
 

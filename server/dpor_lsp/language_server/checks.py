@@ -50,6 +50,9 @@ class Checks:
         """Check a model as it was planned, instead of what runs for it."""
         assert planned.environment is not None
         self.call_off(record, State.QUEUED)
+        if record.found_by_reading:
+            # The check will tell what is true of these.
+            self._session.publisher.show(record, ())
         self.mark_stale(record, stale=bool(record.findings))
         record.subject, record.environment = subject, planned.environment
         record.started = self._session.files[record.path].read

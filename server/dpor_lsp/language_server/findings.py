@@ -15,6 +15,7 @@ from dpor.results import ModelResult, Reason, SourceSpan, Verdict, Violation, Vi
 from dpor_lsp.language_server import wording
 from dpor_lsp.language_server.analysis import ModelOutline
 from dpor_lsp.language_server.positions import Edit, Encoding, moved, range_of
+from dpor_lsp.language_server.weakening import Weakness
 
 SOURCE = "dpor"
 STALE_PREFIX = "(stale) "
@@ -146,6 +147,12 @@ def findings_of(
     return tuple(found)
 
 
+def hint_of(weakness: Weakness, places: Places) -> Finding:
+    """What is to be shown of something that weakens a check."""
+    uri, place = places.place(weakness.span)
+    return Finding(uri, place, types.DiagnosticSeverity.Hint, weakness.code, weakness.message)
+
+
 def _of_violation(
     violation: Violation,
     index: int | None,
@@ -218,4 +225,17 @@ def _of_assumption(
     package = text.partition(" is not instrumented")[0]
     uri, place = places.place(imports.get(package.partition(".")[0], model.name))
     message = f"{model.info.name}: {text}"
-    return Finding(uri, place, types.DiagnosticSeverity.Hint, Code.ASSUMPTION, message, package=package)
+    # What is all in C has nothing inside to look at.
+    inside = package if "add instrument=" in text else None
+    return Finding(uri, place, types.DiagnosticSeverity.Hint, Code.ASSUMPTION, message, package=inside)
+
+
+def assumed_of(
+    package: str, model: ModelOutline, places: Places, imports: Mapping[str, SourceSpan]
+) -> Finding:
+    """What is to be shown of a package that a model names, before a check has told how it is used."""
+    text = (
+        f"{package} is not instrumented: each call of it will be taken as one atomic operation; "
+        f'add instrument=("{package}",) to look inside'
+    )
+    return _of_assumption(text, model, places, imports)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import decode_source
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from lsprotocol.types import DiagnosticSeverity
 
@@ -20,7 +20,14 @@ from dpor_lsp.fingerprint import Hasher
 from dpor_lsp.language_server.analysis import ModelOutline, Outline, outline
 from dpor_lsp.language_server.documents import Document
 from dpor_lsp.language_server.environment import Environment, Environments
-from dpor_lsp.language_server.findings import Finding, Places, findings_of, reason_message
+from dpor_lsp.language_server.findings import (
+    Finding,
+    Places,
+    assumed_of,
+    findings_of,
+    hint_of,
+    reason_message,
+)
 from dpor_lsp.language_server.positions import Encoding
 from dpor_lsp.language_server.settings import DEFAULT_TIMEOUT, EditorSettings
 from dpor_lsp.options import DEFAULT_HANG_TIMEOUT, DEFAULT_MEMORY_LIMIT
@@ -52,7 +59,8 @@ class PlanRequest:
 class PlannedModel:
     """A model and how it is checked; `problem` if it cannot be, `cached` if the answer is known.
 
-    `first` is the model's last counterexample, where it may still hold.
+    `first` is the model's last counterexample, where it may still hold. `findings` are what is to be shown of
+    `problem` or of `cached`, or of the text alone as long as there is no result.
     """
 
     outline: ModelOutline
@@ -108,7 +116,9 @@ class Planner:
             )
             return Plan(root, read, text, findings=(found,))
         models = tuple(self._model(request, root, model, read, text, places) for model in read.models)
-        return Plan(root, read, text, models)
+        shown = request.document is not None and request.settings.hints
+        hints = tuple(hint_of(weakness, places) for weakness in read.weaknesses) if shown else ()
+        return Plan(root, read, text, models, hints)
 
     def _model(
         self,
@@ -125,15 +135,18 @@ class Planner:
             settings = read_settings(root)
             subject = self._subject(request, root, model, text, settings)
             limits = _limits(subject, request.settings, settings)
+            shown = request.document is not None and request.settings.hints
+            packages = _unlooked(model, request.path, root) if shown else []
+            assumed = tuple(assumed_of(package, model, places, read.imports) for package in packages)
             if not request.trusted:
-                return PlannedModel(model, subject, limits)
+                return PlannedModel(model, subject, limits, findings=assumed)
             environment = self._environments.choose(request.settings.interpreter, root)
         except DporError as error:
             reason = Reason(error.code, error.message, error.mend, error.span)
             uri, place = places.place(error.span or model.name)
             finding = Finding(uri, place, _ERROR, reason.code, reason_message(reason, model.info.name))
             return PlannedModel(model, problem=reason, findings=(finding,))
-        planned = PlannedModel(model, subject, limits, environment)
+        planned = PlannedModel(model, subject, limits, environment, findings=assumed)
         cache = self._cache(root, environment) if settings.cache else None
         if cache is None:
             return planned
@@ -196,6 +209,19 @@ class Planner:
                 known[1].close()
             known = self._caches[root] = (environment.stamp, Cache(root, self._warn, environment.stamp))
         return known[1]
+
+
+def _unlooked(model: ModelOutline, path: Path, root: Path) -> list[str]:
+    """The packages of other people that a model names and does not look into."""
+    given: object = model.info.options.get("instrument", ())
+    looked = cast("Sequence[object]", (given,) if isinstance(given, str) else given)
+    names = {str(name).partition(".")[0] for name in looked}
+    own = {root, root / "src", path.parent}
+    return sorted(
+        name
+        for name in model.packages - names
+        if not any((folder / name).is_dir() or (folder / f"{name}.py").is_file() for folder in own)
+    )
 
 
 def _read(path: Path) -> str | Reason | None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from lsprotocol import types
 
+from dpor.codes import Code
 from dpor.counterexample.phrases import place_of
 from dpor.results import ModelResult, Progress, Reason, Verdict
 from dpor_lsp.language_server import wording
@@ -94,6 +95,11 @@ class ModelRecord:
     def expected(self) -> bool:
         """True if the result is the one that the model's author expects."""
         return self.shown is not None and self.shown.as_expected
+
+    @property
+    def found_by_reading(self) -> bool:
+        """True if what is shown was found by reading the text, without a result."""
+        return self.result is None and all(item.code is Code.ASSUMPTION for item in self.findings)
 
     def data(self) -> dict[str, str]:
         """What a diagnostic carries to find its model again."""

@@ -368,7 +368,7 @@ class Session:
         elif not self.trusted or planned.environment is None:
             record.result = None
             record.note = UNTRUSTED
-            self.checks.settle(record, State.UNCHECKED)
+            self.checks.settle(record, State.UNCHECKED, planned.findings)
         else:
             self._apply_check(record, planned, planned.subject, asked, wanted.force)
 
@@ -394,6 +394,8 @@ class Session:
                 record.subject = subject
             self.checks.call_off(record, State.STALE if record.result is not None else State.UNCHECKED)
             self.checks.mark_stale(record, stale=record.result is not None)
+            if record.result is None:
+                self.publisher.show(record, planned.findings)
 
     def _drop(self, record: ModelRecord) -> None:
         """The model is no longer there."""
