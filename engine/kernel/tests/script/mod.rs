@@ -293,7 +293,7 @@ impl Program for Recording<'_> {
         self.script.memory.clear();
         self.script.buffered.clear();
         self.script.states = vec![ThreadState::default(); self.script.threads.len()];
-        let mut primitives: Vec<(LocationId, PrimitiveState)> = (0..4)
+        let mut primitives: Vec<(LocationId, PrimitiveState)> = (0..10)
             .map(|lock| {
                 let state = PrimitiveState::Mutex { owner: None, depth: 0, reentrant: false, taken: 0 };
                 (LocationId(LOCKS + lock), state)

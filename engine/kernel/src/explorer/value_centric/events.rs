@@ -4,7 +4,7 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::shape::Locations;
+use super::shape::{Locations, Shape};
 use crate::operation::{LocationId, Operation, OperationKind, ThreadId};
 
 /// The position of an event on the stack.
@@ -63,10 +63,11 @@ pub struct Vertex {
     pub outcome: u32,
     pub reads: Observations,
     pub writes: Locations,
-    /// What it would write if it found something else.
-    pub possible_writes: Locations,
+    pub shape: Shape,
     /// Whether it is a read of the paper.
     pub is_read: bool,
+    /// Whether it is only supposed to write its target or not to: what it observes is not known yet.
+    pub supposed: bool,
     /// The token of what its target holds after it; None until it has been performed, and for values without token.
     pub token: Option<u32>,
     /// The event of its thread before it, or the spawn; for a join also the last event of the joined thread.
@@ -116,6 +117,14 @@ impl Events {
         &self.stack[first..]
     }
 
+    /// A name of an event that does not depend on the order of the others.
+    pub fn identity(&self, event: EventIndex) -> (ThreadId, u32) {
+        if event == INITIAL {
+            return (ThreadId(u32::MAX), u32::MAX);
+        }
+        (self.get(event).thread, self.get(event).index)
+    }
+
     pub fn find(&self, thread: ThreadId, index: u32) -> Option<EventIndex> {
         self.chains.get(thread.index())?.get(index as usize).copied()
     }
@@ -124,9 +133,10 @@ impl Events {
         self.chains.get(thread.index())?.last().copied()
     }
 
-    /// How many events each thread has.
-    pub fn counts(&self) -> Vec<u32> {
-        self.chains.iter().map(|chain| chain.len() as u32).collect()
+    /// How many of the first `length` events each thread has.
+    pub fn counts_before(&self, length: usize) -> Vec<u32> {
+        let count = |chain: &Vec<EventIndex>| chain.partition_point(|event| (*event as usize) < length) as u32;
+        self.chains.iter().map(count).collect()
     }
 
     pub fn writers(&self, location: LocationId) -> &[EventIndex] {
@@ -197,6 +207,20 @@ impl Events {
             self.chains.pop();
         }
         self.initial.retain(|_, (_, events)| *events <= length);
+    }
+
+    pub fn set_good(&mut self, read: EventIndex, good: SmallVec<[EventIndex; 2]>) {
+        self.stack[read as usize].reads[0].good = good;
+    }
+
+    /// The event turned out not to write its target; it is the last that was supposed to.
+    pub fn writes_not(&mut self, event: EventIndex) {
+        let vertex = &mut self.stack[event as usize];
+        let target = vertex.operation.target;
+        vertex.writes.retain(|location| *location != target);
+        if let Some(writers) = self.writers.get_mut(&target) {
+            writers.retain(|writer| *writer != event);
+        }
     }
 
     pub fn set_token(&mut self, event: EventIndex, token: Option<u32>) {

@@ -7,17 +7,17 @@
 //! which reads and good writes can be added, and this file explores. `shape` and `classes` say what the events and
 //! the equivalence are.
 //!
-//! Three things differ. The first child of a node goes on with the running execution where that is a witness of the
-//! child, so that one execution leads to one leaf. A drawn value needs no other reads beside it. And where the read that was explored first
-//! could have observed nothing that came later, whatever the others do, the other reads are not tried in its place;
-//! otherwise those are from which such a thing follows (see `race`).
+//! One thing differs: a node is extended by one read only, which the running execution could take next. The paper
+//! tries all reads in turn and keeps in a map C what each may not observe any more, so that a branch can find out late
+//! that nothing is left for a read. Here what a later write adds is explored where it is known to be possible (see
+//! `postponed`). The first child of a node goes on with the running execution.
 
 mod classes;
 mod closure;
 mod events;
 mod extend;
 mod order;
-mod race;
+mod postponed;
 mod realise;
 mod shape;
 
@@ -27,9 +27,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::classes::class_of;
 use self::closure::close;
-use self::events::{EventIndex, Events, Observations, Vertex, INITIAL};
+use self::events::{join_past, EventIndex, Events, Observations, Past, Vertex, INITIAL};
 use self::extend::{extensions, Covered, Extension, Pending};
 use self::order::PartialOrder;
+use self::postponed::{Child, Known, Partition};
 use self::realise::realise;
 use self::shape::{shape, Condition, Locations};
 use super::{depth_first_fraction, Decision, End, Explorer, Finished, Mismatch, State};
@@ -41,27 +42,28 @@ use crate::operation::{AccessMode, Choice, LocationId, Operation, OperationKind,
 struct Node {
     /// How many events it has.
     length: usize,
+    /// Its reads.
+    past: Past,
     /// The trace that it was reached by, a linearisation of it.
     trace: Rc<Vec<EventIndex>>,
     /// Its order, closed; made when it is first needed.
     order: Option<PartialOrder>,
-    /// `C`
+    /// Reads that must not observe what nodes of earlier branches had.
     covered: Covered,
     pending: Vec<Pending>,
-    /// Which of `pending` have been explored.
+    /// Which of `pending` have been chosen.
     tried: Vec<bool>,
-    /// Which of `pending` have to be explored.
-    wanted: Vec<bool>,
-    current: Option<Current>,
-}
-
-/// The read that extends a node now.
-struct Current {
-    read: usize,
-    /// The extensions that are still to be explored.
-    remaining: Vec<Extension>,
-    /// Whether it is the one by whose races it is known which other reads have to be explored.
-    decides: bool,
+    /// Whether the reads are all to be tried in turn.
+    tries_all: bool,
+    /// The read by which its children are told apart.
+    chosen: Option<usize>,
+    partition: Partition,
+    /// What is still to be explored.
+    children: Vec<Child>,
+    /// The children that were found, by their numbers.
+    known: FxHashMap<u128, Known>,
+    /// Whether the chosen read must not observe what the node has in the child that is being explored.
+    covers: bool,
 }
 
 #[derive(Default)]
@@ -80,8 +82,12 @@ pub struct ValueCentric {
     /// The last write of each location in it.
     writes: FxHashMap<LocationId, EventIndex>,
     position: usize,
-    /// The events from here on have not been compared with the nodes' reads.
+    /// The events from here on are new since postponed children were looked for.
     unseen: usize,
+    /// A read in the plan of which it is not known what it finds.
+    supposed: Option<EventIndex>,
+    /// Whether it did not do what the plan needs.
+    broken: bool,
     classes: FxHashSet<u128>,
     refusal: Option<OperationKind>,
     /// Whether the root thread was ever seen.
@@ -106,13 +112,7 @@ impl ValueCentric {
                     self.events.set_initial(event.operation.target, found, known as usize + 1);
                 }
             }
-            if event.operation.kind == OperationKind::CompareExchange {
-                let wrote = event.accesses.iter().any(|access| access.mode == AccessMode::Write);
-                if wrote != self.events.get(known).writes.contains(&event.operation.target) {
-                    // Equal values of different types: what it does is not what their tokens say.
-                    self.refusal.get_or_insert(event.operation.kind);
-                }
-            }
+            self.compare_writes(known, event);
             self.events.set_token(known, event.values.left);
             for location in &self.events.get(known).writes {
                 self.writes.insert(*location, known);
@@ -121,8 +121,30 @@ impl ValueCentric {
         }
     }
 
+    /// Compare whether an operation wrote with what it was to do.
+    fn compare_writes(&mut self, known: EventIndex, event: &Event) {
+        let vertex = self.events.get(known);
+        let target = event.operation.target;
+        let wrote = match vertex.shape.condition {
+            Condition::WritesIf(_) if event.operation.kind == OperationKind::CompareExchange => {
+                event.accesses.iter().any(|access| access.mode == AccessMode::Write)
+            }
+            Condition::WritesIf(test) => event.values.found.is_some_and(|found| test.passes(found)),
+            _ => return,
+        };
+        match (wrote, vertex.writes.contains(&target), vertex.supposed) {
+            (false, true, true) => self.events.writes_not(known),
+            (true, false, true) => self.broken = true,
+            (true, false, false) | (false, true, false) => {
+                // Equal values of different types: what it does is not what their tokens say.
+                self.refusal.get_or_insert(event.operation.kind);
+            }
+            _ => {}
+        }
+    }
+
     /// Add an event that is no read.
-    fn push_plain(&mut self, thread: ThreadId, operation: Operation, writes: Locations) {
+    fn push_plain(&mut self, thread: ThreadId, operation: Operation, shape: shape::Shape) {
         let index = self.events.last_of(thread).map_or(0, |last| self.events.get(last).index + 1);
         let (predecessors, past_before) = self.events.before(thread, &operation);
         self.events.push(Vertex {
@@ -131,30 +153,14 @@ impl ValueCentric {
             operation,
             outcome: 0,
             reads: Observations::new(),
-            possible_writes: writes.clone(),
-            writes,
+            writes: shape.writes.clone(),
+            shape,
             is_read: false,
+            supposed: false,
             token: None,
             predecessors,
             past: past_before.clone(),
             past_before,
-        });
-    }
-
-    fn push_read(&mut self, read: &Pending, extension: &Extension) {
-        self.events.push(Vertex {
-            thread: read.thread,
-            index: read.index,
-            operation: read.operation,
-            outcome: extension.outcome,
-            reads: extension.reads.clone(),
-            writes: extension.writes.clone(),
-            possible_writes: read.possible_writes(),
-            is_read: true,
-            token: None,
-            predecessors: read.predecessors.clone(),
-            past: read.past_before.clone(),
-            past_before: read.past_before.clone(),
         });
     }
 
@@ -175,19 +181,37 @@ impl ValueCentric {
     }
 
     /// Make a node of the trace that was reached.
-    fn push_node(&mut self, mut pending: Vec<Pending>) {
+    fn push_node(&mut self, mut pending: Vec<Pending>, tries_all: bool) {
         // A drawn value depends on nothing: the other reads come after it.
         if let Some(draw) = pending.iter().position(|read| read.shape.reads.is_empty()) {
             pending = vec![pending.swap_remove(draw)];
         }
-        let covered = match self.nodes.last() {
-            Some(parent) => parent.covered.without_performed(&self.events),
-            None => Covered::default(),
-        };
-        let (tried, wanted) = (vec![false; pending.len()], vec![true; pending.len()]);
-        let trace = Rc::new(self.trace.clone());
-        let length = self.events.len();
-        self.nodes.push(Node { length, trace, order: None, covered, pending, tried, wanted, current: None });
+        let mut covered = Covered::default();
+        if let Some(parent) = self.nodes.last() {
+            covered = parent.covered.without_performed(&self.events);
+            if let (Some(chosen), true) = (parent.chosen, parent.covers) {
+                covered.set(&parent.pending[chosen], Rc::new(self.events.counts_before(parent.length)));
+            }
+        }
+        let mut past = Past::new();
+        for vertex in self.events.from(0) {
+            join_past(&mut past, &vertex.past);
+        }
+        self.nodes.push(Node {
+            length: self.events.len(),
+            past,
+            trace: Rc::new(self.trace.clone()),
+            order: None,
+            covered,
+            tried: vec![false; pending.len()],
+            pending,
+            tries_all,
+            chosen: None,
+            partition: Partition::Past,
+            children: Vec::new(),
+            known: FxHashMap::default(),
+            covers: false,
+        });
     }
 
     /// The extensions of the last node with one of its reads.
@@ -230,19 +254,32 @@ impl ValueCentric {
             let pending = node.pending[read].clone();
             let Some(position) = self.next_here(&pending, &found) else { continue };
             let extension = found.remove(position);
-            self.push_read(&pending, &extension);
-            if let Some(node) = self.nodes.last_mut() {
-                node.tried[read] = true;
-                let decides = !node.covered.covers_some(&pending);
-                if decides {
-                    // Until a race shows that they have to be.
-                    node.wanted.fill(false);
-                }
-                node.current = Some(Current { read, remaining: found, decides });
+            if self.is_chained(&pending) {
+                // What comes last in the chain is all that it can observe.
+                found.clear();
             }
-            return Decision::Take(Choice::Step { thread: pending.thread, outcome: extension.outcome });
+            let last = self.writes.get(&pending.operation.target).copied().unwrap_or(INITIAL);
+            let choice = Choice::Step { thread: pending.thread, outcome: extension.outcome };
+            if let Some(node) = self.nodes.last_mut() {
+                if pending.waits() {
+                    node.partition = Partition::Next { last };
+                }
+                node.choose(read, found);
+            }
+            self.events.push(pending.vertex(extension));
+            return Decision::Take(choice);
         }
         Decision::GiveUp
+    }
+
+    /// Whether the read may write what it reads, and all that write it do.
+    fn is_chained(&self, read: &Pending) -> bool {
+        let ([location], writes) = (read.shape.reads.as_slice(), &read.shape.writes) else { return false };
+        let reads_it = |write: &EventIndex| {
+            let mut reads = self.events.get(*write).reads.iter();
+            reads.any(|observation| observation.location == *location)
+        };
+        writes.contains(location) && self.events.writers(*location).iter().all(reads_it)
     }
 
     /// Find the next annotated partial order to explore, and plan its witness. Returns whether there is one.
@@ -250,47 +287,36 @@ impl ValueCentric {
         loop {
             let Some(node) = self.nodes.last_mut() else { return false };
             self.events.truncate(node.length);
-            self.unseen = self.unseen.min(node.length);
-            match node.current.as_mut().map(|current| (current.read, current.remaining.pop())) {
-                Some((read, Some(extension))) => {
-                    let read = node.pending[read].clone();
-                    if self.plan_extension(&read, &extension) {
-                        return true;
-                    }
+            if let Some(child) = node.children.pop() {
+                if self.plan_child(child) {
+                    return true;
                 }
-                Some((_, None)) => self.leave_read(),
-                None => {
-                    let open = (0..node.pending.len()).find(|&read| node.wanted[read] && !node.tried[read]);
-                    let Some(read) = open else {
-                        self.nodes.pop();
-                        continue;
-                    };
-                    node.tried[read] = true;
-                    let mut remaining = self.extensions(read);
-                    remaining.reverse();
-                    if self.refusal.is_some() {
-                        return false;
-                    }
-                    if let Some(node) = self.nodes.last_mut() {
-                        node.current = Some(Current { read, remaining, decides: false });
-                    }
-                }
+                continue;
             }
-        }
-    }
-
-    /// The current read of the last node has been extended in all ways.
-    fn leave_read(&mut self) {
-        let counts = Rc::new(self.events.counts());
-        if let Some(node) = self.nodes.last_mut() {
-            if let Some(current) = node.current.take() {
-                node.covered.set(&node.pending[current.read], counts);
+            let untried = (0..node.pending.len()).find(|read| node.tries_all && !node.tried[*read]);
+            let Some(read) = untried else {
+                self.nodes.pop();
+                continue;
+            };
+            if let Some(before) = node.chosen {
+                let counts = Rc::new(self.events.counts_before(node.length));
+                let before = node.pending[before].clone();
+                node.covered.set(&before, counts);
+            }
+            node.partition = Partition::Past;
+            node.known.clear();
+            let found = self.extensions(read);
+            if self.refusal.is_some() {
+                return false;
+            }
+            if let Some(node) = self.nodes.last_mut() {
+                node.choose(read, found);
             }
         }
     }
 
     /// Extend the last node; if that has a witness, plan it.
-    fn plan_extension(&mut self, read: &Pending, extension: &Extension) -> bool {
+    fn plan_child(&mut self, child: Child) -> bool {
         let Some(node) = self.nodes.last_mut() else { return false };
         if node.order.is_none() {
             let mut order = PartialOrder::of_program(&self.events);
@@ -300,16 +326,39 @@ impl ValueCentric {
             }
             node.order = Some(order);
         }
-        let Some(mut order) = node.order.clone() else { return false };
-        let hint = node.trace.clone();
-        self.push_read(read, extension);
-        order.grow(&self.events);
-        let Some(trace) = realise(&self.events, order, &hint, self.root) else {
-            if let Some(node) = self.nodes.last() {
-                self.events.truncate(node.length);
+        let Some(order) = node.order.clone() else { return false };
+        let (length, hint) = (node.length, node.trace.clone());
+        node.covers = child.covers;
+        self.supposed = None;
+        for vertex in child.vertices {
+            let is_supposed = vertex.supposed;
+            let event = self.events.push(vertex);
+            if is_supposed {
+                self.supposed = Some(event);
             }
+        }
+        let realised = |events: &Events| {
+            let mut order = order.clone();
+            order.grow(events);
+            realise(events, order, &hint, self.root)
+        };
+        let mut trace = realised(&self.events);
+        if let (None, Some(event)) = (&trace, self.supposed) {
+            if matches!(self.events.get(event).shape.condition, Condition::WritesIf(_)) {
+                self.events.writes_not(event);
+                trace = realised(&self.events);
+            }
+        }
+        if let (Some(_), Some(node)) = (self.supposed, self.nodes.last_mut()) {
+            let known = if trace.is_some() { Known::Listed } else { Known::Failed };
+            node.known.insert(child.number, known);
+        }
+        let Some(trace) = trace else {
+            self.events.truncate(length);
+            self.supposed = None;
             return false;
         };
+        self.unseen = length + child.met;
         let choice = |event: &EventIndex| {
             let vertex = self.events.get(*event);
             (Choice::Step { thread: vertex.thread, outcome: vertex.outcome }, vertex.operation)
@@ -336,6 +385,19 @@ impl ValueCentric {
     }
 }
 
+impl Node {
+    /// Tell the children apart by a read, and begin with what the node's own writes give.
+    fn choose(&mut self, read: usize, found: Vec<Extension>) {
+        self.tried[read] = true;
+        self.chosen = Some(read);
+        let child = |extension| {
+            let vertices = vec![self.pending[read].vertex(extension)];
+            Child { vertices, met: 0, covers: false, number: 0 }
+        };
+        self.children = found.into_iter().rev().map(child).collect();
+    }
+}
+
 impl Explorer for ValueCentric {
     fn begin(&mut self) -> usize {
         self.position = self.plan.iter().zip(&self.last).take_while(|(planned, last)| planned == last).count();
@@ -353,6 +415,9 @@ impl Explorer for ValueCentric {
                 return Decision::Differs(Mismatch { thread, expected });
             }
             return Decision::Take(choice);
+        }
+        if self.broken {
+            return Decision::GiveUp;
         }
         let mut reads = Vec::new();
         for &thread in state.threads.alive() {
@@ -376,7 +441,7 @@ impl Explorer for ValueCentric {
                 if operation.kind == OperationKind::Spawn && thread == ThreadId::MAIN {
                     self.root.get_or_insert(ThreadId(operation.detail));
                 }
-                self.push_plain(thread, operation, shape.writes);
+                self.push_plain(thread, operation, shape);
                 return Decision::Take(Choice::step(thread));
             }
         }
@@ -392,7 +457,8 @@ impl Explorer for ValueCentric {
             self.learn_initial(operation.target, found);
             pending.push(self.pending(thread, operation, enabled, shape));
         }
-        self.push_node(pending);
+        self.settle();
+        self.push_node(pending, false);
         self.go_on()
     }
 
@@ -403,15 +469,28 @@ impl Explorer for ValueCentric {
     fn finish(&mut self, execution: &Execution, memory: &dyn MemoryModel, end: End) -> Finished {
         self.absorb(execution);
         self.last = execution.choices();
-        let mut duplicate = false;
+        if std::mem::take(&mut self.broken) {
+            self.supposed = None;
+            return Finished { more: self.refusal.is_none() && self.backtrack(), duplicate: false };
+        }
+        self.settle();
+        let (mut duplicate, mut waiting) = (false, Vec::new());
         if end == End::Maximal {
             duplicate = !self.classes.insert(class_of(&self.events, &self.trace, self.root));
-            let blocked = self.blocked_reads(execution, memory);
-            if !blocked.is_empty() {
-                self.push_node(blocked);
-            }
+            waiting = self.blocked_reads(execution, memory);
         }
-        self.note_races(end == End::Cut);
+        if let Err(kind) = self.find_postponed(&waiting) {
+            self.refusal.get_or_insert(kind);
+        }
+        if end == End::Cut {
+            // What would have followed is not known, so nothing can be left out for it.
+            self.nodes.iter_mut().for_each(|node| node.tries_all = true);
+        }
+        // What does not write may have come before what it waits for was undone.
+        waiting.retain(|read| read.possible_writes().is_empty());
+        if !waiting.is_empty() {
+            self.push_node(waiting, true);
+        }
         if self.refusal.is_some() {
             return Finished { more: false, duplicate };
         }
@@ -419,10 +498,7 @@ impl Explorer for ValueCentric {
     }
 
     fn fraction(&self) -> f64 {
-        depth_first_fraction(self.nodes.iter().map(|node| {
-            let remaining = node.current.as_ref().map_or(0, |current| current.remaining.len() + 1);
-            (1, 1 + remaining)
-        }))
+        depth_first_fraction(self.nodes.iter().map(|node| (1, 2 + node.children.len())))
     }
 
     fn treats(&self, kind: OperationKind) -> bool {

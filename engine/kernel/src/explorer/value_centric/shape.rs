@@ -62,6 +62,15 @@ impl Shape {
     pub fn reads(&self) -> bool {
         !self.reads.is_empty() || self.alternatives > 1
     }
+
+    /// What an operation on `target` may write, whatever it finds.
+    pub fn possible_writes(&self, target: LocationId) -> Locations {
+        let mut writes = self.writes.clone();
+        if matches!(self.condition, Condition::WritesIf(_)) {
+            writes.push(target);
+        }
+        writes
+    }
 }
 
 /// An operation that the algorithm does not treat.
