@@ -93,7 +93,9 @@ class _State:
         value = {name: self.memory.get(name, 0) for name in ("s.x", "s.y", "total", "s.a", "s.b")}
         cells = (self.memory.get("s.cells[0]", 0), self.memory.get("s.cells[1]", 0))
         table = (("k", self.memory.get('s.table["k"]', 0)),)
-        return tuple(tuple(seen) for seen in self.seen), tuple(value.values()), (cells, table, (), ())
+        # What simple programs leave as it is: items, a set, rows and boxes.
+        rest = ((), (), "[[0], [1]]", "Box(x=0, y=0)", "Box(x=0, y=0)")
+        return tuple(tuple(seen) for seen in self.seen), tuple(value.values()), (cells, table, *rest)
 
     def moves(self) -> list[tuple[int, int]]:
         """The (thread, option) pairs that can come next."""

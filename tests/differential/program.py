@@ -280,6 +280,7 @@ def _flatten(statements: tuple[Statement, ...]) -> list[Statement]:
 HEADER = """\
 import queue
 import threading
+from dataclasses import dataclass
 
 import dpor
 from differential_sink import record, score
@@ -288,6 +289,12 @@ from differential_sink import record, score
 GLOBAL = "\ntotal = 0\n"
 
 STATE = """\
+@dataclass
+class Box:
+    x: int = 0
+    y: int = 0
+
+
 class State:
     def __init__(self, threads):
         self.seen = [[] for _ in range(threads)]
@@ -297,6 +304,9 @@ class State:
         self.table = {"k": 0}
         self.items = []
         self.found = set()
+        self.rows = [[0], [1]]
+        self.box = Box()
+        self.twin = Box()
         self.a = dpor.Atomic(0)
         self.b = dpor.Atomic(0)
         self.lock = threading.Lock()
@@ -310,5 +320,6 @@ class State:
     def outcome(self, total):
         seen = tuple(tuple(values) for values in self.seen)
         containers = (tuple(self.cells), tuple(self.table.items()), tuple(self.items), tuple(sorted(self.found)))
-        return seen, (self.x, self.y, total, self.a.load(), self.b.load()), containers
+        whole = (str(self.rows), repr(self.box), repr(self.twin))
+        return seen, (self.x, self.y, total, self.a.load(), self.b.load()), containers + whole
 """

@@ -11,7 +11,7 @@ READS_WHOLE = (ast.Add, ast.Mult, ast.BitOr, ast.BitAnd, ast.Sub, ast.BitXor, as
 BY_IDENTITY = (ast.Is, ast.IsNot)
 MEMBERSHIP = (ast.In, ast.NotIn)
 TELLS_TRUTH = frozenset({"all", "any", "bool", "callable", "hasattr", "isinstance", "issubclass"})
-TELLS_NUMBER = frozenset({"abs", "float", "hash", "id", "int", "len", "ord", "repr", "round", "str", "sum"})
+TELLS_NUMBER = frozenset({"abs", "float", "hash", "id", "int", "len", "ord", "repr", "round", "str"})
 
 
 class Expressions(Rewriter):
@@ -58,9 +58,7 @@ class Expressions(Rewriter):
         return node
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.expr:
-        constant = is_constant(node.value)
-        value = self.expression(node.value)
-        node.value = value if constant else self.observe(value)
+        node.value = self._shown(node.value)
         node.format_spec = self.optional(node.format_spec)
         return node
 
@@ -81,23 +79,80 @@ class Expressions(Rewriter):
         return node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
-        left = _reads_operand(node.op, node.left, node.right)
-        formats = isinstance(node.op, ast.Mod) and not is_number(node.left)
-        right = formats or _reads_operand(node.op, node.right, node.left)
-        node.left = self._operand(node.left, left)
-        node.right = self._operand(node.right, right)
+        if isinstance(node.op, ast.Mod) and not is_number(node.left):
+            node.left, node.right = self.raw_display(node.left), self._shown(node.right)
+            return node
+        left = _reads_operand(node.op, node.left, node.right) and not self._is_fresh(node.left)
+        right = _reads_operand(node.op, node.right, node.left) and not self._is_fresh(node.right)
+        if left and not is_constant(node.right):
+            return self._together(node, Hook.OPERANDS)
+        node.left, node.right = self._operand(node.left, left), self._operand(node.right, right)
         return node
+
+    def _together(self, node: ast.BinOp | ast.Compare, hook: Hook) -> ast.expr:
+        """`a + b` as `(t := a) + operands(t, b)`: both are read at once, after both have been evaluated."""
+        left, right = (
+            (node.left, node.right) if isinstance(node, ast.BinOp) else (node.left, node.comparators[0])
+        )
+        stable = self.is_stable_name(left, right)
+        if not stable and not self.can_name_values:
+            return self._together_in_lambda(node, hook, left, right)
+        first, again = self._twice(left, stable)
+        last = self.hook(hook, node, again, self.raw_display(right))
+        if isinstance(node, ast.BinOp):
+            node.left, node.right = first, last
+        else:
+            node.left, node.comparators = first, [last]
+        return node
+
+    def _twice(self, node: ast.expr, stable: bool) -> tuple[ast.expr, ast.expr]:
+        """A value that is needed twice: the expression for the first time, and for the second."""
+        value = self.raw_display(node)
+        if stable:
+            return value, at(ast.Name(node.id, ast.Load()) if isinstance(node, ast.Name) else value, node)
+        name = self.temporary()
+        first = at(ast.NamedExpr(ast.Name(name, ast.Store()), value), node)
+        return first, at(ast.Name(name, ast.Load()), node)
+
+    def _together_in_lambda(
+        self, node: ast.BinOp | ast.Compare, hook: Hook, left: ast.expr, right: ast.expr
+    ) -> ast.expr:
+        """The same where `:=` is forbidden: `(lambda t, u: t + operands(t, u))(a, b)`."""
+        names = (self.temporary(), self.temporary())
+        first, again, last = (at(ast.Name(name, ast.Load()), node) for name in (names[0], *names))
+        announced = self.hook(hook, node, again, last)
+        if isinstance(node, ast.BinOp):
+            body: ast.expr = at(ast.BinOp(first, node.op, announced), node)
+        else:
+            body = at(ast.Compare(first, node.ops, [announced]), node)
+        parameters = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
+        function = at(ast.Lambda(parameters, body), node)
+        return at(ast.Call(function, [self.raw_display(left), self.raw_display(right)], []), node)
+
+    def _shown(self, node: ast.expr) -> ast.expr:
+        """Rewrite a value that is about to become text."""
+        constant = is_constant(node)
+        value = self.raw_display(node)
+        return value if constant else self.hook(Hook.SHOWN, node, value)
 
     def _operand(self, node: ast.expr, read: bool) -> ast.expr:
         """Rewrite an operand, announcing the read if the operand can be a container that others share."""
-        fresh = is_constant(node) or isinstance(
-            node, ast.JoinedStr | ast.BinOp | ast.UnaryOp | ast.Compare | ast.List | ast.Set | ast.Dict
-        )
-        fresh = fresh or isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.Lambda)
-        fresh = fresh or (isinstance(node, ast.Call) and self.is_builtin(node.func, TELLS_NUMBER))
-        fresh = fresh or (isinstance(node, ast.Name) and self.symbols.is_fixed_function(self.scope, node.id))
+        announced = read and not self._is_fresh(node)
         value = self.raw_display(node)
-        return self.observe(value) if read and not fresh else value
+        return self.observe(value) if announced else value
+
+    def _is_fresh(self, node: ast.expr) -> bool:
+        """True if the value of `node` is no container, or one that nobody else can have yet."""
+        fresh = (ast.BinOp, ast.List, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp)
+        return self._is_scalar(node) or isinstance(node, fresh)
+
+    def _is_scalar(self, node: ast.expr) -> bool:
+        """True if the value of `node` holds nothing that could change."""
+        if is_constant(node) or isinstance(node, ast.JoinedStr | ast.UnaryOp | ast.Compare | ast.Lambda):
+            return True
+        if isinstance(node, ast.Call):
+            return self.is_builtin(node.func, TELLS_NUMBER)
+        return isinstance(node, ast.Name) and self.symbols.is_fixed_function(self.scope, node.id)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         if all(map(self._tells_truth, node.values[:-1])):
@@ -160,52 +215,59 @@ class Expressions(Rewriter):
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         operands = [node.left, *node.comparators]
-        reads = [False] * len(operands)
-        for index, operator in enumerate(node.ops):
-            left, right = operands[index], operands[index + 1]
-            if isinstance(operator, BY_IDENTITY + MEMBERSHIP):
-                continue
-            reads[index] = reads[index] or not is_constant(right)
-            reads[index + 1] = not is_constant(left)
+        pairs = zip(node.ops, operands, operands[1:], strict=False)
+        compared = [self._reads_both(operator, left, right) for operator, left, right in pairs]
         announced = [
             isinstance(operator, MEMBERSHIP) and not isinstance(container, DISPLAYS)
             for operator, container in zip(node.ops, node.comparators, strict=True)
         ]
-        if not any(announced) or (len(node.ops) > 1 and not self.can_name_values):
-            rewritten = [
-                self._operand(operand, read or (index > 0 and announced[index - 1]))
-                for index, (operand, read) in enumerate(zip(operands, reads, strict=True))
-            ]
-            node.left, *node.comparators = rewritten
+        if not any(announced) and not any(compared):
+            node.left, *node.comparators = [self.raw_display(operand) for operand in operands]
             return node
         if len(node.ops) == 1:
+            if compared[0]:
+                return self._together(node, Hook.COMPARED)
             return self._contains(
                 node, node.ops[0], self.raw_display(node.left), self.expression(operands[1])
             )
-        return self._chain(node, operands, reads, announced)
+        if not self.can_name_values:
+            either = zip([False, *announced], [False, *compared], [*compared, False], strict=True)
+            reads = map(any, either)
+            node.left, *node.comparators = map(self._operand, operands, reads)
+            return node
+        return self._chain(node, operands, compared, announced)
+
+    def _reads_both(self, operator: ast.cmpop, left: ast.expr, right: ast.expr) -> bool:
+        """Whether a comparison can look into containers that others share."""
+        if isinstance(operator, BY_IDENTITY + MEMBERSHIP) or self._is_scalar(left) or self._is_scalar(right):
+            return False
+        return not (self._is_fresh(left) and self._is_fresh(right))
 
     def _contains(self, node: ast.expr, operator: ast.cmpop, item: ast.expr, container: ast.expr) -> ast.expr:
         call = self.hook(Hook.CONTAINS, node, item, container)
         return at(ast.UnaryOp(ast.Not(), call), node) if isinstance(operator, ast.NotIn) else call
 
     def _chain(
-        self, node: ast.Compare, operands: list[ast.expr], reads: list[bool], announced: list[bool]
+        self, node: ast.Compare, operands: list[ast.expr], compared: list[bool], announced: list[bool]
     ) -> ast.expr:
-        """`a < b in c` as `a < (t := b) and contains(t, c)`."""
+        """`a < b in c` as `(t := a) < (u := compared(t, b)) and contains(u, c)`."""
         terms: list[ast.expr] = []
-        left = self._operand(operands[0], reads[0])
+        left, again = (
+            self._twice(operands[0], stable=False) if compared[0] else (self.raw_display(operands[0]),) * 2
+        )
         for index, operator in enumerate(node.ops):
-            right = self._operand(operands[index + 1], reads[index + 1])
-            following = right
+            right = self.raw_display(operands[index + 1])
+            if compared[index]:
+                right = self.hook(Hook.COMPARED, node, again, right)
             if index + 1 < len(node.ops):
                 name = self.temporary()
-                following = at(ast.Name(name, ast.Load()), right)
-                right = at(ast.NamedExpr(ast.Name(name, ast.Store()), right), right)
+                again = at(ast.Name(name, ast.Load()), operands[index + 1])
+                right = at(ast.NamedExpr(ast.Name(name, ast.Store()), right), operands[index + 1])
             if announced[index]:
                 terms.append(self._contains(node, operator, left, right))
             else:
                 terms.append(at(ast.Compare(left, [operator], [right]), node))
-            left = following
+            left = again
         return at(ast.BoolOp(ast.And(), terms), node)
 
 

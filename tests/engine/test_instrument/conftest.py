@@ -104,6 +104,15 @@ class TransparentHooks:
     def contains(self, item: Any, container: Any) -> bool:
         return item in container
 
+    def compared(self, left: Any, right: Any) -> Any:
+        return right
+
+    def operands(self, left: Any, right: Any) -> Any:
+        return right
+
+    def shown(self, obj: Any) -> Any:
+        return obj
+
     def observe(self, obj: Any) -> Any:
         assert type(obj) is not Cell
         return obj

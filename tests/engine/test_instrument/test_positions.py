@@ -78,12 +78,24 @@ def calls(line: str, hooks: Any) -> list[tuple[str, str]]:
             "t.box == t.box",
             [
                 ("load_attribute", "t.box"),
-                ("observe", "t.box"),
                 ("load_attribute", "t.box"),
-                ("observe", "t.box"),
+                ("compared", "t.box == t.box"),
             ],
         ),
-        ("f'{t.n}'", [("load_attribute", "t.n"), ("observe", "t.n")]),
+        ("t.box * 2", [("load_attribute", "t.box"), ("observe", "t.box")]),
+        ("t.n + t.n", [("load_attribute", "t.n"), ("load_attribute", "t.n"), ("operands", "t.n + t.n")]),
+        (
+            "[t.n + i for i in [t.n + t.n]]",
+            [
+                *[("load_attribute", "t.n")] * 2,
+                ("operands", "t.n + t.n"),
+                ("load_attribute", "t.n"),
+                ("operands", "t.n + i"),
+                ("created", "[t.n + i for i in [t.n + t.n]]"),
+            ],
+        ),
+        ("f'{t.n}'", [("load_attribute", "t.n"), ("shown", "t.n")]),
+        ("'%s' % t.n", [("load_attribute", "t.n"), ("shown", "t.n")]),
         ("a, b = t.box", [("load_attribute", "t.box"), ("observe", "t.box")]),
         ("a, b = 1, 2", []),
         ("fixed(*[t.n])", [("load_attribute", "t.n")]),
@@ -105,9 +117,8 @@ def test_every_node_of_a_statement_keeps_its_lines(logging_hooks: Any) -> None:
     namespace["main"](type("T", (), {"first": 1, "second": 2})())
     assert [(name, where) for name, _, where in logging_hooks.log] == [
         ("load_attribute", "3:8-3:15"),
-        ("observe", "3:8-3:15"),
         ("load_attribute", "4:10-4:18"),
-        ("observe", "4:10-4:18"),
+        ("operands", "3:8-4:18"),
         ("store_attribute", "2:4-5:5"),
     ]
 

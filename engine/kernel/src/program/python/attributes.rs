@@ -36,7 +36,7 @@ pub enum Through {
 impl State {
     /// The slot of an attribute; None if reading or writing it is no visible operation.
     #[inline]
-    fn attribute_slot(&mut self, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> Option<Slot> {
+    pub fn attribute_slot(&mut self, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> Option<Slot> {
         let facts = self.types.facts(object);
         match facts.kind {
             TypeKind::Immutable | TypeKind::Module => return None,

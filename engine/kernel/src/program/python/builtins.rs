@@ -17,6 +17,12 @@ pub enum BuiltinEffect {
     Alias,
     /// Reads its arguments as wholes.
     Read,
+    /// The same, and compares what is in them.
+    Compare,
+    /// The same, and turns what is in them into text.
+    Show,
+    /// Reads all that can be reached from its arguments.
+    Examine,
     /// May change its arguments.
     Write,
     GetAttribute,
@@ -91,28 +97,10 @@ const NOTHING: &[&str] = &[
     "aiter",
     "anext",
 ];
-const READ: &[&str] = &[
-    "sorted",
-    "sum",
-    "min",
-    "max",
-    "any",
-    "all",
-    "repr",
-    "str",
-    "format",
-    "print",
-    "hash",
-    "list",
-    "tuple",
-    "set",
-    "dict",
-    "frozenset",
-    "bytes",
-    "bytearray",
-    "ascii",
-    "dir",
-];
+const READ: &[&str] =
+    &["sum", "any", "all", "list", "tuple", "set", "dict", "frozenset", "bytes", "bytearray", "dir"];
+const COMPARE: &[&str] = &["sorted", "min", "max", "hash"];
+const SHOW: &[&str] = &["repr", "str", "format", "print", "ascii"];
 const ALIAS: &[&str] = &["iter", "enumerate", "zip", "map", "filter", "reversed"];
 
 impl Builtins {
@@ -129,6 +117,8 @@ impl Builtins {
         };
         add(NOTHING, BuiltinEffect::Nothing)?;
         add(READ, BuiltinEffect::Read)?;
+        add(COMPARE, BuiltinEffect::Compare)?;
+        add(SHOW, BuiltinEffect::Show)?;
         add(ALIAS, BuiltinEffect::Alias)?;
         add(&["len"], BuiltinEffect::Length)?;
         add(&["next"], BuiltinEffect::Next)?;
@@ -173,7 +163,6 @@ const SAFE_MODULES: &[&str] = &[
     "asyncio",
     "logging",
     "contextlib",
-    "dataclasses",
     "enum",
     "abc",
     "functools",
@@ -189,13 +178,9 @@ const SAFE_MODULES: &[&str] = &[
     "re",
     "string",
     "textwrap",
-    "json",
-    "pprint",
-    "reprlib",
     "operator",
     "weakref",
     "types",
-    "copy",
     "unittest",
     "builtins",
     "collections.abc",
@@ -204,8 +189,10 @@ const SAFE_MODULES: &[&str] = &[
     "contextvars",
     "uuid",
     "time",
-    "statistics",
 ];
+
+/// Those of them whose functions read all that they are given.
+const EXAMINING_MODULES: &[&str] = &["copy", "dataclasses", "json", "pprint", "reprlib", "statistics"];
 
 /// Who wrote a Python function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -213,6 +200,8 @@ pub enum Origin {
     Instrumented,
     /// Python code that is not instrumented and needs no watching.
     Safe,
+    /// The same, but it reads all that it is given.
+    Examining,
     /// Python code that is not instrumented: its calls are taken as atomic operations on their object.
     Foreign,
 }
@@ -231,12 +220,15 @@ pub fn origin(function: &Bound<'_, PyAny>) -> PyResult<Origin> {
         None => return Ok(Origin::Safe),
     };
     let top = name.split('.').next().unwrap_or_default();
+    if EXAMINING_MODULES.contains(&top) {
+        return Ok(Origin::Examining);
+    }
     let safe = SAFE_MODULES.contains(&top) || SAFE_MODULES.contains(&name.as_str());
     Ok(if safe { Origin::Safe } else { Origin::Foreign })
 }
 
 /// Functions of `operator` that change their first argument.
-pub const CHANGING: &[&str] =
+const CHANGING: &[&str] =
     &["setitem", "delitem", "iadd", "iconcat", "iand", "ior", "ixor", "isub", "imul", "imatmul", "setrecursionlimit"];
 
 pub fn attribute_effect(name: &str) -> Option<BuiltinEffect> {
@@ -258,28 +250,18 @@ pub fn is_bound_to_value(object: &Bound<'_, PyAny>) -> bool {
     !object.is_none()
 }
 
-/// Whether the functions of a C module never change their arguments.
-pub fn is_pure_module(module: &Bound<'_, PyAny>) -> bool {
-    let Ok(name) = module.getattr("__name__").and_then(|name| name.extract::<String>()) else { return false };
-    matches!(
-        name.as_str(),
-        "math"
-            | "cmath"
-            | "operator"
-            | "_operator"
-            | "time"
-            | "sys"
-            | "builtins"
-            | "_json"
-            | "gc"
-            | "_functools"
-            | "itertools"
-            | "_struct"
-            | "zlib"
-            | "binascii"
-            | "_statistics"
-            | "dpor._kernel"
-    )
+/// What a function of a C module does with its arguments.
+pub fn c_function_effect(module: &Bound<'_, PyAny>, function: &str) -> BuiltinEffect {
+    let name = module.getattr("__name__").and_then(|name| name.extract::<String>()).unwrap_or_default();
+    match name.as_str() {
+        _ if CHANGING.contains(&function) => BuiltinEffect::Write,
+        "operator" | "_operator" | "_functools" | "_statistics" => BuiltinEffect::Compare,
+        "_json" => BuiltinEffect::Examine,
+        "_pickle" if function == "dumps" => BuiltinEffect::Examine,
+        "math" | "cmath" | "time" | "sys" | "builtins" | "gc" | "itertools" | "_struct" | "zlib" | "binascii"
+        | "dpor._kernel" => BuiltinEffect::Read,
+        _ => BuiltinEffect::Write,
+    }
 }
 
 pub fn is_made_by_class_statement(class: &Bound<'_, PyAny>) -> bool {

@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyString, PySuper, PyType};
 
 use super::builtins::{
-    attribute_effect, is_bound_to_value, is_made_by_class_statement, is_pure_module, origin, BuiltinEffect,
-    CallableKind, Origin, CHANGING,
+    attribute_effect, c_function_effect, is_bound_to_value, is_made_by_class_statement, origin, BuiltinEffect,
+    CallableKind, Origin,
 };
 use super::controlled_call::{ControlledCall, How};
 use super::host::Host;
@@ -31,6 +31,20 @@ impl Host {
         }
     }
 
+    /// Who wrote a Python function, remembered by its module for modules that are not instrumented, which stay loaded.
+    fn function_origin(&self, function: &Bound<'_, PyAny>) -> PyResult<Origin> {
+        let Ok(namespace) = function.getattr(intern!(function.py(), "__globals__")) else { return Ok(Origin::Safe) };
+        let key = namespace.as_ptr() as usize;
+        if let Some((known, _)) = self.state().module_origins.get(&key) {
+            return Ok(*known);
+        }
+        let found = origin(function)?;
+        if found != Origin::Instrumented {
+            self.state().module_origins.insert(key, (found, namespace.unbind()));
+        }
+        Ok(found)
+    }
+
     fn callable_kind(&self, callable: &Bound<'_, PyAny>) -> CallableKind {
         self.state().builtins.kind_of(callable)
     }
@@ -38,18 +52,27 @@ impl Host {
     /// What to call for a built-in function or method, or Python code that is not instrumented.
     pub fn control<'py>(&self, py: Python<'py>, function: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let callable = self.callable_kind(&function);
-        if callable == CallableKind::Function || function.is_instance_of::<ControlledCall>() {
+        if callable == CallableKind::Function {
+            return match self.function_origin(&function)? {
+                Origin::Instrumented | Origin::Safe => Ok(function),
+                Origin::Examining => self.controlled(py, &function, How::Builtin(BuiltinEffect::Examine)),
+                Origin::Foreign => self.controlled(py, &function, How::ForeignFunction),
+            };
+        }
+        if function.is_instance_of::<ControlledCall>() {
             return Ok(function);
         }
         if callable == CallableKind::BoundMethod {
             let inner = function.getattr(intern!(py, "__func__"))?;
-            if origin(&inner)? == Origin::Foreign {
-                let object = function.getattr(intern!(py, "__self__"))?;
-                if self.kind(&object) != TypeKind::Class {
-                    return self.controlled(py, &function, How::Foreign { object: object.unbind() });
+            let object = function.getattr(intern!(py, "__self__"))?;
+            return match origin(&inner)? {
+                Origin::Foreign if self.kind(&object) == TypeKind::Class => {
+                    self.controlled(py, &function, How::ForeignFunction)
                 }
-            }
-            return Ok(function);
+                Origin::Foreign => self.controlled(py, &function, How::Foreign { object: object.unbind() }),
+                Origin::Examining => self.controlled(py, &function, How::Builtin(BuiltinEffect::Examine)),
+                Origin::Instrumented | Origin::Safe => Ok(function),
+            };
         }
         let effect = self.state().builtins.effect_of(&function);
         if let Some(effect) = effect {
@@ -88,9 +111,7 @@ impl Host {
             }
             if kind == TypeKind::Immutable && !is_bound_to_value(&object) || kind == TypeKind::Module {
                 let name: String = function.getattr(intern!(py, "__name__"))?.extract()?;
-                let reads = is_pure_module(&object) && !CHANGING.contains(&name.as_str());
-                let effect = if reads { BuiltinEffect::Read } else { BuiltinEffect::Write };
-                return self.controlled(py, &function, How::Builtin(effect));
+                return self.controlled(py, &function, How::Builtin(c_function_effect(&object, &name)));
             }
         }
         if callable == CallableKind::Cached {
@@ -126,7 +147,7 @@ impl Host {
                             found
                         }
                     };
-                    if found != Origin::Foreign {
+                    if matches!(found, Origin::Instrumented | Origin::Safe) {
                         return Ok(function);
                     }
                 }

@@ -100,7 +100,7 @@ impl State {
     }
 
     /// What an operation touches now. `key` is the cell's key, if the operation is on one.
-    fn container_accesses(
+    pub fn container_accesses(
         &mut self,
         object: &Bound<'_, PyAny>,
         container: Container,

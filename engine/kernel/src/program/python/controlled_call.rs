@@ -11,6 +11,7 @@ use super::container_effects::{content, method_effect, takes_items, ContainerEff
 use super::host::{require_host, Host};
 use super::recording::Word;
 use super::types::TypeKind;
+use super::whole_reads::{given, looks_inside, reading_effect, Depth, Part};
 
 /// A call of built-in or uninstrumented code, made a visible operation.
 #[pyclass(module = "dpor._kernel")]
@@ -31,6 +32,8 @@ pub enum How {
     Construct { reads_arguments: bool },
     /// A method of uninstrumented Python code, or of C code with a state of its own.
     Foreign { object: Py<PyAny> },
+    /// A function of uninstrumented Python code.
+    ForeignFunction,
     /// A method taken from a container's class, as in `dict.get(mapping, key)`.
     Unbound { name: Py<PyString> },
     /// `object.__setattr__` and its kin, bound to an instance.
@@ -48,16 +51,20 @@ impl ControlledCall {
     ) -> PyResult<Bound<'py, PyAny>> {
         let host = self.host.get();
         let function = self.function.bind(py);
+        if let How::ForeignFunction = &self.how {
+            // It may well call what is instrumented.
+            host.touch_foreign(py, function, None, arguments, keywords)?;
+            return host.created(function.call(arguments, keywords)?);
+        }
         host.undivided(|| match &self.how {
+            How::ForeignFunction => function.call(arguments, keywords),
             How::Container { object, name } => {
                 host.call_container(py, object.bind(py), name.bind(py), function, arguments, keywords)
             }
             How::Builtin(effect) => host.call_builtin(py, *effect, function, arguments, keywords),
             How::Construct { reads_arguments } => {
                 if *reads_arguments {
-                    for argument in arguments.iter() {
-                        host.observe(py, argument)?;
-                    }
+                    host.look(py, &given(arguments, None), Depth::Items)?;
                 }
                 host.created(function.call(arguments, keywords)?)
             }
@@ -69,7 +76,7 @@ impl ControlledCall {
                 host.call_attribute(py, *effect, Through::Object, &PyTuple::new(py, all)?, call)
             }
             How::Foreign { object } => {
-                host.touch_foreign(py, object.bind(py))?;
+                host.touch_foreign(py, function, Some(object.bind(py)), arguments, keywords)?;
                 host.created(function.call(arguments, keywords)?)
             }
         })
@@ -112,7 +119,8 @@ impl Host {
         }
         // Arguments that are containers are read first (`extend`, `update`, set operations).
         let mut read = arguments.clone();
-        if matches!(effect, ContainerEffect::WriteWhole | ContainerEffect::ReadWhole) {
+        let whole = matches!(effect, ContainerEffect::WriteWhole | ContainerEffect::ReadWhole);
+        if whole && looks_inside(text).is_none() {
             let takes_items = takes_items(text);
             let mut contents = Vec::with_capacity(arguments.len());
             for argument in arguments.iter() {
@@ -147,7 +155,15 @@ impl Host {
         {
             effect = ContainerEffect::WriteWhole;
         }
-        let event = self.touch_container(py, object, effect, key.as_ref())?;
+        let event = match looks_inside(text) {
+            Some(depth) if key.is_none() => {
+                let read = arguments.iter().map(|object| Part { effect: reading_effect(self.kind(&object)), object });
+                let parts: Vec<Part<'_>> =
+                    [Part { object: object.clone(), effect }].into_iter().chain(read).collect();
+                self.touch_wholes(py, &parts, depth)?
+            }
+            _ => self.touch_container(py, object, effect, key.as_ref())?,
+        };
         let called = function.call(&read, keywords);
         let result = self.noted(py, called, Word::Call, object, Some(name.as_any()), event)?;
         if effect == ContainerEffect::View && self.kind(&result) != TypeKind::Immutable {
@@ -285,44 +301,58 @@ impl Host {
                 Ok(namespace)
             }
             BuiltinEffect::Write => {
-                for argument in arguments.iter() {
-                    if self.kind(&argument) != TypeKind::Instance {
-                        let event = self.touch_container(py, &argument, ContainerEffect::WriteWhole, None)?;
-                        if self.kind(&argument).is_container() {
-                            let name = function.getattr(intern!(py, "__name__"))?;
-                            self.note(py, Word::Call, Some(&argument), Some(&name), None, event);
-                        }
-                    }
+                let instance = |argument: &Bound<'py, PyAny>| self.kind(argument) == TypeKind::Instance;
+                let written = arguments.iter().filter(|argument| !instance(argument));
+                let parts: Vec<Part<'py>> =
+                    written.map(|object| Part { object, effect: ContainerEffect::WriteWhole }).collect();
+                let event = self.touch_wholes(py, &parts, Depth::Items)?;
+                for Part { object, .. } in parts.iter().filter(|part| self.kind(&part.object).is_container()) {
+                    let name = function.getattr(intern!(py, "__name__"))?;
+                    self.note(py, Word::Call, Some(object), Some(&name), None, event);
                 }
                 self.created(function.call(arguments, keywords)?)
             }
             _ => {
-                for argument in arguments.iter() {
-                    self.observe(py, argument)?;
-                }
+                let depth = match effect {
+                    BuiltinEffect::Compare => Depth::Comparison,
+                    BuiltinEffect::Show => Depth::Text,
+                    BuiltinEffect::Examine => Depth::Everything,
+                    _ => Depth::Items,
+                };
+                self.look(py, &given(arguments, keywords.filter(|_| depth == Depth::Everything)), depth)?;
                 self.created(function.call(arguments, keywords)?)
             }
         }
     }
 
-    /// An atomic operation on an object whose code is not instrumented.
-    fn touch_foreign(&self, py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<()> {
-        let container = {
-            let mut state = self.state();
-            if !state.running() {
-                return Ok(());
+    /// An atomic operation of code that is not instrumented: on its object, if it is a method, and on what it is given,
+    /// of which it may change any container and read any attribute.
+    fn touch_foreign<'py>(
+        &self,
+        py: Python<'py>,
+        function: &Bound<'py, PyAny>,
+        object: Option<&Bound<'py, PyAny>>,
+        arguments: &Bound<'py, PyTuple>,
+        keywords: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<()> {
+        let part = |object: Bound<'py, PyAny>| match self.kind(&object) {
+            TypeKind::Instance | TypeKind::Class | TypeKind::Module => {
+                Part { object, effect: ContainerEffect::ReadWhole }
             }
-            let facts = state.types.facts(object);
-            if !facts.kind.is_tracked() {
-                return Ok(());
-            }
-            let id = state.object(object, facts);
-            state.container_of(id, facts.kind)
+            _ => Part { object, effect: ContainerEffect::WriteWhole },
         };
-        let event = self.touch_located(py, object, container, ContainerEffect::WriteWhole, None)?;
-        self.note(py, Word::WriteAll, Some(object), None, None, event);
+        let own = object.map(|object| Part { object: object.clone(), effect: ContainerEffect::WriteWhole });
+        let parts: Vec<Part<'py>> = own.into_iter().chain(given(arguments, keywords).into_iter().map(part)).collect();
+        let event = self.touch_wholes(py, &parts, Depth::Everything)?;
+        for Part { object, .. } in parts.iter().filter(|part| !part.effect.reads_only()) {
+            self.note(py, Word::WriteAll, Some(object), None, None, event);
+        }
         if event {
-            let module: String = object.get_type().getattr(intern!(py, "__module__"))?.extract().unwrap_or_default();
+            let owner = match object {
+                Some(object) => object.get_type().into_any(),
+                None => function.clone(),
+            };
+            let module: String = owner.getattr(intern!(py, "__module__"))?.extract().unwrap_or_default();
             let top = module.split('.').next().unwrap_or_default().to_owned();
             let mut state = self.state();
             // Its draws are fixed, and one at a time is what its own C code does.

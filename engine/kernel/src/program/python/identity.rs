@@ -29,6 +29,8 @@ impl KeyId {
     pub const WHOLE: KeyId = KeyId(1);
     /// The state of a primitive, and of a thread.
     pub const STATE: KeyId = KeyId(2);
+    /// All that is inside of an object.
+    pub const NESTED: KeyId = KeyId(3);
     const FIRST_FREE: u32 = 8;
     /// Integers from 0 up have keys of their own, since most item keys are list indexes.
     const FIRST_INTEGER: u32 = 1 << 30;

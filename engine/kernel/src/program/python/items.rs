@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::PyStopIteration;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
+use pyo3::types::PyList;
 
 use super::container_effects::{content, item_effect, ContainerEffect};
 use super::containers::{has_cell, Container};
@@ -11,6 +11,7 @@ use super::recording::Word;
 use super::state::{access, Phase};
 use super::types::TypeKind;
 use super::weak_memory::{Place, Store};
+use super::whole_reads::{reading_effect, Depth, Part};
 use crate::operation::{AccessMode, LocationId, MemoryOrder};
 
 impl Host {
@@ -182,7 +183,13 @@ impl Host {
             _ => None,
         };
         let item = concrete.as_ref().unwrap_or(item);
-        let event = self.touch_container(py, container, effect, Some(item))?;
+        let event = if effect == ContainerEffect::CellLoad {
+            self.touch_container(py, container, effect, Some(item))?
+        } else {
+            let item = Part { object: item.clone(), effect: reading_effect(self.kind(item)) };
+            let parts = [Part { object: container.clone(), effect }, item];
+            self.touch_wholes(py, &parts, Depth::Comparison)?
+        };
         let found = self.undivided(|| container.contains(item))?;
         if self.is_recording() {
             let value = pyo3::types::PyBool::new(py, found).to_owned();
@@ -206,13 +213,6 @@ impl Host {
             _ if has_builtin_items(kind) => {
                 let event = self.touch_container(py, &object, ContainerEffect::ReadWhole, None)?;
                 self.note(py, Word::ReadAll, Some(&object), None, Some(&object), event);
-            }
-            TypeKind::Immutable => {
-                if let Ok(tuple) = object.cast_exact::<PyTuple>() {
-                    for item in tuple.iter() {
-                        self.observe(py, item)?;
-                    }
-                }
             }
             _ => {}
         }

@@ -26,6 +26,7 @@ mod undo;
 mod variables;
 mod waiting;
 mod weak_memory;
+mod whole_reads;
 
 use pyo3::prelude::*;
 

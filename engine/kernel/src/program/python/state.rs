@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use pyo3::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
 use super::builtins::{Builtins, Origin};
 use super::greenlets::Greenlet;
@@ -128,6 +129,8 @@ pub struct State {
     pub builtins: Builtins,
     /// Who wrote the methods of types, by type and name.
     pub method_origins: FxHashMap<(usize, usize), Origin>,
+    /// Who wrote the functions of a module, by its namespace, which is kept.
+    pub module_origins: FxHashMap<usize, (Origin, Py<PyAny>)>,
     /// Packages whose operations were taken as atomic because they are not instrumented.
     pub foreign: Vec<String>,
     /// How many operations the recorder has been told of in this execution.
@@ -136,6 +139,10 @@ pub struct State {
     pub halted: bool,
     /// Locations that predicates read together with others.
     pub joint_reads: FxHashSet<LocationId>,
+    /// Locations inside of objects that race, which operations on the whole of these read in some of their places only.
+    pub nested_reads: FxHashMap<LocationId, SmallVec<[ObjectId; 1]>>,
+    /// These objects.
+    pub nesting: FxHashSet<ObjectId>,
     /// Whether the model waits for predicates, so that writes keep what they replace.
     pub predicates_used: bool,
     /// The values of stores that are still in store buffers.
@@ -206,10 +213,13 @@ impl State {
             found_races: Vec::new(),
             builtins: Builtins::new(py)?,
             method_origins: FxHashMap::default(),
+            module_origins: FxHashMap::default(),
             foreign: Vec::new(),
             noted: Rc::default(),
             halted: false,
             joint_reads: FxHashSet::default(),
+            nested_reads: FxHashMap::default(),
+            nesting: FxHashSet::default(),
             predicates_used: false,
             weak: WeakMemory::default(),
             undo: Vec::new(),

@@ -5,8 +5,11 @@
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString, PyType};
+use pyo3::types::{PyAny as PyBaseObject, PyDict, PyString, PyType};
+use pyo3::PyTypeInfo;
 use rustc_hash::FxHashMap;
+
+use super::builtins::{origin, Origin};
 
 /// How values of a type behave as shared objects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,6 +60,8 @@ struct TypeEntry {
     token: u32,
     identity_key: bool,
     symbolic: bool,
+    compared_by_foreign_code: bool,
+    shown_by_foreign_code: bool,
     _keep: Py<PyType>,
 }
 
@@ -70,6 +75,10 @@ pub struct TypeFacts {
     pub identity_key: bool,
     /// Whether instances are symbolic values.
     pub symbolic: bool,
+    /// Whether comparing instances runs code that is not instrumented (a dataclass makes such code).
+    pub compared_by_foreign_code: bool,
+    /// The same for turning them into text.
+    pub shown_by_foreign_code: bool,
 }
 
 #[derive(Default)]
@@ -92,6 +101,8 @@ impl TypeTable {
             token: entry.token,
             identity_key: entry.identity_key,
             symbolic: entry.symbolic,
+            compared_by_foreign_code: entry.compared_by_foreign_code,
+            shown_by_foreign_code: entry.shown_by_foreign_code,
         })
     }
 
@@ -111,9 +122,20 @@ impl TypeTable {
         let token = self.token(name);
         let identity_key = kind == TypeKind::Instance && compares_by_identity(ty);
         let symbolic = ty.hasattr(intern!(ty.py(), "__dpor_symbolic__")).unwrap_or(false);
-        let _keep = ty.clone().unbind();
-        self.types.insert(ty.as_ptr() as usize, TypeEntry { kind, token, identity_key, symbolic, _keep });
-        TypeFacts { kind, token, identity_key, symbolic }
+        let is_instance = kind == TypeKind::Instance;
+        let compared_by_foreign_code = is_instance && has_foreign_method(ty, COMPARISONS);
+        let shown_by_foreign_code = is_instance && has_foreign_method(ty, CONVERSIONS);
+        let entry = TypeEntry {
+            kind,
+            token,
+            identity_key,
+            symbolic,
+            compared_by_foreign_code,
+            shown_by_foreign_code,
+            _keep: ty.clone().unbind(),
+        };
+        self.types.insert(ty.as_ptr() as usize, entry);
+        TypeFacts { kind, token, identity_key, symbolic, compared_by_foreign_code, shown_by_foreign_code }
     }
 
     /// A number for a name.
@@ -197,6 +219,28 @@ fn compares_by_identity(ty: &Bound<'_, PyType>) -> bool {
         Ok(ty.getattr(name)?.is(&object.getattr(name)?))
     };
     same("__hash__").unwrap_or(false) && same("__eq__").unwrap_or(false)
+}
+
+const COMPARISONS: &[&str] = &["__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__"];
+const CONVERSIONS: &[&str] = &["__repr__", "__str__", "__format__"];
+
+/// Whether the class has one of these methods from code that is not instrumented, other than `object`'s own.
+fn has_foreign_method(ty: &Bound<'_, PyType>, names: &[&str]) -> bool {
+    let object = PyBaseObject::type_object(ty.py());
+    names.iter().any(|name| match (ty.getattr(*name), object.getattr(*name)) {
+        (Ok(method), Ok(inherited)) => !method.is(&inherited) && !method.is_none() && !is_instrumented(&method),
+        _ => false,
+    })
+}
+
+/// Whether a method is instrumented Python code. What a decorator has generated for a class is not, although it has the
+/// namespace of the class's module.
+fn is_instrumented(method: &Bound<'_, PyAny>) -> bool {
+    let py = method.py();
+    let Ok(code) = method.getattr(intern!(py, "__code__")) else { return false };
+    let file = code.getattr(intern!(py, "co_filename")).and_then(|file| file.extract::<String>());
+    let generated = file.is_ok_and(|file| file.starts_with('<'));
+    !generated && origin(method).is_ok_and(|origin| origin == Origin::Instrumented)
 }
 
 fn classify(ty: &Bound<'_, PyType>) -> TypeKind {

@@ -5,6 +5,7 @@
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use smallvec::SmallVec;
 
 use super::host::Host;
 use super::identity::{KeyId, ObjectId};
@@ -57,9 +58,10 @@ impl State {
         self.identities.location(ObjectId::JOINT, KeyId::STATE, false)
     }
 
-    /// Add to what an event touches the location that all writes to jointly read locations share.
+    /// Add to what an event touches the location that all writes to jointly read locations share, and that of all writes
+    /// inside of what races.
     pub fn order_joint_writes(&mut self, operation: &Operation, touched: &mut Touch) {
-        if self.joint_reads.is_empty() {
+        if self.joint_reads.is_empty() && self.nested_reads.is_empty() {
             return;
         }
         let current = self.current;
@@ -67,9 +69,18 @@ impl State {
         let writes = |access: &Access| matches!(access.mode, AccessMode::Write | AccessMode::IntentWrite);
         // Whether a compare-exchange writes can change with its place.
         let may_write = operation.kind == OperationKind::CompareExchange;
-        if accesses.iter().any(|access| (may_write || writes(access)) && self.joint_reads.contains(&access.location))
-        {
+        let written = accesses.iter().filter(|access| may_write || writes(access)).map(|access| access.location);
+        let written: SmallVec<[LocationId; 2]> = written.collect();
+        if written.iter().any(|location| self.joint_reads.contains(location)) {
             accesses.push(Access { location: self.joint_location(), mode: AccessMode::Write });
+        }
+        for owner in written.iter().filter_map(|location| self.nested_reads.get(location)).flatten() {
+            // Writes inside of one object commute with one another.
+            let location = self.identities.location(*owner, KeyId::NESTED, false);
+            let announced = Access { location, mode: AccessMode::IntentWrite };
+            if !accesses.contains(&announced) {
+                accesses.push(announced);
+            }
         }
         touched.accesses = Some(accesses);
     }

@@ -1,0 +1,425 @@
+//! Operations that look at objects as wholes: comparisons, formatting, and calls of code that is not instrumented.
+//!
+//! One such operation reads everything that it looks at in one event: both sides of `a == b`, and what is in them.
+//! Containers inside a container that itself races are the delicate case, because which of them are read depends on
+//! where the operation stands. The operation conflicts with writes to any of these, wherever it stands.
+
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
+
+use super::builtins::interned;
+use super::container_effects::ContainerEffect;
+use super::host::Host;
+use super::identity::{KeyId, ObjectId};
+use super::recording::Word;
+use super::state::{access, Phase, Restart, State};
+use super::switching::Touch;
+use super::types::{TypeFacts, TypeKind};
+use super::undo::Undo;
+use crate::operation::{Access, AccessMode, Accesses, Buffering, LocationId, MemoryOrder, Operation, OperationKind};
+
+/// How deep an operation looks into the objects that it is given.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Depth {
+    /// At the items of a container.
+    Items,
+    /// Also at what is in the items, and at objects that code without instrumentation compares.
+    Comparison,
+    /// Also at what is in the items, and at objects that code without instrumentation turns into text.
+    Text,
+    /// At everything that can be reached.
+    Everything,
+}
+
+impl Depth {
+    fn looks_into(self, facts: &TypeFacts) -> bool {
+        match self {
+            Depth::Items => false,
+            Depth::Comparison => facts.compared_by_foreign_code,
+            Depth::Text => facts.shown_by_foreign_code,
+            Depth::Everything => facts.kind == TypeKind::Instance,
+        }
+    }
+}
+
+type Owners = SmallVec<[ObjectId; 1]>;
+
+/// One object of an operation, and what the operation does to it.
+pub struct Part<'py> {
+    pub object: Bound<'py, PyAny>,
+    pub effect: ContainerEffect,
+}
+
+/// What one look at objects found so far.
+struct Look<'py> {
+    depth: Depth,
+    seen: FxHashSet<usize>,
+    accesses: Accesses,
+    /// Locations that are read only as long as an object that races, the second, holds them.
+    movable: Vec<(LocationId, ObjectId)>,
+    /// Objects of the operation that race, or in which something does.
+    owners: Owners,
+    /// Objects to look at, and where they were found. They are kept, so that addresses keep their meaning.
+    found: Vec<(Bound<'py, PyAny>, Inside)>,
+    next: usize,
+}
+
+/// Where an object was found: in which of the operation's, and whether something around it races.
+#[derive(Clone, Copy, Default)]
+struct Inside {
+    owner: Option<ObjectId>,
+    racing: bool,
+}
+
+impl<'py> Look<'py> {
+    fn finds(&mut self, object: Bound<'py, PyAny>, inside: Inside) {
+        if !has_nothing_inside(&object) && self.seen.insert(object.as_ptr() as usize) {
+            self.found.push((object, inside));
+        }
+    }
+
+    fn races(&mut self, inside: Inside) {
+        if let (true, Some(owner)) = (inside.racing, inside.owner) {
+            if !self.owners.contains(&owner) {
+                self.owners.push(owner);
+            }
+        }
+    }
+
+    fn moves(&mut self, location: LocationId, inside: Inside) {
+        if let (true, Some(owner)) = (inside.racing, inside.owner) {
+            self.movable.push((location, owner));
+        }
+    }
+
+    fn touches(&mut self, accesses: impl IntoIterator<Item = Access>) {
+        for access in accesses {
+            if !self.accesses.contains(&access) {
+                self.accesses.push(access);
+            }
+        }
+    }
+}
+
+impl State {
+    /// What an operation on these objects touches now, and those of them of which it reads different parts in different
+    /// places.
+    fn whole_accesses(&mut self, parts: &[Part<'_>], depth: Depth) -> (Accesses, Owners) {
+        let mut look = Look {
+            depth,
+            seen: FxHashSet::default(),
+            accesses: Accesses::new(),
+            movable: Vec::new(),
+            owners: Owners::new(),
+            found: Vec::new(),
+            next: 0,
+        };
+        for Part { object, effect } in parts {
+            self.look_at(&mut look, object, *effect, Inside::default());
+        }
+        while let Some((object, inside)) = look.found.get(look.next).cloned() {
+            look.next += 1;
+            let effect = reading_effect(self.types.facts(&object).kind);
+            // An iterator inside something is not advanced.
+            let effect = if effect.reads_only() { effect } else { ContainerEffect::ReadWhole };
+            self.look_at(&mut look, &object, effect, inside);
+        }
+        for (location, owner) in std::mem::take(&mut look.movable) {
+            self.nesting.insert(owner);
+            let known = self.nested_reads.entry(location).or_default();
+            if !known.contains(&owner) {
+                known.push(owner);
+                if self.learning {
+                    self.restart.get_or_insert(Restart::Visible);
+                }
+            }
+        }
+        look.owners.retain(|owner| self.nesting.contains(owner));
+        if !look.owners.is_empty() && self.driver.wants_values() {
+            self.untreated.get_or_insert("a container inside of another one, both of which other threads change");
+        }
+        (look.accesses, look.owners)
+    }
+
+    /// Note what an object is read by, and what is in it.
+    fn look_at<'py>(
+        &mut self,
+        look: &mut Look<'py>,
+        object: &Bound<'py, PyAny>,
+        effect: ContainerEffect,
+        mut inside: Inside,
+    ) {
+        let mut container = self.container(object);
+        if container.is_none() && effect == ContainerEffect::WriteWhole {
+            // An object of code that is not instrumented is taken as one piece.
+            let facts = self.types.facts(object);
+            if facts.kind.is_tracked() {
+                let id = self.object(object, facts);
+                container = Some(self.container_of(id, facts.kind));
+            }
+        }
+        if let Some(container) = container {
+            let (accesses, _) = self.container_accesses(object, container, effect, None);
+            let races = accesses.iter().any(|access| self.is_visible(access.location));
+            if races {
+                accesses.iter().for_each(|access| look.moves(access.location, inside));
+            }
+            inside.racing |= races;
+            inside.owner.get_or_insert(container.object);
+            look.races(inside);
+            look.touches(accesses);
+        }
+        if look.depth != Depth::Items {
+            self.look_inside(look, object, inside);
+        }
+    }
+
+    /// Collect what is in an object.
+    fn look_inside<'py>(&mut self, look: &mut Look<'py>, object: &Bound<'py, PyAny>, inside: Inside) {
+        if let Ok(tuple) = object.cast::<PyTuple>() {
+            tuple.iter().for_each(|item| look.finds(item, inside));
+            return;
+        }
+        let facts = self.types.facts(object);
+        match facts.kind {
+            TypeKind::List => {
+                if let Ok(list) = object.cast::<PyList>() {
+                    list.iter().for_each(|item| look.finds(item, inside));
+                }
+            }
+            TypeKind::Dict | TypeKind::DefaultDict => {
+                if let Ok(dict) = object.cast::<PyDict>() {
+                    dict.iter().for_each(|(_, value)| look.finds(value, inside));
+                }
+            }
+            TypeKind::Opaque if object.get_type().name().is_ok_and(|name| name == "deque") => {
+                if let Ok(items) = object.try_iter() {
+                    items.flatten().for_each(|item| look.finds(item, inside));
+                }
+            }
+            TypeKind::Instance if look.depth.looks_into(&facts) => self.look_at_attributes(look, object, inside),
+            _ => {}
+        }
+    }
+
+    fn look_at_attributes<'py>(&mut self, look: &mut Look<'py>, object: &Bound<'py, PyAny>, inside: Inside) {
+        for (name, value) in attributes(object) {
+            let Some(slot) = self.attribute_slot(object, &name) else { continue };
+            look.touches([access(slot.location, AccessMode::Read)]);
+            let visible = self.is_visible(slot.location);
+            if visible {
+                look.moves(slot.location, inside);
+            }
+            if let Some(value) = value {
+                let owner = Some(inside.owner.unwrap_or(slot.object));
+                let inside = Inside { owner, racing: inside.racing || visible };
+                look.races(inside);
+                look.finds(value, inside);
+            }
+        }
+    }
+}
+
+type Attribute<'py> = (Bound<'py, PyString>, Option<Bound<'py, PyAny>>);
+
+/// The attributes of an instance with their values, from its dict and its slots; no code of its class runs for it.
+fn attributes<'py>(object: &Bound<'py, PyAny>) -> Vec<Attribute<'py>> {
+    let py = object.py();
+    let mut found: Vec<Attribute<'py>> = Vec::new();
+    let mut add = |name: Bound<'py, PyAny>, value: Option<Bound<'py, PyAny>>| {
+        let name = name.cast_into::<PyString>().ok().and_then(|name| interned(&name).ok());
+        found.extend(name.map(|name| (name, value)));
+    };
+    // SAFETY: the object is alive, and a new reference or NULL with an exception set comes back.
+    let own = unsafe {
+        Bound::from_owned_ptr_or_err(py, pyo3::ffi::PyObject_GenericGetDict(object.as_ptr(), std::ptr::null_mut()))
+    };
+    if let Some(own) = own.ok().and_then(|own| own.cast_into::<PyDict>().ok()) {
+        own.iter().for_each(|(name, value)| add(name, Some(value)));
+    }
+    for class in object.get_type().mro().iter() {
+        let Ok(namespace) = class.getattr(intern!(py, "__dict__")) else { continue };
+        if !namespace.contains(intern!(py, "__slots__")).unwrap_or(false) {
+            continue;
+        }
+        let Ok(names) = namespace.try_iter() else { continue };
+        for name in names.flatten() {
+            let Ok(slot) = namespace.get_item(&name) else { continue };
+            if slot.get_type().name().is_ok_and(|name| name == "member_descriptor") {
+                let value = slot.call_method1(intern!(py, "__get__"), (object, object.get_type())).ok();
+                add(name, value);
+            }
+        }
+    }
+    found
+}
+
+/// Whether a value is of the commonest types that neither hold others nor can change.
+#[inline]
+fn has_nothing_inside(object: &Bound<'_, PyAny>) -> bool {
+    object.is_exact_instance_of::<PyInt>()
+        || object.is_exact_instance_of::<PyString>()
+        || object.is_none()
+        || object.is_exact_instance_of::<PyFloat>()
+}
+
+/// What reading an object as a whole does to it.
+pub fn reading_effect(kind: TypeKind) -> ContainerEffect {
+    match kind {
+        TypeKind::Iterator => ContainerEffect::WriteWhole,
+        TypeKind::Dict | TypeKind::DefaultDict => ContainerEffect::View,
+        _ => ContainerEffect::ReadWhole,
+    }
+}
+
+/// How deep a method of a container looks into it and its arguments, if deeper than at the items.
+pub fn looks_inside(method: &str) -> Option<Depth> {
+    match method {
+        "index" | "count" | "remove" | "sort" | "__contains__" | "__eq__" | "__ne__" | "__lt__" | "__le__"
+        | "__gt__" | "__ge__" => Some(Depth::Comparison),
+        "__repr__" | "__str__" | "__format__" => Some(Depth::Text),
+        _ => None,
+    }
+}
+
+/// What a call is given.
+pub fn given<'py>(arguments: &Bound<'py, PyTuple>, keywords: Option<&Bound<'py, PyDict>>) -> Vec<Bound<'py, PyAny>> {
+    let named = keywords.into_iter().flat_map(|keywords| keywords.values().iter().collect::<Vec<_>>());
+    arguments.iter().chain(named).collect()
+}
+
+impl Host {
+    /// Whether looking at the object that deep reads nothing that could be shared.
+    #[inline]
+    fn tells_nothing(&self, object: &Bound<'_, PyAny>, depth: Depth) -> bool {
+        if has_nothing_inside(object) {
+            return true;
+        }
+        let mut state = self.state();
+        if !state.running() {
+            return true;
+        }
+        let facts = state.types.facts(object);
+        match facts.kind {
+            TypeKind::Immutable | TypeKind::Instance => {
+                !depth.looks_into(&facts) && (depth == Depth::Items || !object.is_instance_of::<PyTuple>())
+            }
+            TypeKind::Module | TypeKind::Class => true,
+            _ => false,
+        }
+    }
+
+    /// Objects are about to be read as wholes, by one operation.
+    pub fn look<'py>(&self, py: Python<'py>, objects: &[Bound<'py, PyAny>], depth: Depth) -> PyResult<()> {
+        let mut parts = Vec::new();
+        for object in objects.iter().filter(|object| !self.tells_nothing(object, depth)) {
+            let effect = reading_effect(self.kind(object));
+            parts.push(Part { object: object.clone(), effect });
+        }
+        let event = self.touch_wholes(py, &parts, depth)?;
+        for Part { object, .. } in &parts {
+            let kind = self.kind(object);
+            if kind.is_container() || kind == TypeKind::View {
+                self.note(py, Word::ReadAll, Some(object), None, Some(object), event);
+            }
+        }
+        Ok(())
+    }
+
+    /// Perform one operation on several objects: as an event if one of them races. Returns whether it was one.
+    pub fn touch_wholes<'py>(&self, py: Python<'py>, parts: &[Part<'py>], depth: Depth) -> PyResult<bool> {
+        if parts.is_empty() || !self.state().running() {
+            return Ok(false);
+        }
+        self.drain_if_owed(py)?;
+        let writes = parts.iter().any(|part| !part.effect.reads_only());
+        for part in parts.iter().filter(|part| !part.effect.reads_only()) {
+            self.check_fresh(py, &part.object)?;
+        }
+        let target = {
+            let mut state = self.state();
+            let (accesses, _) = state.whole_accesses(parts, depth);
+            if state.phase == Phase::Probing {
+                state.probe(&accesses)?;
+                return Ok(false);
+            }
+            let first = accesses.iter().find(|access| state.is_visible(access.location));
+            match first {
+                Some(access) => access.location,
+                None if state.halted && !accesses.is_empty() => accesses[0].location,
+                None => {
+                    state.quiet(&accesses);
+                    state.plain_access(&accesses);
+                    return Ok(false);
+                }
+            }
+        };
+        let kind = if writes { OperationKind::Store } else { OperationKind::Load };
+        let operation = Operation {
+            kind,
+            target,
+            detail: target.0,
+            order: MemoryOrder::SequentiallyConsistent,
+            buffering: Buffering::Drains,
+        };
+        self.perform(py, operation, 1, |state| {
+            let (accesses, owners) = state.whole_accesses(parts, depth);
+            state.plain_access(&accesses);
+            let mut visible = state.visible_part(accesses);
+            for owner in owners {
+                let location = state.identities.location(owner, KeyId::NESTED, false);
+                visible.push(access(location, AccessMode::Read));
+            }
+            Touch { accesses: Some(visible), before: Some(0), found: None }
+        })?;
+        for part in parts.iter().filter(|part| !part.effect.reads_only()) {
+            if self.keeps_undo() {
+                if let Some(undo) = Undo::of_container(&part.object)? {
+                    self.keep_undo(undo);
+                }
+            }
+        }
+        Ok(true)
+    }
+}
+
+#[pymethods]
+impl Host {
+    /// `left` and `right` are about to be compared; gives `right`.
+    #[pyo3(signature = (left, right, /))]
+    fn compared<'py>(
+        &self,
+        py: Python<'py>,
+        left: &Bound<'py, PyAny>,
+        right: Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if !(has_nothing_inside(left) && has_nothing_inside(&right)) {
+            self.look(py, &[left.clone(), right.clone()], Depth::Comparison)?;
+        }
+        Ok(right)
+    }
+
+    /// `left` and `right` are about to be the operands of an operator; gives `right`.
+    #[pyo3(signature = (left, right, /))]
+    fn operands<'py>(
+        &self,
+        py: Python<'py>,
+        left: &Bound<'py, PyAny>,
+        right: Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if !(has_nothing_inside(left) && has_nothing_inside(&right)) {
+            self.look(py, &[left.clone(), right.clone()], Depth::Items)?;
+        }
+        Ok(right)
+    }
+
+    /// A value that is about to become text.
+    #[pyo3(signature = (object, /))]
+    fn shown<'py>(&self, py: Python<'py>, object: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.look(py, std::slice::from_ref(&object), Depth::Text)?;
+        Ok(object)
+    }
+}

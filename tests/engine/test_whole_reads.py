@@ -1,0 +1,171 @@
+"""An operation that looks at objects as wholes reads all that it looks at, at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dpor.checking import check_model
+from dpor.results import CheckRequest, Verdict
+
+HEADER = """
+import copy
+import dataclasses
+import json
+from types import SimpleNamespace
+
+import dpor
+
+@dataclasses.dataclass
+class Point:
+    x: int = 0
+    y: int = 0
+
+@dataclasses.dataclass(slots=True)
+class Slotted:
+    x: int = 0
+
+class Shared:
+    def __init__(self, **fields):
+        vars(self).update(fields)
+
+"""
+
+MODEL = """
+@dpor.model
+def model():
+    s = Shared({fields})
+    def write():
+        {write}
+    dpor.spawn(write)
+    {check}
+"""
+
+# What is shared, how another thread changes it, and what then can fail.
+SEEN = {
+    "dataclasses compared": ("a=Point(), b=Point()", "s.a.x = 1", "assert s.a == s.b"),
+    "dataclass with slots compared": ("a=Slotted(), b=Slotted()", "s.a.x = 1", "assert s.a == s.b"),
+    "dataclass shown": ("a=Point()", "s.a.y = 1", "assert repr(s.a) == 'Point(x=0, y=0)'"),
+    "dataclass formatted": ("a=Point()", "s.a.y = 1", "assert f'{s.a}' == 'Point(x=0, y=0)'"),
+    "dataclass formatted by %": ("a=Point()", "s.a.y = 1", "assert '%s' % s.a == 'Point(x=0, y=0)'"),
+    "dataclass as a dict": ("a=Point()", "s.a.x = 1", "assert dataclasses.asdict(s.a)['x'] == 0"),
+    "dataclass copied": ("a=Point()", "s.a.x = 1", "assert copy.copy(s.a).x == 0"),
+    "dataclass in a list": ("a=[Point()]", "s.a[0].x = 1", "assert s.a == [Point()]"),
+    "namespace compared": ("a=SimpleNamespace(x=0)", "s.a.x = 1", "assert s.a == SimpleNamespace(x=0)"),
+    "inner lists compared": ("a=[[0], [0]]", "s.a[0][0] = 1", "assert s.a == [[0], [0]]"),
+    "inner lists of tuples compared": ("a=([0], 1)", "s.a[0][0] = 1", "assert s.a == ([0], s.a[1])"),
+    "inner dicts shown": ("a={'k': {'l': 0}}", "s.a['k']['l'] = 1", "assert str(s.a) == \"{'k': {'l': 0}}\""),
+    "inner lists searched": ("a=[[0], [0]]", "s.a[1][0] = 1", "assert [1] not in s.a"),
+    "inner lists counted": ("a=[[0], [0]]", "s.a[1][0] = 1", "assert s.a.count([0]) == 2"),
+    "inner lists sorted": ("a=[[1], [2]]", "s.a[0][0] = 3", "assert sorted(s.a)[0] is s.a[0]"),
+    "the largest of inner lists": ("a=[[1], [2]]", "s.a[0][0] = 3", "assert max(s.a) is s.a[1]"),
+    "deep content as text": (
+        "a={'k': [[0]]}",
+        "s.a['k'][0][0] = 1",
+        "assert json.dumps(s.a) == '{\"k\": [[0]]}'",
+    ),
+    "a deep copy": ("a=[[0]]", "s.a[0][0] = 1", "assert copy.deepcopy(s.a) == [[0]]"),
+    "an inner list exchanged": ("a=[[0]]", "s.a[0] = [1]", "assert s.a == [[0]]"),
+}
+
+
+def check(folder: Path, text: str, algorithm: str, **options: object):
+    file = folder / "model.py"
+    file.write_text(HEADER + text, encoding="utf-8")
+    request = CheckRequest(
+        str(file), "model", str(folder), options={"algorithm": algorithm, **options}, all_violations=True
+    )
+    return check_model(request)
+
+
+@pytest.mark.parametrize("algorithm", ["optimal", "exhaustive", "graph"])
+@pytest.mark.parametrize("name", SEEN)
+def test_what_is_inside_is_read(tmp_path: Path, name: str, algorithm: str) -> None:
+    fields, write, failing = SEEN[name]
+    text = MODEL.format(fields=fields, write=write, check=failing)
+    assert check(tmp_path, text, algorithm).verdict is Verdict.VIOLATED
+
+
+ATOMIC = """
+@dpor.model
+def model():
+    a, b = [0], [0]
+    def write():
+        a[0] = 1
+        b[0] = 1
+    dpor.spawn(write)
+    if OBSERVATION:
+        dpor.join_all()
+        assert False
+"""
+
+
+@pytest.mark.parametrize("algorithm", ["optimal", "exhaustive", "source", "parsimonious", "graph"])
+@pytest.mark.parametrize(
+    ("observation", "classes"),
+    [
+        ("a + b == [0, 1]", 3),
+        ("[*(x + y for x, y in [(a, b)])] == [[0, 1]]", 3),
+        ("[r for r in [a] if r < b]", 3),
+        ("(lambda: a < b)()", 3),
+        ("max(a, b) is b and a < b", None),
+    ],
+)
+def test_both_sides_are_read_at_once(
+    tmp_path: Path, observation: str, classes: int | None, algorithm: str
+) -> None:
+    # `a` is written before `b`, so there is no moment at which `a` is old and `b` is new.
+    result = check(tmp_path, ATOMIC.replace("OBSERVATION", observation), algorithm)
+    if classes is not None:
+        assert (result.verdict, result.executions) == (Verdict.VERIFIED, classes)
+    else:
+        assert result.verdict is Verdict.VERIFIED
+
+
+CHAIN = """
+@dpor.model
+def model():
+    a, b, c = [0], [1], [2]
+    def write():
+        b[0] = 3
+        b[0] = 1
+    dpor.spawn(write)
+    in_order = a < b < c
+    within = a < b in [[1], [3]]
+    assert within
+    assert in_order
+"""
+
+
+def test_chained_comparisons_read_each_pair_at_once(tmp_path: Path) -> None:
+    result = check(tmp_path, CHAIN, "optimal")
+    assert result.verdict is Verdict.VIOLATED
+    assert {violation.message for violation in result.violations} == {"assertion failed: in_order"}
+
+
+FOREIGN = """
+import helper
+
+@dpor.model
+def model():
+    items = [1]
+    def write():
+        items.append(2)
+    dpor.spawn(write)
+    assert helper.count(items) == 1
+"""
+
+
+def test_a_function_that_is_not_instrumented_reads_what_it_is_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = tmp_path / "library"
+    library.mkdir()
+    (library / "helper.py").write_text("def count(items):\n    return len(items)\n", encoding="utf-8")
+    project = tmp_path / "project"
+    project.mkdir()
+    monkeypatch.syspath_prepend(str(library))
+    result = check(project, FOREIGN, "optimal")
+    assert result.verdict is Verdict.VIOLATED
+    assert any("helper" in assumption for assumption in result.assumptions)
