@@ -17,6 +17,9 @@ interface ReplayConfiguration extends vscode.DebugConfiguration {
   trace?: string;
   model?: string;
   schedule?: string;
+  parameters?: Record<string, unknown>;
+  options?: Record<string, unknown>;
+  cwd?: string;
   reference?: ModelReference;
 }
 
@@ -171,9 +174,14 @@ export class Replay implements vscode.Disposable, vscode.DebugAdapterDescriptorF
     return {
       internalConsoleOptions: "neverOpen",
       ...configuration,
-      ...(reference === undefined || configuration.schedule ? {} : { reference }),
+      ...(reference === undefined || isOwn(configuration) ? {} : { reference }),
     };
   }
+}
+
+/** Whether a configuration asks for another counterexample than the one that the trace view shows of its model. */
+function isOwn({ schedule, parameters, options }: ReplayConfiguration): boolean {
+  return Boolean(schedule) || [parameters, options].some((values) => Object.keys(values ?? {}).length > 0);
 }
 
 /** The model that `"model": "FILE::NAME"` names, as the server names it. */
@@ -186,8 +194,8 @@ function referenceOf(
     return undefined;
   }
   const root = folder?.uri.fsPath ?? vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? "";
-  const expanded = file.replaceAll("${workspaceFolder}", root);
-  return { uri: vscode.Uri.file(path.resolve(root, expanded)).toString(), model: name };
+  const [cwd, expanded] = [configuration.cwd ?? "", file].map((each) => each.replaceAll("${workspaceFolder}", root));
+  return { uri: vscode.Uri.file(path.resolve(root, cwd ?? "", expanded ?? "")).toString(), model: name };
 }
 
 function keyOf(session: vscode.DebugSession): string | undefined {

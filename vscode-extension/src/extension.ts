@@ -32,11 +32,12 @@ export function activate(context: vscode.ExtensionContext): Exports {
   const tests = new TestExplorer(server, store, (reference) => replay.start(reference));
   const targets = new Targets(server, store, tests);
   replay.register(targets);
-  const views = new TraceViews(server, replay);
+  const views = new TraceViews(server, replay, store);
   const output = new ModelOutput(server);
   const { subscriptions } = context;
   subscriptions.push(log, server, replay, tests, views, output);
   showStatus(server, store, subscriptions);
+  tellContexts(server, store, subscriptions);
   registerCommands({ server, targets, replay, views, output, log }, context);
   watchFiles(server, log, subscriptions);
   subscriptions.push(
@@ -57,6 +58,23 @@ export function activate(context: vscode.ExtensionContext): Exports {
 
 export async function deactivate(): Promise<void> {
   await running?.stop();
+}
+
+/** Tells VS Code what has been reached, for which steps of the walkthrough wait. */
+function tellContexts(server: Server, store: ModelStore, subscriptions: vscode.Disposable[]): void {
+  const tell = (name: string, value: boolean): void => {
+    void vscode.commands.executeCommand("setContext", `dpor.${name}`, value);
+  };
+  subscriptions.push(
+    server.onPhase(({ kind }) => tell("running", kind === "running")),
+    new vscode.Disposable(
+      store.onChange(() => {
+        const states = store.all().map(({ state }) => state);
+        tell("hasModels", states.length > 0);
+        tell("hasVerdict", states.some((state) => state === "verified" || state === "violated"));
+      }),
+    ),
+  );
 }
 
 /** Lists the models again when files come or go; what is in a file the server tells by itself. */

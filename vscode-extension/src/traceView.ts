@@ -4,9 +4,10 @@ import * as vscode from "vscode";
 
 import type { Replay, StepNews } from "./debug";
 import { Method, type ModelReference } from "./protocol";
-import { referenceKey } from "./references";
+import { parseReference, referenceKey } from "./references";
 import type { Server } from "./server";
 import { normalize } from "./server";
+import type { ModelStore } from "./store";
 import { forWebview, notice } from "./traceHtml";
 
 const VIEW_TYPE = "dpor.trace";
@@ -26,13 +27,14 @@ const FOCUS_KEPT = 3000;
 interface View {
   readonly panel: vscode.WebviewPanel;
   readonly reference: ModelReference;
-  readonly title: string;
   trace: Promise<TraceFile | undefined> | undefined;
+  /** Whether there was no counterexample to show yet, as in a window that has just been opened again. */
+  waiting: boolean;
   /** Until when, in milliseconds since 1970, the page takes the focus back: someone walks through it with the keys. */
   focusedUntil: number;
 }
 
-export class TraceViews implements vscode.Disposable {
+export class TraceViews implements vscode.Disposable, vscode.WebviewPanelSerializer {
   private readonly views = new Map<string, View>();
   private readonly subscription: vscode.Disposable;
   private readonly current: vscode.TextEditorDecorationType;
@@ -40,12 +42,17 @@ export class TraceViews implements vscode.Disposable {
   constructor(
     private readonly server: Server,
     private readonly replay: Replay,
+    private readonly store: ModelStore,
   ) {
     this.current = vscode.window.createTextEditorDecorationType({
       isWholeLine: true,
       backgroundColor: new vscode.ThemeColor("editor.rangeHighlightBackground"),
     });
-    this.subscription = replay.onStep((news) => this.follow(news));
+    this.subscription = vscode.Disposable.from(
+      replay.onStep((news) => this.follow(news)),
+      new vscode.Disposable(store.onChange((uri) => this.retry(uri))),
+      vscode.window.registerWebviewPanelSerializer(VIEW_TYPE, this),
+    );
   }
 
   /** Opens the view of a counterexample beside the source, or brings it to the front and up to date. */
@@ -56,6 +63,19 @@ export class TraceViews implements vscode.Disposable {
     await this.load(view);
   }
 
+  /** Fills a panel that was open when the window was closed or loaded again; `state` is what the page has kept. */
+  deserializeWebviewPanel(panel: vscode.WebviewPanel, state: unknown): Promise<void> {
+    const kept = typeof state === "object" && state !== null && "reference" in state ? state.reference : undefined;
+    const reference = parseReference([kept]);
+    if (reference === undefined) {
+      panel.webview.html = notice("It is not known any more which trace this was: show it again from its model.");
+    } else {
+      // Not awaited: the panel is only drawn, and takes messages, once this has returned.
+      this.load(this.adopt(panel, referenceKey(reference), reference)).catch(tell);
+    }
+    return Promise.resolve();
+  }
+
   dispose(): void {
     this.subscription.dispose();
     this.current.dispose();
@@ -63,16 +83,20 @@ export class TraceViews implements vscode.Disposable {
   }
 
   private create(key: string, reference: ModelReference): View {
-    const title = `Trace of ${reference.model}`;
     // The page holds where the reader is, its filters and its scroll position; making it anew on every change of tabs
     // would lose them.
     const panel = vscode.window.createWebviewPanel(
       VIEW_TYPE,
-      title,
+      `Trace of ${reference.model}`,
       { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true },
       { enableScripts: true, retainContextWhenHidden: true, enableFindWidget: true, localResourceRoots: [] },
     );
-    const view: View = { panel, reference, title, trace: undefined, focusedUntil: 0 };
+    return this.adopt(panel, key, reference);
+  }
+
+  private adopt(panel: vscode.WebviewPanel, key: string, reference: ModelReference): View {
+    panel.webview.options = { enableScripts: true, localResourceRoots: [] };
+    const view: View = { panel, reference, trace: undefined, waiting: false, focusedUntil: 0 };
     panel.webview.onDidReceiveMessage((message: Message) => this.receive(view, message).catch(tell));
     panel.onDidChangeViewState(() => {
       if (!panel.active && panel.visible && Date.now() < view.focusedUntil) {
@@ -93,14 +117,28 @@ export class TraceViews implements vscode.Disposable {
     try {
       const { html } = await this.server.request<{ html: string }>(Method.traceView, view.reference);
       view.trace = undefined;
+      view.waiting = false;
       view.panel.webview.html = forWebview(html, view.panel.webview.cspSource);
     } catch (error) {
+      view.waiting = true;
       view.panel.webview.html = notice(error instanceof Error ? error.message : String(error));
       return;
     }
+    await view.panel.webview.postMessage({ type: "reference", reference: view.reference });
     const at = this.replay.step(referenceKey(view.reference));
     if (at !== undefined) {
       await view.panel.webview.postMessage({ type: "step", step: at.step });
+    }
+  }
+
+  /** Shows what could not be shown before, once the model is violated. */
+  private retry(uri: string): void {
+    for (const view of this.views.values()) {
+      const { reference } = view;
+      if (view.waiting && reference.uri === uri && this.store.find(uri, reference.model)?.state === "violated") {
+        view.waiting = false;
+        this.load(view).catch(tell);
+      }
     }
   }
 

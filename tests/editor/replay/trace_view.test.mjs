@@ -214,6 +214,15 @@ describe("in an editor", () => {
     assert.equal(await page.locator("#step-2").isHidden(), true);
   });
 
+  it("keeps which counterexample it shows, and where it is, for a window that is opened again", async () => {
+    const reference = { uri: "file:///bank.py", model: "transfer" };
+    await page.evaluate((kept) => window.postMessage({ type: "reference", reference: kept }, "*"), reference);
+    await page.waitForFunction(() => window.kept?.reference !== undefined);
+    await press("j", "j");
+    const { reference: kept, step } = await page.evaluate(() => window.kept);
+    assert.deepEqual([kept, step], [reference, 2]);
+  });
+
   it("asks the editor to open a source line", async () => {
     await page.locator("#step-1 .link").click();
     assert.deepEqual((await posted()).at(-1), { type: "open", file: "lost_update.py", line: 6, column: 9 });

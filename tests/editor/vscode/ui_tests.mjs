@@ -136,6 +136,34 @@ const TESTS = {
     await window.command("View: Close All Editors");
   },
 
+  async "a trace is open again after the window was loaded anew, at the step that it was at"(window) {
+    await window.open("bank.py");
+    await window.shows(".codelens-decoration", "violated: deadlock");
+    await window.goTo(21, 5);
+    await window.command("dpor: Show Trace");
+    const trace = await window.webview("Copy as text");
+    await trace.getByText("starts main.1").first().click();
+    const isAt = async (frame, step) => {
+      const end = Date.now() + PATIENCE;
+      for (;;) {
+        const text = /step (\d+) of/u.exec(await frame.locator("body").innerText())?.[1];
+        if (text === step) return;
+        assert.ok(Date.now() < end, `the trace is at step ${text} and not ${step}`);
+        await window.page.waitForTimeout(50);
+      }
+    };
+    const before = /step-(\d+)/u.exec(await trace.locator("#grid").getAttribute("aria-activedescendant"))?.[1];
+    await isAt(trace, before);
+    // The second time shows that the page still knows which trace it is.
+    for (let time = 1; time <= 2; time += 1) {
+      await window.page.reload();
+      await window.page.waitForSelector(".monaco-workbench .part.statusbar");
+      await isAt(await window.webview("Copy as text"), before);
+    }
+    await window.picture("trace_again");
+    await window.command("View: Close All Editors");
+  },
+
   async "the Test Explorer lists models, checks them, stops when asked, and shows a schedule"(window) {
     await window.command("Testing: Focus on Test Explorer View");
     for (const file of ["bank.py", "other.py", "long.py"]) await window.shows(".test-explorer .monaco-list-row", file);

@@ -462,6 +462,11 @@
     window.addEventListener("message", (event) => {
       const message = event.data;
       if (message && message.type === "step" && Number.isInteger(message.step)) select(message.step, false);
+      if (message && message.type === "reference") {
+        // What the editor has to know of this page when it opens it again.
+        chosen.reference = message.reference;
+        remember();
+      }
     });
   }
 
