@@ -124,6 +124,8 @@ class Host:
         preemption_bound: int | None = None,
         timeout: float | None = None,
         bound: int = 0,
+        reads_from: bool = False,
+        chosen_reads: bool = False,
         steps: list[tuple[str, int]] | None = None,
         complete: bool = False,
         frontiers: Sequence[str] = (),

@@ -27,7 +27,7 @@ from dpor.executions import (
 from dpor.following import follow as follow
 from dpor.hosted import HostedModel, json_parameters
 from dpor.instrument.coverage import covered_lines
-from dpor.options import Algorithm, Expectation, ModelOptions, Races
+from dpor.options import Algorithm, Expectation, ModelOptions, Partition, Races, chooses_reads
 from dpor.results import (
     CheckRequest,
     Coverage,
@@ -371,6 +371,9 @@ class _Check:
 
     def _minimised(self, found: Found) -> Found:
         """The same bug with the fewest context switches, then the fewest steps, as far as a second's search goes."""
+        if chooses_reads(self.hosted.options):
+            # What is searched are interleavings, of which none need show the bug.
+            return found
         best = found
         executions, seconds = _MINIMISING_EXECUTIONS, _MINIMISING_SECONDS
         for bound in range(switches(found.choices) + 1):
@@ -471,6 +474,8 @@ def _algorithm(options: ModelOptions) -> dict[str, Any]:
         return {"algorithm": "random", "seed": options.seed, "samples": samples, "depth": _PCT_DEPTH}
     if options.algorithm is Algorithm.VALUE_CENTRIC:
         return {"algorithm": "value-centric", "root": options.root}
+    if options.algorithm is Algorithm.GRAPH:
+        return {"algorithm": "graph", "reads_from": options.partition is Partition.RF}
     return {"algorithm": options.algorithm.value, "k": options.k}
 
 

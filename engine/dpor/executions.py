@@ -16,7 +16,7 @@ from dpor.counterexample.recorder import Recorder
 from dpor.counterexample.schedule import Schedule, encode, model_id
 from dpor.errors import DporError
 from dpor.hosted import HostedModel, json_parameters
-from dpor.options import Races
+from dpor.options import MemoryModel, ModelOptions, Partition, Races, chooses_reads
 from dpor.results import SourceSpan, Violation, ViolationKind
 from dpor.runtime.escapes import Call, parted
 
@@ -88,6 +88,7 @@ def _recorded(hosted: HostedModel, found: Found) -> Violation:
             complete=True,
             seen=seen,
             stop_at_failure=not to_the_end,
+            chosen_reads=chooses_reads(hosted.options),
         )
         same = next((again for again in seen if again.place == found.place), None)
         if same is not None:
@@ -106,6 +107,7 @@ def _recorded(hosted: HostedModel, found: Found) -> Violation:
         parameters=json_parameters(hosted.parameters),
         fingerprint=hosted.fingerprint(),
         memory_model=hosted.options.memory_model.value,
+        chosen_reads=chooses_reads(hosted.options),
     )
     return with_values(explain(execution, encode(schedule), hosted.root), hosted)
 
@@ -149,8 +151,12 @@ def run_once(
     max_steps: int | None = None,
     stop_at_failure: bool = True,
     seen: list[Found] | None = None,
+    chosen_reads: bool = False,
 ) -> dict[str, Any]:
-    """Run one execution along `steps` with a recorder; what fails in it is added to `seen`. Returns the outcome."""
+    """Run one execution along `steps` with a recorder; what fails in it is added to `seen`. Returns the outcome.
+
+    `chosen_reads` says that the steps name the writes that loads read from.
+    """
 
     def note(description: dict[str, Any] | None, choices: Choices) -> bool:
         if seen is not None and description is not None:
@@ -164,6 +170,7 @@ def run_once(
         memory_model=hosted.options.memory_model.value,
         steps=steps,
         complete=complete,
+        chosen_reads=chosen_reads,
         max_steps=max_steps,
         stop_at_failure=stop_at_failure,
         everything_visible=not hosted.elide if everything_visible is None else everything_visible,
@@ -276,8 +283,8 @@ def require_controlled(hosted: HostedModel, outcome: dict[str, Any]) -> None:
         raise DporError(
             Code.UNSUPPORTED_PAIR,
             f"{hosted.info.name} uses {outcome['untreated']}, which algorithm "
-            f"{hosted.options.algorithm.value!r} does not treat",
-            "use --algorithm optimal",
+            f"{hosted.options.algorithm.value!r} does not treat{_where(hosted.options)}",
+            _instead(hosted.options),
             place,
         )
     if outcome["nondeterminism"] is not None:
@@ -290,3 +297,16 @@ def require_controlled(hosted: HostedModel, outcome: dict[str, Any]) -> None:
             "the order of a set?",
             place,
         )
+
+
+def _where(options: ModelOptions) -> str:
+    if not chooses_reads(options):
+        return ""
+    rf = " with partition 'rf'" if options.partition is Partition.RF else ""
+    return f" under memory model {options.memory_model.value!r}{rf}"
+
+
+def _instead(options: ModelOptions) -> str:
+    if options.memory_model is MemoryModel.RC11:
+        return "use --memory-model sc, tso or pso with --algorithm optimal, or Atomic objects in its place"
+    return "use --algorithm optimal"

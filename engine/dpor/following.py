@@ -80,16 +80,17 @@ def followed(
         former: _Attempt | None = None
         while True:
             hosted.symbolic.pin(_values_of(schedule))
-            follower = _Follower(hosted, schedule.steps, observe(hosted) if observe is not None else None)
+            follower = _Follower(hosted, schedule, observe(hosted) if observe is not None else None)
             seen: list[Found] = []
             outcome = run_once(
                 hosted,
                 follower,
                 algorithm="follow",
-                steps=[_kernel_step(step) for step in schedule.steps],
+                steps=[_kernel_step(step, schedule.chosen_reads) for step in schedule.steps],
                 everything_visible=True,
                 max_steps=max(hosted.options.max_steps, 2 * len(schedule.steps)),
                 seen=seen,
+                chosen_reads=schedule.chosen_reads,
             )
             if apply_restart(hosted, outcome):
                 continue
@@ -129,14 +130,18 @@ def _values_of(schedule: Schedule) -> dict[tuple[str, int], int]:
     return values
 
 
-def _kernel_step(step: ScheduleStep) -> tuple[str, int]:
-    """A step as the kernel follows it: who acts, and what was drawn or which store entered a store buffer."""
+def _kernel_step(step: ScheduleStep, chosen_reads: bool) -> tuple[str, int]:
+    """A step as the kernel follows it: who acts, and what was drawn, which store entered a store buffer, or (counted
+    from 1) what a load reads from.
+    """
     chosen = int(step.choice) if isinstance(step.choice, int) else 0
     match step.operation:
         case "flush":
             return f"{step.thread}!{chosen}", 0
         case "choose" | "branch" | "buffer":
             return step.thread, chosen
+        case _ if chosen_reads and type(step.choice) is int:
+            return step.thread, chosen + 1
         case _:
             return step.thread, 0
 
@@ -144,12 +149,11 @@ def _kernel_step(step: ScheduleStep) -> tuple[str, int]:
 class _Follower(Recorder):
     """Records an execution while comparing it with a schedule; stops it where they disagree."""
 
-    def __init__(
-        self, hosted: HostedModel, steps: tuple[ScheduleStep, ...], observation: Observation | None
-    ) -> None:
+    def __init__(self, hosted: HostedModel, schedule: Schedule, observation: Observation | None) -> None:
         super().__init__(hosted.is_first_party, hosted.root, observation)
         self._hosted = hosted
-        self._wanted = steps
+        self._chosen_reads = schedule.chosen_reads
+        self._wanted = schedule.steps
         self.position = 0
         self._divergence: str | None = None
 
@@ -200,6 +204,7 @@ class _Follower(Recorder):
                 parameters=json_parameters(hosted.parameters),
                 fingerprint=hosted.fingerprint(),
                 memory_model=hosted.options.memory_model.value,
+                chosen_reads=self._chosen_reads,
             )
         )
         violation = with_values(explain(execution, text, hosted.root), hosted)

@@ -36,6 +36,13 @@ class MemoryModel(enum.Enum):
     RC11 = "rc11"
 
 
+class Partition(enum.Enum):
+    """What tells the execution graphs of `graph` apart: what is read from what, with or without the order of writes."""
+
+    COHERENCE = "coherence"
+    RF = "rf"
+
+
 class Races(enum.Enum):
     """What to do about a data race."""
 
@@ -59,11 +66,12 @@ class ModelOptions:
     `timeout` is in seconds; `instrument` names packages whose accesses are visible operations too; `seed` is
     what randomness starts from; `solver_timeout` is how long the solver of symbolic branches may take for one
     answer, in seconds. `root` is the path of the root thread of `value-centric`; None stands for the first thread
-    that `main` starts.
+    that `main` starts. `partition` belongs to `graph`.
     """
 
     memory_model: MemoryModel = MemoryModel.SC
     algorithm: Algorithm = Algorithm.OPTIMAL
+    partition: Partition = Partition.COHERENCE
     root: str | None = None
     k: int | None = None
     max_steps: int = 10_000
@@ -187,6 +195,7 @@ OPTIONS: Mapping[str, Option] = {
     for option in (
         Option("memory_model", Kind.CHOICE, "which writes a read may see", MemoryModel),
         Option("algorithm", Kind.CHOICE, "how the schedules are explored", Algorithm),
+        Option("partition", Kind.CHOICE, "what tells the execution graphs of `graph` apart", Partition),
         Option("root", Kind.THREAD, "the root thread of algorithm value-centric", optional=True),
         Option(
             "k",
@@ -231,8 +240,43 @@ def check_options(values: Mapping[str, Any]) -> ModelOptions:
             f"k={options.k} is not accepted: the algorithm {options.algorithm.value!r} has no k",
             "leave it out, or choose the algorithm 'unfolding'",
         )
+    _check_graph(options)
     _check_value_centric(options)
     return options
+
+
+def chooses_reads(options: ModelOptions) -> bool:
+    """Whether loads read from a write of their choice, rather than what is in memory or a store buffer."""
+    relaxed = options.memory_model is not MemoryModel.SC or options.partition is Partition.RF
+    return options.algorithm is Algorithm.GRAPH and relaxed
+
+
+def _check_graph(options: ModelOptions) -> None:
+    from dpor.codes import Code
+    from dpor.errors import DporError
+
+    if options.partition is not Partition.COHERENCE and options.algorithm is not Algorithm.GRAPH:
+        raise DporError(
+            Code.BAD_OPTION,
+            f"partition={options.partition.value!r} is not accepted: it belongs to algorithm 'graph'",
+            "leave it out, or use --algorithm graph",
+        )
+    if not chooses_reads(options):
+        return
+    if options.races is not Races.IGNORE:
+        raise DporError(
+            Code.BAD_OPTION,
+            f"algorithm 'graph' finds data races under memory model 'sc' without partition 'rf' only "
+            f"(races={options.races.value!r})",
+            "leave races out, or use --algorithm optimal with memory model sc, tso or pso",
+        )
+    if options.preemption_bound is not None:
+        raise DporError(
+            Code.BAD_OPTION,
+            "algorithm 'graph' takes no preemption_bound where loads read from a write of their choice: how often an "
+            "order of the graph's events switches threads says nothing about the graph",
+            "leave it out, or use --algorithm optimal with memory model sc, tso or pso",
+        )
 
 
 def _check_value_centric(options: ModelOptions) -> None:
@@ -268,6 +312,8 @@ def override(options: ModelOptions, values: Mapping[str, Any]) -> ModelOptions:
     own = {name: getattr(options, name) for name in OPTIONS}
     if "algorithm" in values and "root" not in values and values["algorithm"] != options.algorithm.value:
         own["root"] = None
+    if "algorithm" in values and "partition" not in values and values["algorithm"] != options.algorithm.value:
+        own["partition"] = Partition.COHERENCE
     return check_options({**own, **values})
 
 

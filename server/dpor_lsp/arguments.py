@@ -233,6 +233,12 @@ def _add_checking(group: argparse._ArgumentGroup) -> None:  # pyright: ignore[re
         flag = "--" + name.replace("_", "-")
         add(flag, "NAME", f"{', '.join(OPTIONS[name].choice_names)} (default: {_default(name)})")
     add(
+        "--partition",
+        "NAME",
+        "what tells the execution graphs of algorithm graph apart: coherence (the default: what is read from what, and "
+        "the order of writes) or rf (the former alone)",
+    )
+    add(
         "--root",
         "THREAD",
         "the root thread of algorithm value-centric, such as main.0 (default: the first that main starts)",

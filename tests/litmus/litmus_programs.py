@@ -75,8 +75,10 @@ class Litmus:
             for outcome in self.outcomes
         }
 
-    def source(self, plain: bool = False) -> str:
-        """The test as a model named `program`; `plain` uses attributes in place of atomics."""
+    def source(self, plain: bool = False, final: str = "seq_cst") -> str:
+        """The test as a model named `program`; `plain` uses attributes in place of atomics, `final` is the order of the
+        loads after the threads have ended.
+        """
         lines = ["import litmus_sink", "", "import dpor", ""]
         if plain:
             lines += ["class Shared:", "    def __init__(self):"]
@@ -98,7 +100,7 @@ class Litmus:
         lines += [f"    dpor.spawn(thread_{number}, shared)" for number in range(len(self.threads))]
         lines += ["    dpor.join_all()"]
         finals = [name for name in self.registers if name in self.variables]
-        loads = [f"{name}={_load(name, plain)}" for name in finals]
+        loads = [f"{name}={_load(name, plain, final)}" for name in finals]
         lines += [f"    litmus_sink.keep({', '.join(loads)})", "    litmus_sink.finish()"]
         return "\n".join(lines) + "\n"
 

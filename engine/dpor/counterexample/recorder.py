@@ -142,7 +142,8 @@ class Recorder:
         """Record a visible operation after its effect, in the greenlet of the thread that performs it.
 
         `number` is that of a store among the stores of its thread that went through a store buffer, both when it
-        enters and when it leaves, which can be in any greenlet; 0 for everything else.
+        enters and when it leaves, which can be in any greenlet. For a load that reads from a write of its choice it is
+        the number of that write's step, counted from 2; 1 for the initial value. 0 for everything else.
         """
         word = Operation.of(operation)
         if word is Operation.FLUSH:
@@ -177,7 +178,7 @@ class Recorder:
                 key=key,
                 text=None if late else self._value(word, key, value),
                 late=value if late else None,
-                choice=number or _choice(word, value),
+                choice=_numbered(word, number) if number else _choice(word, value),
                 part=self._part(word, target, key),
                 method=str(key) if word is Operation.CALL else None,
                 sites=sites,
@@ -503,6 +504,11 @@ def _is_item(target: object, key: object) -> bool:
     if not issubclass(type(target), _CONTAINERS) and class_name(target) not in ("deque", "array"):
         return False
     return type(key) is not str or key not in instance_dict(target)
+
+
+def _numbered(operation: Operation, number: int) -> int:
+    """What a number of the kernel says of a step: which store entered a buffer, or the step that is read from."""
+    return number if operation is Operation.BUFFER else number - 1
 
 
 def _choice(operation: Operation, value: object) -> Choice:

@@ -2,8 +2,8 @@
 
 `dpor1:` followed by base64url (without padding) of the zlib-compressed compact JSON of one list:
 [model, parameters, fingerprint, memory model, threads, operations, targets, choices, numbers], where
-`numbers` holds four indices a step into the four tables before it, one after the other. zlib's checksum finds
-garbled text.
+`numbers` holds four indices a step into the four tables before it, one after the other. A tenth entry, `true`, follows
+if loads read from the writes that their steps name. zlib's checksum finds garbled text.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ class ScheduleStep:
     """One step of a schedule: the thread's spawn path, the operation's word, the target's readable name.
 
     `choice` is what the step's outcome was where it could have had another one (which option `choose` drew,
-    whether a timed wait timed out), None where the thread alone decides.
+    whether a timed wait timed out), None where the thread alone decides. Of a load that reads from a write of
+    its choice it is the number of that write's step, counted from 1; 0 for the initial value.
     """
 
     thread: str
@@ -57,7 +58,8 @@ class Schedule:
     """A sequence of choices that leads a model to one execution.
 
     `model` is `<file name>::<model name>` without folders, so that it means the same on every machine;
-    `fingerprint` stands for the model's code when the schedule was made.
+    `fingerprint` stands for the model's code when the schedule was made; `chosen_reads` says that loads read from the
+    writes that their steps name, not from what memory holds.
     """
 
     model: str
@@ -65,6 +67,7 @@ class Schedule:
     parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
     fingerprint: str = ""
     memory_model: str = "sc"
+    chosen_reads: bool = False
 
 
 def model_id(file: str, name: str) -> str:
@@ -102,6 +105,7 @@ def encode(schedule: Schedule) -> str:
         targets.entries,
         choices.entries,
         numbers,
+        *([True] if schedule.chosen_reads else ()),
     ]
     data = json.dumps(content, separators=(",", ":"), ensure_ascii=False).encode()
     text = base64.urlsafe_b64encode(zlib.compress(data, 9)).decode().rstrip("=")
@@ -186,7 +190,11 @@ def _unpack(body: str) -> bytes:
 
 
 def _build(content: Any) -> Schedule:
-    model, parameters, fingerprint, memory_model, threads, operations, targets, choices, numbers = content
+    model, parameters, fingerprint, memory_model, threads, operations, targets, choices, numbers, *rest = (
+        content
+    )
+    if rest not in ([], [True]):
+        raise ValueError("unknown entries")
     if len(numbers) % 4:
         raise ValueError("incomplete step")
     steps: list[ScheduleStep] = []
@@ -206,6 +214,7 @@ def _build(content: Any) -> Schedule:
         parameters=_parameters(parameters),
         fingerprint=_string(fingerprint),
         memory_model=_string(memory_model),
+        chosen_reads=bool(rest),
     )
 
 

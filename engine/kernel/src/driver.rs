@@ -93,6 +93,7 @@ impl Driver {
     pub fn new(explorer: Box<dyn Explorer>, memory: Box<dyn MemoryModel>, meter: Meter) -> Driver {
         let mut execution = Execution::default();
         execution.order_by_program_only(explorer.wants_values());
+        execution.separate_structure(memory.chooses_reads());
         Driver {
             execution,
             threads: Threads::default(),
@@ -347,7 +348,15 @@ impl Driver {
     pub fn quiet_access(&mut self, thread: ThreadId, location: LocationId, mode: AccessMode) -> bool {
         let state = self.threads.get(thread);
         let (count, last) = (state.events, state.last);
-        self.epochs.access(location, mode, thread, count, last, self.execution.clocks())
+        self.epochs.access(location, mode, thread, count, last, self.execution.structural_clocks())
+    }
+
+    /// Note that the thread's last event stands for such an access as well. Returns true if that races with another one
+    /// noted so. Who comes structurally after the event comes after the access.
+    pub fn event_access(&mut self, thread: ThreadId, location: LocationId, mode: AccessMode) -> bool {
+        let state = self.threads.get(thread);
+        let (count, last) = (state.events.saturating_sub(1), state.last);
+        self.epochs.access(location, mode, thread, count, last, self.execution.structural_clocks())
     }
 
     /// Perform an operation on a primitive that is no event.

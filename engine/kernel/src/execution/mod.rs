@@ -55,6 +55,8 @@ pub struct Execution {
     flushes: usize,
     /// Whether clocks know only the order that the program itself imposes.
     program_order_only: bool,
+    /// The clocks without what is read from what, where loads read from a write of their choice.
+    structural: Option<ClockTable>,
     scratch: Vec<u32>,
     candidates: Vec<EventId>,
 }
@@ -93,6 +95,18 @@ impl Execution {
 
     pub fn clocks(&self) -> &ClockTable {
         &self.clocks
+    }
+
+    /// The clocks of what is ordered in every execution with the same operations on objects: by program order, by spawn and
+    /// join, and by conflicting operations on objects. Where loads read from a write of their choice, what they read
+    /// from comes before them in the execution without being ordered so.
+    pub fn structural_clocks(&self) -> &ClockTable {
+        self.structural.as_ref().unwrap_or(&self.clocks)
+    }
+
+    /// Keep the structural order apart from happens-before.
+    pub fn separate_structure(&mut self, separate: bool) {
+        self.structural = separate.then(ClockTable::default);
     }
 
     /// The path conditions of the check.
@@ -185,6 +199,9 @@ impl Execution {
         }
         self.steps.truncate(length);
         self.clocks.truncate(length);
+        if let Some(structural) = &mut self.structural {
+            structural.truncate(length);
+        }
         self.fresh = length;
         self.conflicts.retain(|race| race.second.index() < length);
         self.waits.retain(|(race, _)| race.second.index() < length);
@@ -197,6 +214,7 @@ impl Execution {
     /// Append an event whose `id` is the current length; computes its clock and notes its immediate conflicts.
     pub fn append(&mut self, event: Event) {
         let clock = self.order(&event);
+        self.order_structurally(&event);
         for access in &event.accesses {
             let index = access.location.index();
             if self.histories.len() <= index {
@@ -264,6 +282,27 @@ impl Execution {
         self.candidates = candidates;
         clock[event.thread.index()] = event.index + 1;
         clock
+    }
+
+    /// The structural clock of an event that comes next.
+    fn order_structurally(&mut self, event: &Event) {
+        let Some(mut structural) = self.structural.take() else { return };
+        let mut clock = vec![0; structural.width().max(event.thread.index() + 1)];
+        for predecessor in event.predecessors().filter(|predecessor| event.reads != Some(*predecessor)) {
+            join(&mut clock, structural.row(predecessor));
+        }
+        // The spawn or the last event of the thread may be what the event reads from as well.
+        for predecessor in [event.program_order, event.joined].into_iter().filter(|id| *id != EventId::NONE) {
+            join(&mut clock, structural.row(predecessor));
+        }
+        let mut candidates = Vec::new();
+        self.collect_candidates(event, &clock, &mut candidates);
+        for candidate in candidates {
+            join(&mut clock, structural.row(candidate));
+        }
+        clock[event.thread.index()] = event.index + 1;
+        structural.push(&clock);
+        self.structural = Some(structural);
     }
 
     /// The events that conflict with `event` and are not ordered before it by `clock`.

@@ -27,13 +27,13 @@ mod wakeup_tree;
 pub use context_bound::ContextBound;
 pub use parsimonious::{FrontierError, Parsimonious};
 pub use registry::{create, decides_branches, names, ExplorerOptions, UnsupportedPair};
-pub use replay::{Divergence, Replay, ReplayStep};
+pub use replay::{number_of_source, Divergence, Replay, ReplayStep};
 
 use std::rc::Rc;
 
 use crate::execution::{Execution, Outcomes, Step};
 use crate::memory::MemoryModel;
-use crate::operation::{Choice, Operation, OperationKind, ThreadId};
+use crate::operation::{Choice, EventId, Operation, OperationKind, ThreadId};
 use crate::threads::Threads;
 
 /// What an explorer sees when it has to choose.
@@ -179,6 +179,12 @@ pub trait Explorer {
     /// How many classes of the explorer's own equivalence the executions so far are in, if it has one.
     fn classes(&self) -> Option<u64> {
         None
+    }
+
+    /// Whether threads that do nothing but repeat `loads` would read the same for ever, where loads read from a write of
+    /// their choice: whether they can all be of the last writes. `silent` are the events that wrote what they read.
+    fn reads_for_ever(&self, _execution: &Execution, _loads: &[EventId], _silent: &[EventId]) -> bool {
+        true
     }
 
     /// An operation that the explorer does not treat, which ended the exploration.

@@ -6,15 +6,34 @@ use std::rc::Rc;
 use super::{Decision, End, Explorer, Finished, State};
 use crate::execution::Execution;
 use crate::memory::MemoryModel;
-use crate::operation::{Buffering, ThreadId};
+use crate::operation::{Buffering, Choice, EventId, OperationKind, ThreadId};
 
 /// One step of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplayStep {
     pub thread: ThreadId,
+    /// What was drawn; or for an operation that reads from a write of its choice that write, see `number_of_source`.
     pub outcome: u32,
     /// If the step is the flush of a store of the thread: the store's number.
     pub flush: Option<u32>,
+}
+
+/// The write that an operation reads from as the outcome of a step: 0 for what memory holds, 1 for the initial value, the
+/// number of the event and 2 for a write.
+pub fn number_of_source(reads: Option<EventId>) -> u32 {
+    match reads {
+        None => 0,
+        Some(EventId::NONE) => 1,
+        Some(write) => write.0 + 2,
+    }
+}
+
+fn source_of_number(number: u32) -> Option<EventId> {
+    match number {
+        0 => None,
+        1 => Some(EventId::NONE),
+        number => Some(EventId(number - 2)),
+    }
 }
 
 impl ReplayStep {
@@ -67,6 +86,11 @@ impl Replay {
     pub fn following(steps: Vec<ReplayStep>, position: Rc<Cell<usize>>) -> Replay {
         Replay { steps, position, shared: true, divergence: None, complete: true }
     }
+
+    /// Whether there is no such event (yet), so that nothing can be read from it.
+    fn is_ahead(&self, state: &State, write: EventId) -> bool {
+        write != EventId::NONE && write.index() >= state.execution.len()
+    }
 }
 
 impl Explorer for Replay {
@@ -88,6 +112,14 @@ impl Explorer for Replay {
             return Decision::GiveUp;
         };
         let actor = step.actor(state).filter(|actor| state.is_enabled(*actor));
+        if let Some((thread, pending)) = actor.and_then(|actor| Some((actor, state.pending(actor)?))) {
+            if state.memory.is_relaxed(pending) && pending.kind != OperationKind::Store {
+                return match source_of_number(step.outcome).filter(|write| !self.is_ahead(state, *write)) {
+                    Some(write) => Decision::Take(Choice::ReadFrom { thread, write }),
+                    None => Decision::Take(Choice::step(thread)),
+                };
+            }
+        }
         // Where recorded operations are followed, the number of a buffered store says what it was and chooses nothing.
         let chooses = |actor: &ThreadId| !self.shared || state.alternatives(*actor) > 1;
         let outcome = actor.filter(chooses).map_or(0, |_| step.outcome);

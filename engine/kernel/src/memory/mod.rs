@@ -90,6 +90,11 @@ pub trait MemoryModel {
         false
     }
 
+    /// Whether such operations read from a write that the explorer names, whatever was performed last.
+    fn chooses_reads(&self) -> bool {
+        false
+    }
+
     /// Whether plain stores go through store buffers.
     fn buffers_stores(&self) -> bool {
         false

@@ -3,7 +3,7 @@
 
 use super::{Effect, MemoryModel, PrimitiveState, Primitives, SequentialConsistency};
 use crate::execution::Event;
-use crate::operation::{Accesses, EventId, LocationId, Operation, OperationKind, ThreadId};
+use crate::operation::{Accesses, Buffering, EventId, LocationId, Operation, OperationKind, ThreadId};
 
 #[derive(Default)]
 pub struct Relaxed {
@@ -59,9 +59,15 @@ impl MemoryModel for Relaxed {
         self.memory.holder(location)
     }
 
+    fn chooses_reads(&self) -> bool {
+        true
+    }
+
     /// Loads, stores and read-modify-writes of single values; operations on containers name their length in `detail`.
     fn is_relaxed(&self, operation: &Operation) -> bool {
         match operation.kind {
+            // The state of a primitive is read as such, and so are objects that are taken as wholes.
+            OperationKind::Load | OperationKind::Store if operation.buffering == Buffering::Drains => false,
             OperationKind::Load | OperationKind::Store => operation.detail == 0,
             OperationKind::ReadModifyWrite | OperationKind::CompareExchange => true,
             _ => false,

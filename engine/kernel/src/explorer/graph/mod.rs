@@ -12,6 +12,7 @@
 
 mod consistency;
 mod constraints;
+mod fairness;
 mod options;
 mod plan;
 mod relaxed;
@@ -262,7 +263,8 @@ impl Explorer for Graph {
             }
         }
         // An execution that the host has given up among the planned events is the last.
-        let given_up = execution.len() < self.planned;
+        let unfinished = self.position < self.plan.entries.len() || execution.len() < self.planned;
+        let given_up = end == End::Cut && unfinished;
         let plans = if given_up { Vec::new() } else { self.plan_others(execution, memory, end) };
         self.frames.push(Frame { planned: plans.len(), plans });
         while let Some(frame) = self.frames.last_mut() {
@@ -278,6 +280,10 @@ impl Explorer for Graph {
     /// Where a predicate would have held instead, and what it would have read there, no number tells.
     fn treats(&self, kind: OperationKind) -> bool {
         kind != OperationKind::WaitUntil
+    }
+
+    fn reads_for_ever(&self, execution: &Execution, loads: &[EventId], silent: &[EventId]) -> bool {
+        self.can_be_last(execution, loads, silent)
     }
 
     fn fraction(&self) -> f64 {

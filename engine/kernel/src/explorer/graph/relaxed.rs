@@ -10,7 +10,7 @@ use super::plan::{Entry, Name, Plan, Refreshed};
 use super::trace::{counts, Added, Part, Stamp};
 use super::visit::{Prefix, Visit};
 use crate::execution::{join, Event};
-use crate::operation::{accesses_conflict, EventId, LocationId, OperationKind, ThreadId};
+use crate::operation::{accesses_conflict, EventId, LocationId, OperationKind, ThreadId, NO_VALUE};
 
 /// The coherence order of each location.
 pub type Coherence<T> = FxHashMap<LocationId, Vec<T>>;
@@ -35,14 +35,19 @@ pub fn reads(event: &Event) -> bool {
 fn writes_finding(event: &Event, found: Option<u32>) -> bool {
     match event.operation.kind {
         OperationKind::Store | OperationKind::ReadModifyWrite => true,
-        OperationKind::CompareExchange => found == Some(event.operation.detail),
+        OperationKind::CompareExchange => {
+            found.is_some_and(|token| token != NO_VALUE && token == event.operation.detail)
+        }
         _ => false,
     }
 }
 
-/// Whether the event, as it was performed, wrote.
+/// Whether the event, as it was performed, wrote. A compare-exchange that did has found the token that it expected.
 pub fn wrote(event: &Event) -> bool {
-    writes_finding(event, Some(event.before))
+    match event.operation.kind {
+        OperationKind::CompareExchange => event.before == event.operation.detail,
+        _ => writes_finding(event, None),
+    }
 }
 
 fn name(event: &Event) -> Name {

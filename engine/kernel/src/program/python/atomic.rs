@@ -7,14 +7,17 @@ use pyo3::prelude::*;
 use pyo3::types::PyBool;
 use smallvec::smallvec;
 
+use super::chosen_reads::found_token;
 use super::host::Host;
 use super::loops::same_value;
+use super::place::Place;
 use super::primitives::{Primitive, Standing};
 use super::recording::Word;
 use super::state::{access, Phase, State};
 use super::switching::Touch;
 use super::undo::Undo;
-use super::weak_memory::{Place, Store};
+use super::weak_memory::Store;
+use crate::execution::Values;
 use crate::operation::{AccessMode, EventId, MemoryOrder, Operation, OperationKind, NO_VALUE};
 
 /// Frozen, with a lock that is never contended, because that costs less than checking borrows does.
@@ -59,7 +62,10 @@ impl Atomic {
         let (host, location) = (this.primitive.host(), this.primitive.location);
         let mode = if kind == Kind::Load { AccessMode::Read } else { AccessMode::Write };
         let releases = matches!(order, MemoryOrder::Release | MemoryOrder::AcquireRelease);
+        let chooses = host.state().reads.enabled;
         match kind {
+            // What the order means is said by the event.
+            _ if chooses => {}
             Kind::Load => {}
             Kind::Store if order != MemoryOrder::SequentiallyConsistent => {
                 if releases {
@@ -74,7 +80,7 @@ impl Atomic {
                 state.probe(&[access(location, mode)])?;
                 return Ok(false);
             }
-            if !state.is_visible(location) {
+            if !chooses && !state.is_visible(location) {
                 state.check_for_races(&[access(location, mode)]);
                 if kind != Kind::Update {
                     state.note_in_loops(&[access(location, mode)], EventId::NONE);
@@ -116,7 +122,11 @@ impl Atomic {
     /// What a plain operation touches, with the value before it.
     fn touched(slf: &Bound<'_, Self>, state: &mut State, mode: AccessMode) -> Touch {
         // Kept by loads as well: a compare-exchange that came before one would have met this value.
-        let before = Some(state.token(&Atomic::held(slf)));
+        let before = match state.reads.enabled {
+            true => state.exchange_token(&Atomic::held(slf)).unwrap_or(NO_VALUE),
+            false => state.token(&Atomic::held(slf)),
+        };
+        let before = Some(before);
         let found = state.equality_token(&Atomic::held(slf));
         Touch { accesses: Some(smallvec![access(slf.get().primitive.location, mode)]), before, found }
     }
@@ -153,6 +163,22 @@ impl Atomic {
         }
     }
 
+    /// Keep the value that is about to be stored, where loads read from a write of their choice.
+    fn keep_write(slf: &Bound<'_, Self>, event: bool, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let (host, location) = (Atomic::host(slf), slf.get().primitive.location);
+        let chooses = event && host.state().reads.enabled;
+        if !chooses {
+            return Ok(());
+        }
+        {
+            let mut state = host.state();
+            let left = state.exchange_token(value);
+            state.driver.note_values(Values { found: None, left });
+        }
+        let place = || Place::Atomic { atomic: slf.clone().unbind() };
+        host.keep_write(slf.py(), event, location, place, Some(value))
+    }
+
     fn update<'py>(
         slf: &Bound<'py, Self>,
         order: &str,
@@ -161,7 +187,10 @@ impl Atomic {
     ) -> PyResult<Bound<'py, PyAny>> {
         let event = Atomic::touch(slf, Kind::Update, order)?;
         let old = Atomic::held(slf);
-        let new = compute(&old)?;
+        // An update that raises has taken place all the same, and leaves what was there.
+        let computed = compute(&old);
+        Atomic::keep_write(slf, event, computed.as_ref().unwrap_or(&old))?;
+        let new = computed?;
         if matches!(slf.get().primitive.standing(slf.py())?, Standing::Live) {
             let silent = same_value(&old, &new)?;
             Atomic::host(slf).state().note_update_in_loops(slf.get().primitive.location, event, silent);
@@ -173,18 +202,18 @@ impl Atomic {
     }
 }
 
+/// Whether the value is of a built-in type.
+pub fn is_builtin(value: &Bound<'_, PyAny>) -> bool {
+    let module = value.get_type().getattr("__module__");
+    module.is_ok_and(|module| module.extract::<String>().is_ok_and(|module| module == "builtins"))
+}
+
 /// Whether the atomic's value is what a compare-exchange expects: the same object, or an equal plain value.
 fn matches_plain(current: &Bound<'_, PyAny>, expected: &Bound<'_, PyAny>) -> bool {
     if current.is(expected) {
         return true;
     }
-    let plain = |value: &Bound<'_, PyAny>| {
-        value
-            .get_type()
-            .getattr("__module__")
-            .is_ok_and(|module| module.extract::<String>().is_ok_and(|module| module == "builtins"))
-    };
-    plain(current) && plain(expected) && current.eq(expected).unwrap_or(false)
+    is_builtin(current) && is_builtin(expected) && current.eq(expected).unwrap_or(false)
 }
 
 /// The same where values may be symbolic: whether they are equal is a branch then.
@@ -218,6 +247,7 @@ impl Atomic {
             return Ok(());
         }
         let event = Atomic::touch(slf, Kind::Store, order)?;
+        Atomic::keep_write(slf, event, value)?;
         Atomic::replace(slf, value);
         let host = Atomic::host(slf);
         host.note_left(event, value);
@@ -252,7 +282,10 @@ impl Atomic {
         let host = Atomic::host(slf);
         let standing = slf.get().primitive.standing(py)?;
         let mut event = false;
-        host.drain_if_owed(py)?;
+        let chooses = host.state().reads.enabled;
+        if !chooses {
+            host.drain_if_owed(py)?;
+        }
         if matches!(standing, Standing::Live) {
             let location = slf.get().primitive.location;
             // Whether symbolic values are equal is decided once the operation has its turn, as part of it.
@@ -268,7 +301,7 @@ impl Atomic {
             };
             let visible = {
                 let mut state = host.state();
-                if state.is_visible(location) {
+                if chooses || state.is_visible(location) {
                     true
                 } else {
                     let touched = [access(location, mode(&mut state, &Atomic::held(slf)))];
@@ -281,6 +314,7 @@ impl Atomic {
                     let mut state = host.state();
                     match state.driver.wants_values() {
                         true => state.equality_token(expected).unwrap_or(NO_VALUE),
+                        false if chooses => state.exchange_token(expected).unwrap_or(NO_VALUE),
                         false => state.identities.value_token(expected),
                     }
                 };
@@ -293,7 +327,11 @@ impl Atomic {
                     let held = Atomic::held(slf);
                     let accesses = [access(location, mode(state, &held))].into_iter().collect();
                     let found = state.equality_token(&held);
-                    Touch { accesses: Some(accesses), before: Some(state.token(&held)), found }
+                    let before = match chooses {
+                        true => found_token(state.exchange_token(&held), token, matches_plain(&held, expected)),
+                        false => state.token(&held),
+                    };
+                    Touch { accesses: Some(accesses), before: Some(before), found }
                 })?;
                 event = true;
             }
@@ -307,6 +345,7 @@ impl Atomic {
             if event {
                 Atomic::keep_undo(slf, host);
             }
+            Atomic::keep_write(slf, event, desired)?;
             Atomic::replace(slf, desired);
         }
         host.note_left(event, &Atomic::held(slf));

@@ -7,12 +7,13 @@ use smallvec::smallvec;
 
 use super::host::Host;
 use super::identity::{KeyId, ObjectId};
+use super::place::{is_intercepted, Place};
 use super::recording::Word;
 use super::state::{access, Phase, Restart, State};
 use super::switching::Touch;
 use super::types::{holder_of, instrumented_namespace, AttributeKind, TypeKind};
 use super::undo::Undo;
-use super::weak_memory::{is_intercepted, Place, Store};
+use super::weak_memory::Store;
 use crate::operation::{AccessMode, Accesses, LocationId, MemoryOrder, Operation, OperationKind};
 
 /// A place that holds one value: an attribute, a module variable, a closure variable.
@@ -81,9 +82,31 @@ impl Host {
             }
         }
         let kind = if mode == AccessMode::Read { OperationKind::Load } else { OperationKind::Store };
-        let operation = Operation { order: MemoryOrder::Relaxed, ..Operation::new(kind, slot.location, 0) };
-        self.perform(py, operation, 1, |_| Touch::of(smallvec![access(slot.location, mode)]))?;
-        self.state().plain_access(&[access(slot.location, mode)]);
+        self.perform_on_slot(py, slot.location, mode, kind)?;
+        Ok(true)
+    }
+
+    fn perform_on_slot(
+        &self,
+        py: Python<'_>,
+        location: LocationId,
+        mode: AccessMode,
+        kind: OperationKind,
+    ) -> PyResult<()> {
+        let operation = Operation { order: MemoryOrder::Relaxed, ..Operation::new(kind, location, 0) };
+        self.perform(py, operation, 1, |_| Touch::of(smallvec![access(location, mode)]))?;
+        self.state().plain_access(&[access(location, mode)]);
+        self.require_ordered_store(py, location, mode)
+    }
+
+    /// Perform the deletion of what a slot holds, which finds out whether there is anything. Returns whether it was an
+    /// event.
+    pub fn touch_deletion(&self, py: Python<'_>, slot: Slot) -> PyResult<bool> {
+        let chooses = self.state().chooses(slot.location);
+        if !chooses {
+            return self.touch_slot(py, slot, AccessMode::Write);
+        }
+        self.perform_on_slot(py, slot.location, AccessMode::Write, OperationKind::ReadModifyWrite)?;
         Ok(true)
     }
 
@@ -110,6 +133,46 @@ impl Host {
             state.plain_access(&reads);
             Touch::of(state.visible_part(reads.clone()))
         })?;
+        if let Some(default) = slot.default {
+            self.settle_default(py, slot.location, default)?;
+        }
+        Ok(true)
+    }
+
+    /// A load that finds the instance's value or else the class's, where it reads from writes of its choice: it is one load
+    /// or two. Returns whether there was any.
+    fn choose_attribute(
+        &self,
+        py: Python<'_>,
+        slot: Slot,
+        default: LocationId,
+        object: &Bound<'_, PyAny>,
+        name: &Bound<'_, PyString>,
+    ) -> PyResult<bool> {
+        let (own, shared) = {
+            let mut state = self.state();
+            for location in [slot.location, default] {
+                if !state.is_visible(location) {
+                    state.quiet(&[access(location, AccessMode::Read)]);
+                }
+            }
+            (state.is_visible(slot.location), state.is_visible(default))
+        };
+        if own {
+            self.perform_on_slot(py, slot.location, AccessMode::Read, OperationKind::Load)?;
+        }
+        let place = Place::Attribute { object: object.clone().unbind(), name: name.clone().unbind() };
+        if !shared || place.now(py)?.is_some() {
+            return Ok(own);
+        }
+        let both = {
+            let state = self.state();
+            state.reads.is_stored(slot.location) && state.reads.is_stored(default)
+        };
+        if both {
+            return self.leave_untreated(py, "an attribute that is stored to both in instances and in their class");
+        }
+        self.perform_on_slot(py, default, AccessMode::Read, OperationKind::Load)?;
         Ok(true)
     }
 
@@ -212,10 +275,17 @@ impl Host {
         get: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let Some(slot) = self.find_attribute(object, name) else { return self.load_constant(py, object, name, get) };
-        let event = self.touch_slot(py, slot, AccessMode::Read)?;
+        let explores = self.state().explores_reads() && self.state().phase == Phase::Running;
+        let event = match slot.default.filter(|_| explores) {
+            Some(default) => self.choose_attribute(py, slot, default, object, name)?,
+            None => self.touch_slot(py, slot, AccessMode::Read)?,
+        };
         let value = match self.forwarded_attribute(py, object, name, slot)? {
             Some(_) if through == Through::Class && is_intercepted(object, "__getattribute__")? => get()?,
             Some(value) => value,
+            None if event && self.state().reads.enabled => {
+                self.noted(py, get(), Word::Load, object, Some(name.as_any()), event)?
+            }
             None => get()?,
         };
         self.adopt(&value, slot);
@@ -251,8 +321,14 @@ impl Host {
             let place = Place::Attribute { object: object.clone().unbind(), name: name.clone().unbind() };
             return self.buffer_plain(py, slot.location, place, value);
         }
+        let chooses = self.state().chooses(slot.location);
+        if chooses && through == Through::Class && is_intercepted(object, "__setattr__")? {
+            return put();
+        }
         let event = self.touch_slot(py, slot, AccessMode::Write)?;
         self.keep_attribute(event, object, name)?;
+        let place = || Place::Attribute { object: object.clone().unbind(), name: name.clone().unbind() };
+        self.keep_write(py, event, slot.location, place, Some(value))?;
         put()?;
         self.note_left(event, value);
         self.note(py, Word::Store, Some(object), Some(name.as_any()), Some(value), event);
@@ -270,8 +346,10 @@ impl Host {
         let Some(slot) = self.find_attribute(object, name) else { return delete() };
         self.check_fresh(py, object)?;
         self.drain_if_owed(py)?;
-        let event = self.touch_slot(py, slot, AccessMode::Write)?;
+        let event = self.touch_deletion(py, slot)?;
         self.keep_attribute(event, object, name)?;
+        let place = || Place::Attribute { object: object.clone().unbind(), name: name.clone().unbind() };
+        self.keep_write(py, event, slot.location, place, None)?;
         delete()?;
         self.note(py, Word::Delete, Some(object), Some(name.as_any()), None, event);
         Ok(())

@@ -299,6 +299,13 @@ impl Host {
         key: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<bool> {
         self.drain_if_owed(py)?;
+        let chooses = {
+            let state = self.state();
+            state.reads.enabled && state.phase == Phase::Running
+        };
+        if chooses {
+            return self.touch_structure(py, object, container, effect, key, true);
+        }
         self.touch_container_as(py, object, container, effect, key, Buffering::Drains)
     }
 
@@ -340,7 +347,7 @@ impl Host {
         Ok(has_cell(object, key))
     }
 
-    fn touch_container_as(
+    pub fn touch_container_as(
         &self,
         py: Python<'_>,
         object: &Bound<'_, PyAny>,

@@ -8,21 +8,31 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
+use super::chosen_reads::ChosenReads;
 use super::host::Host;
-use super::plan::{create_hosted, Plan, RacePolicy, FLUSH};
+use super::plan::{Plan, RacePolicy, FLUSH};
 use super::state::{Phase, Restart};
 use super::symbolic::PythonSolver;
 use super::weak_memory::WeakMemory;
 use crate::driver::{Counts, Driver, Summary};
 use crate::execution::DataRaces;
-use crate::explorer::{decides_branches, names, End, ExplorerOptions};
+use crate::explorer::{create, decides_branches, names, number_of_source, End, ExplorerOptions};
 use crate::limits::Meter;
-use crate::operation::{Buffering, Operation, OperationKind, ThreadId};
+use crate::operation::{Buffering, LocationId, MemoryOrder, Operation, OperationKind, ThreadId};
 
 /// How often progress is reported, at most.
 const BETWEEN_REPORTS: Duration = Duration::from_millis(100);
 /// After so many executions the garbage that they left in cycles is collected.
 const BETWEEN_COLLECTIONS: u64 = 200;
+
+/// What a thread in `wait_until` is about to do.
+const WAIT: Operation = Operation {
+    kind: OperationKind::WaitUntil,
+    target: LocationId::NONE,
+    detail: 0,
+    order: MemoryOrder::SequentiallyConsistent,
+    buffering: Buffering::Indifferent,
+};
 
 /// What a model does when it performs an operation that the algorithm does not treat.
 fn construct(kind: OperationKind) -> &'static str {
@@ -85,7 +95,8 @@ impl Host {
         // Who waits for a thread that failed was let down by the failure, not by a deadlock.
         if deadlocked && !broken {
             let entry = PyDict::new(py);
-            entry.set_item("kind", if livelocked.is_empty() { "deadlock" } else { "livelock" })?;
+            let goes_round = livelocked.iter().any(|thread| !state.waits_for_predicate(*thread));
+            entry.set_item("kind", if goes_round { "livelock" } else { "deadlock" })?;
             let waiting = PyList::empty(py);
             for thread in &stuck {
                 let operation = state.driver.threads.get(*thread).pending;
@@ -96,6 +107,7 @@ impl Host {
                 };
                 let holder = holder.map(|thread| state.identities.path(thread).to_owned());
                 let name = match state.spin_ended(*thread) {
+                    Some(_) if state.waits_for_predicate(*thread) => operation_name(Some(WAIT)),
                     Some(_) => "spin".to_owned(),
                     None => operation_name(Some(operation)),
                 };
@@ -117,6 +129,7 @@ impl Host {
             let path = state.identities.path(event.thread);
             match event.operation.buffering {
                 Buffering::Leaves { number, .. } => steps.append((format!("{path}{FLUSH}{number}"), 0))?,
+                _ if event.reads.is_some() => steps.append((path, number_of_source(event.reads)))?,
                 _ => steps.append((path, event.outcome))?,
             }
         }
@@ -202,7 +215,7 @@ impl Host {
     #[staticmethod]
     fn alternative(algorithm: &str, memory_model: &str) -> PyResult<Option<&'static str>> {
         let options = ExplorerOptions::default();
-        match create_hosted(algorithm, memory_model, &options) {
+        match create(algorithm, memory_model, &options) {
             None => Err(PyValueError::new_err(format!("unknown algorithm {algorithm:?}"))),
             Some(Ok(_)) => Ok(None),
             Some(Err(unsupported)) => Ok(Some(unsupported.instead.unwrap_or("none"))),
@@ -223,7 +236,10 @@ impl Host {
         state.driver = Driver::new(explorer, plan.memory(), Meter::new(plan.limits));
         let buffers_stores = state.driver.memory.buffers_stores();
         let weak = WeakMemory::new(buffers_stores, plan.memory_model == "pso", followed);
-        let former = std::mem::replace(&mut state.weak, weak);
+        let chooses_reads = state.driver.memory.chooses_reads();
+        let objects_are_fences = chooses_reads && matches!(plan.memory_model.as_str(), "tso" | "pso");
+        let reads = ChosenReads::new(plan.chosen_reads || chooses_reads, objects_are_fences);
+        let former = (std::mem::replace(&mut state.weak, weak), std::mem::replace(&mut state.reads, reads));
         state.stop_at_failure = plan.stop_at_failure;
         state.learning = plan.learns();
         state.spins_wait = !plan.learns() || !state.driver.explorer().is_exhaustive();

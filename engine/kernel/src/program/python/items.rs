@@ -7,10 +7,11 @@ use pyo3::types::PyList;
 use super::container_effects::{content, item_effect, ContainerEffect};
 use super::containers::{has_cell, Container};
 use super::host::{require_host, Host};
+use super::place::Place;
 use super::recording::Word;
 use super::state::{access, Phase};
 use super::types::TypeKind;
-use super::weak_memory::{Place, Store};
+use super::weak_memory::Store;
 use super::whole_reads::{reading_effect, Depth, Part};
 use crate::operation::{AccessMode, LocationId, MemoryOrder};
 
@@ -50,7 +51,10 @@ impl Host {
         let Some((container, location)) = cell else {
             return Ok((self.touch_container(py, object, effect, Some(key))?, None));
         };
-        let event = self.touch_cell(py, object, container, effect, key)?;
+        let event = match self.chooses_item(object, container, location, key) {
+            true => self.touch_chosen_item(py, object, container, location, effect, key)?,
+            false => self.touch_cell(py, object, container, effect, key)?,
+        };
         // An item that has been removed meanwhile is gone, whatever the thread has stored there.
         let forwarded = self.forwarded(py, location).filter(|_| has_cell(object, key));
         Ok((event, forwarded))
@@ -127,6 +131,12 @@ impl Host {
                 }
                 self.touch_located(py, object, container, effect, Some(key))?
             }
+            Some((container, location)) if self.chooses_item(object, container, location, key) => {
+                let event = self.touch_chosen_item(py, object, container, location, effect, key)?;
+                let place = || Place::Item { container: object.clone().unbind(), key: key.clone().unbind() };
+                self.keep_item(py, event, container.whole, location, place, value)?;
+                event
+            }
             Some((container, _)) if has_cell(object, key) => self.touch_cell(py, object, container, effect, key)?,
             Some((container, _)) => self.touch_located(py, object, container, effect, Some(key))?,
             None => self.touch_container(py, object, effect, Some(key))?,
@@ -184,7 +194,7 @@ impl Host {
         };
         let item = concrete.as_ref().unwrap_or(item);
         let event = if effect == ContainerEffect::CellLoad {
-            self.touch_container(py, container, effect, Some(item))?
+            self.touch_membership(py, container, effect, item)?
         } else {
             let item = Part { object: item.clone(), effect: reading_effect(self.kind(item)) };
             let parts = [Part { object: container.clone(), effect }, item];

@@ -27,6 +27,7 @@ use super::host::Host;
 use super::recording::Word;
 use super::state::{Phase, State};
 use super::switching::Touch;
+use super::waiting::predicate_writes;
 use crate::explorer::End;
 use crate::operation::{Access, AccessMode, Accesses, EventId, LocationId, Operation, OperationKind, ThreadId};
 use crate::threads::Status;
@@ -59,6 +60,8 @@ pub struct Spin {
     reads: Vec<(Access, EventId)>,
     /// The locks that it held at the head of the loop and gives back within it.
     released: Vec<LocationId>,
+    /// Whether it is `wait_until` that looks.
+    pub waits: bool,
 }
 
 /// A local variable's value: whether it is the same later is asked without keeping alive what may have a destructor.
@@ -169,7 +172,17 @@ impl State {
             return;
         }
         let id = EventId((self.driver.position() as u32).saturating_sub(1));
-        let accesses = self.driver.execution.event(id).accesses.clone();
+        let mut accesses = self.driver.execution.event(id).accesses.clone();
+        if self.driver.memory.is_relaxed(operation) {
+            let took_place = operation.kind == OperationKind::CompareExchange
+                && self.driver.execution.event(id).before == operation.detail;
+            let mode = match operation.kind {
+                OperationKind::Store => AccessMode::Write,
+                OperationKind::CompareExchange if took_place => AccessMode::Write,
+                _ => AccessMode::Read,
+            };
+            accesses.push(Access { location: operation.target, mode });
+        }
         self.note_operation_in_loops(operation, &accesses, id);
     }
 
@@ -211,6 +224,8 @@ impl State {
 
     /// Whether going round once more could find something new: something that was read has been written since, or a
     /// thread waits for a lock that the loop gives back.
+    ///
+    /// Where loads read from a write of their choice this is asked of all threads together; see `livelocked`.
     fn can_go_on(&self, thread: ThreadId, spin: &Spin) -> bool {
         let execution = &self.driver.execution;
         let position = self.driver.position();
@@ -219,6 +234,7 @@ impl State {
             |writer: &EventId| execution.event(*writer).owner() != thread && !self.silent_writes.contains(writer);
         spin.reads
             .iter()
+            .filter(|(_, since)| !self.is_chosen(*since))
             .any(|(read, since)| execution.touched_after(*read, *since, position).any(|writer| is_news(&writer)))
             || self.driver.threads.alive().iter().any(|thread| {
                 let thread = self.driver.threads.get(*thread);
@@ -226,6 +242,15 @@ impl State {
                     && matches!(thread.pending.kind, OperationKind::Acquire | OperationKind::Wake)
                     && spin.released.contains(&thread.pending.target)
             })
+    }
+
+    /// Whether the event reads from a write of its choice. A schedule that is followed names such writes too, and what
+    /// comes later in it is no news.
+    fn is_chosen(&self, event: EventId) -> bool {
+        match self.explores_reads() {
+            true => event != EventId::NONE && self.driver.execution.event(event).reads.is_some(),
+            false => self.reads.enabled,
+        }
     }
 
     /// Whether the thread waits in a loop, and may go on.
@@ -241,6 +266,12 @@ impl State {
             self.driver.threads.get_mut(thread).predicate_holds = ended;
         }
         ended.is_some()
+    }
+
+    /// Whether the thread, which waits after having looked, does so in `wait_until`.
+    pub fn waits_for_predicate(&self, thread: ThreadId) -> bool {
+        let spin = self.threads.get(thread.index()).and_then(|thread| thread.loops.spin.as_ref());
+        spin.is_some_and(|spin| spin.waits)
     }
 
     /// Whether a thread stopped or waits after an iteration that only looked.
@@ -264,6 +295,16 @@ impl State {
                 Some(false) => found.push(*thread),
                 None => {}
             }
+        }
+        let loads: Vec<EventId> = found
+            .iter()
+            .filter_map(|thread| self.threads.get(thread.index())?.loops.spin.as_ref())
+            .flat_map(|spin| spin.reads.iter().map(|(_, event)| *event))
+            .filter(|event| self.explores_reads() && self.is_chosen(*event))
+            .collect();
+        let execution = &self.driver.execution;
+        if !loads.is_empty() && !self.driver.explorer().reads_for_ever(execution, &loads, &self.silent_writes) {
+            return Vec::new();
         }
         found
     }
@@ -304,7 +345,7 @@ impl State {
         let (reads_to, locks_to) = (loops.reads.len(), loops.locks.len());
         let (reads_from, locks_from) = loops.watches.last().map(|watch| (watch.reads_from, watch.locks_from))?;
         let released = if same { loops.balance(locks_from) } else { None };
-        let spin = released.map(|released| Spin { reads: loops.reads_since(reads_from), released });
+        let spin = released.map(|released| Spin { reads: loops.reads_since(reads_from), released, waits: false });
         let watch = loops.watches.last_mut()?;
         (watch.reads_from, watch.locks_from) = (reads_to, locks_to);
         if same && spin.is_some() {
@@ -391,6 +432,7 @@ impl Host {
             self.state().untreated = Some("a loop that only looks until another thread writes");
             return self.leave(py, End::Cut);
         }
+        let word = if spin.waits { Word::WaitUntil } else { Word::Spin };
         let (me, waits) = {
             let mut state = self.state();
             for (read, _) in &spin.reads {
@@ -410,7 +452,7 @@ impl Host {
             }
             (me, state.spins_wait)
         };
-        self.note_waiting(py, Word::Spin, None);
+        self.note_waiting(py, word, None);
         if !waits {
             return self.stop_for_good(py);
         }
@@ -425,6 +467,44 @@ impl Host {
         }
         performed?;
         self.note(py, Word::Spin, None, None, None, true);
+        Ok(())
+    }
+}
+
+impl Host {
+    /// `wait_until` where loads read from a write of their choice: a loop that looks, of which a round that finds the
+    /// predicate false changes nothing. What it looks at has to be one load, since the predicate holds at a moment.
+    pub fn wait_by_looking(&self, py: Python<'_>, predicate: &Bound<'_, PyAny>) -> PyResult<()> {
+        let token = self.enter_loop();
+        let value = predicate.call0()?;
+        let held = self.truth(py, &value)?;
+        let spin = {
+            let mut state = self.state();
+            if state.phase != Phase::Running {
+                return Err(Self::aborted());
+            }
+            let current = state.current;
+            let explores = state.explores_reads();
+            let loops = &mut state.thread(current).loops;
+            let Some(position) = loops.watches.iter().rposition(|watch| watch.token == token) else {
+                return Err(predicate_writes());
+            };
+            let (reads_from, locks_from) = (loops.watches[position].reads_from, loops.watches[position].locks_from);
+            let looks = loops.reads[reads_from..].iter().filter(|(_, event)| *event != EventId::NONE).count();
+            let reads = loops.reads_since(reads_from);
+            let released = loops.balance(locks_from).unwrap_or_default();
+            loops.watches.truncate(position);
+            if explores && looks > 1 {
+                drop(state);
+                return self
+                    .leave_untreated(py, "wait_until with a predicate that looks at shared state more than once");
+            }
+            Spin { reads, released, waits: true }
+        };
+        if !held {
+            self.spin(py, spin)?;
+        }
+        self.note(py, Word::WaitUntil, None, None, Some(&value), false);
         Ok(())
     }
 }

@@ -10,11 +10,9 @@ use pyo3::types::{PyDict, PyString};
 
 use super::identity::Identities;
 use super::weak_memory::ScheduledStep;
-use crate::explorer::{
-    create, names, ContextBound, Explorer, ExplorerOptions, Parsimonious, Replay, ReplayStep, UnsupportedPair,
-};
+use crate::explorer::{create, names, ContextBound, Explorer, ExplorerOptions, Parsimonious, Replay, ReplayStep};
 use crate::limits::Limits;
-use crate::memory::{BufferDiscipline, MemoryModel, SequentialConsistency, StoreBuffers};
+use crate::memory::{BufferDiscipline, MemoryModel, Relaxed, SequentialConsistency, StoreBuffers};
 
 /// Between the path of a thread and the number of a store of it, where a step is the flush of this store: `main.0!2`.
 pub const FLUSH: char = '!';
@@ -45,6 +43,8 @@ pub struct Plan {
     pub frontiers: Vec<String>,
     /// For `context-bound`: how many switches an execution may have.
     pub bound: usize,
+    /// For `replay` and `follow`: whether loads read from the writes that the steps name.
+    pub chosen_reads: bool,
     pub stop_at_failure: bool,
     pub everything_visible: bool,
     pub fresh_modules: bool,
@@ -69,6 +69,7 @@ impl Default for Plan {
             complete: false,
             frontiers: Vec::new(),
             bound: 0,
+            chosen_reads: false,
             stop_at_failure: true,
             everything_visible: false,
             fresh_modules: false,
@@ -117,6 +118,8 @@ impl Plan {
             "timeout" => self.limits.timeout = value.extract::<Option<f64>>()?.map(duration).transpose()?,
             "bound" => self.bound = value.extract()?,
             "steps" => self.steps = value.extract::<Option<_>>()?.unwrap_or_default(),
+            "reads_from" => self.explorer_options.reads_from = value.extract()?,
+            "chosen_reads" => self.chosen_reads = value.extract()?,
             "frontiers" => self.frontiers = value.extract()?,
             "complete" => self.complete = value.extract()?,
             "stop_at_failure" => self.stop_at_failure = value.extract()?,
@@ -149,7 +152,7 @@ impl Plan {
             let no_path = || PyValueError::new_err(format!("root {path:?} is not the path of a thread"));
             options.root = Some(identities.thread_at(path).ok_or_else(no_path)?);
         }
-        match create_hosted(&self.algorithm, &self.memory_model, &options) {
+        match create(&self.algorithm, &self.memory_model, &options) {
             None => Err(PyValueError::new_err(format!(
                 "unknown algorithm {:?}; there are: {}",
                 self.algorithm,
@@ -193,8 +196,18 @@ impl Plan {
         Ok(Some(steps.collect()))
     }
 
+    /// Whether loads read from a write of their choice.
+    fn chooses_reads(&self) -> bool {
+        match self.algorithm.as_str() {
+            "replay" => self.chosen_reads,
+            "graph" => self.memory_model != "sc" || self.explorer_options.reads_from,
+            _ => false,
+        }
+    }
+
     pub fn memory(&self) -> Box<dyn MemoryModel> {
         match self.memory_model.as_str() {
+            _ if self.chooses_reads() => Box::<Relaxed>::default(),
             "tso" => Box::new(StoreBuffers::new(BufferDiscipline::Thread)),
             "pso" => Box::new(StoreBuffers::new(BufferDiscipline::Location)),
             _ => Box::<SequentialConsistency>::default(),
@@ -230,26 +243,6 @@ impl Plan {
     /// Whether a location that turns out to race is made visible, which begins the exploration anew.
     pub fn learns(&self) -> bool {
         !matches!(self.algorithm.as_str(), "replay" | "follow" | "context-bound")
-    }
-}
-
-/// The explorer of that name, for programs that CPython runs. A load that reads from a write of its choice needs the values
-/// of all writes, which the interpreter's heap does not have.
-pub fn create_hosted(
-    algorithm: &str,
-    memory_model: &str,
-    options: &ExplorerOptions,
-) -> Option<Result<Box<dyn Explorer>, UnsupportedPair>> {
-    if algorithm == "graph" && memory_model != "sc" {
-        let hosts =
-            |name: &&'static str| *name != "graph" && matches!(create(name, memory_model, options), Some(Ok(_)));
-        return Some(Err(UnsupportedPair { instead: names().find(hosts) }));
-    }
-    match create(algorithm, memory_model, options) {
-        Some(Err(UnsupportedPair { instead: Some("graph") })) if memory_model != "sc" => {
-            Some(Err(UnsupportedPair { instead: None }))
-        }
-        created => created,
     }
 }
 

@@ -158,11 +158,16 @@ impl Host {
 
     #[cold]
     fn tell(&self, py: Python<'_>, word: Word, target: Value, key: Value, value: Value, event: bool) {
-        let current = self.state().current;
-        self.tell_of(py, current, word.text(), target, key, value, event, 0);
+        let (current, number) = {
+            let mut state = self.state();
+            let step = state.noted.get() as u32 + 1;
+            (state.current, state.reads.number(step))
+        };
+        self.tell_of(py, current, word.text(), target, key, value, event, number);
     }
 
-    /// `number` is that of a store that entered or left a store buffer, else 0.
+    /// `number` is that of a store that entered or left a store buffer, or for what reads from a write of its choice the
+    /// number of the step of that write and 1 (1 for the initial value); else 0.
     #[expect(clippy::too_many_arguments)]
     fn tell_of(
         &self,

@@ -8,6 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::builtins::{Builtins, Origin};
+use super::chosen_reads::ChosenReads;
 use super::greenlets::Greenlet;
 use super::identity::{Identities, ObjectId};
 use super::loops::Loops;
@@ -147,6 +148,8 @@ pub struct State {
     pub predicates_used: bool,
     /// The values of stores that are still in store buffers.
     pub weak: WeakMemory,
+    /// The values of all stores, where loads read from a write of their choice.
+    pub reads: ChosenReads,
     /// What the visible writes of this execution replaced, by event.
     pub undo: Vec<(EventId, Undo)>,
     /// Events of this execution that wrote what was there already.
@@ -222,6 +225,7 @@ impl State {
             nesting: FxHashSet::default(),
             predicates_used: false,
             weak: WeakMemory::default(),
+            reads: ChosenReads::default(),
             undo: Vec::new(),
             silent_writes: Vec::new(),
             spins_wait: false,

@@ -76,6 +76,9 @@ impl Host {
             self.require_undivided(py, turn)?;
         }
         self.take_turn(py, turn)?;
+        if self.state().reads.enabled {
+            self.settle(py, &operation)?;
+        }
         let mut state = self.state();
         let mut touched = touch(&mut state);
         state.order_joint_writes(&operation, &mut touched);
@@ -87,6 +90,7 @@ impl Host {
                     state.driver.note_values(Values { found: Some(found), left: None });
                 }
                 state.synchronise(&operation);
+                state.note_fencing(&operation);
                 state.note_event_in_loops(&operation);
                 let replaced = state.replaced_before_drain(current);
                 drop(state);
@@ -202,7 +206,9 @@ impl Host {
 
     /// The end of a thread is visible to those who ask whether it is alive.
     fn announce_end(&self, py: Python<'_>, thread: ThreadId) {
-        if self.drain_if_owed(py).is_err() {
+        // Whoever learns of the end through a join waits for what the thread has stored.
+        let chooses = self.state().reads.enabled;
+        if !chooses && self.drain_if_owed(py).is_err() {
             return;
         }
         let location = self.thread_location(thread);
@@ -340,6 +346,8 @@ impl Host {
         drop(undo);
         let buffered = self.state().weak.take_all();
         drop(buffered);
+        let written = self.state().reads.take_all();
+        drop(written);
         let (kept, failures, misuses) = {
             let mut state = self.state();
             for thread in &mut state.threads {

@@ -7,10 +7,10 @@ use pyo3::types::{PyDict, PyString};
 use super::attributes::Slot;
 use super::host::Host;
 use super::identity::KeyId;
+use super::place::Place;
 use super::recording::Word;
 use super::state::{Phase, Restart};
 use super::undo::Undo;
-use super::weak_memory::Place;
 use crate::operation::AccessMode;
 
 /// A closure variable that is rebound, made explicit by the instrumentation.
@@ -101,6 +101,9 @@ impl Host {
         let value = match (forwarded, namespace.get_item(name)?) {
             (Some(value), _) | (None, Some(value)) => value,
             (None, None) => {
+                if event && self.state().reads.enabled {
+                    self.note(py, Word::Load, Some(namespace), Some(name.as_any()), None, event);
+                }
                 let builtins = py.import("builtins")?;
                 return builtins
                     .getattr_opt(name)?
@@ -133,6 +136,8 @@ impl Host {
         }
         let event = self.touch_slot(py, slot, AccessMode::Write)?;
         self.keep_variable(event, namespace, name)?;
+        let place = || Place::Variable { namespace: namespace.clone().unbind(), name: name.clone().unbind() };
+        self.keep_write(py, event, slot.location, place, Some(value))?;
         namespace.set_item(name, value)?;
         self.note_left(event, value);
         self.note(py, Word::Store, Some(namespace), Some(name.as_any()), Some(value), event);
@@ -152,8 +157,10 @@ impl Host {
             return Err(self.restart_with(py, Restart::ModuleState));
         }
         self.drain_if_owed(py)?;
-        let event = self.touch_slot(py, slot, AccessMode::Write)?;
+        let event = self.touch_deletion(py, slot)?;
         self.keep_variable(event, namespace, name)?;
+        let place = || Place::Variable { namespace: namespace.clone().unbind(), name: name.clone().unbind() };
+        self.keep_write(py, event, slot.location, place, None)?;
         if namespace.del_item(name).is_err() {
             return Err(PyNameError::new_err(format!("name '{name}' is not defined")));
         }
@@ -183,7 +190,10 @@ impl Host {
         let forwarded = slot.and_then(|slot| self.forwarded(py, slot.location));
         let value = forwarded.or_else(|| cell.borrow().value.as_ref().map(|value| value.bind(py).clone()));
         let Some(value) = value else {
-            let name = cell.borrow().name.bind(py).to_string();
+            let name = cell.borrow().name.bind(py).clone();
+            if event && self.state().reads.enabled {
+                self.note(py, Word::Load, Some(cell), Some(name.as_any()), None, event);
+            }
             return Err(PyUnboundLocalError::new_err(format!(
                 "cannot access local variable '{name}' where it is not associated with a value"
             )));
@@ -201,12 +211,13 @@ impl Host {
         let event = match self.cell_slot(cell) {
             Some(slot) => {
                 self.check_fresh(py, cell.as_any())?;
+                let place = || Place::Cell { cell: cell.clone().unbind(), name: cell.borrow().name.clone_ref(py) };
                 if self.is_buffered(slot.location) {
-                    let name = cell.borrow().name.clone_ref(py);
-                    let place = Place::Cell { cell: cell.clone().unbind(), name };
-                    return self.buffer_plain(py, slot.location, place, &value);
+                    return self.buffer_plain(py, slot.location, place(), &value);
                 }
-                self.touch_slot(py, slot, AccessMode::Write)?
+                let event = self.touch_slot(py, slot, AccessMode::Write)?;
+                self.keep_write(py, event, slot.location, place, Some(&value))?;
+                event
             }
             None => false,
         };
@@ -223,7 +234,12 @@ impl Host {
     fn delete_cell(&self, py: Python<'_>, cell: &Bound<'_, Cell>) -> PyResult<()> {
         self.drain_if_owed(py)?;
         let event = match self.cell_slot(cell) {
-            Some(slot) => self.touch_slot(py, slot, AccessMode::Write)?,
+            Some(slot) => {
+                let event = self.touch_deletion(py, slot)?;
+                let place = || Place::Cell { cell: cell.clone().unbind(), name: cell.borrow().name.clone_ref(py) };
+                self.keep_write(py, event, slot.location, place, None)?;
+                event
+            }
             None => false,
         };
         self.keep_cell(py, event, cell);

@@ -178,6 +178,9 @@ pub fn visible_reads(state: &State, reads: &[Access]) -> Accesses {
 impl Host {
     /// Block the thread until `predicate()` is true.
     fn wait_until(&self, py: Python<'_>, predicate: Bound<'_, PyAny>) -> PyResult<()> {
+        if self.state().reads.enabled {
+            return self.wait_by_looking(py, &predicate);
+        }
         if !self.state().driver.explorer().treats(OperationKind::WaitUntil) {
             self.state().untreated = Some("wait_until");
             return self.leave(py, End::Cut);

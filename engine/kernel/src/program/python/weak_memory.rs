@@ -7,29 +7,16 @@
 
 use std::rc::Rc;
 
-use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
 
-use super::atomic::Atomic;
 use super::host::Host;
+use super::place::Place;
 use super::recording::Word;
 use super::state::{Failure, Phase, State};
 use super::switching::Touch;
-use super::undo::Undo;
-use super::variables::Cell;
 use crate::driver::Turn;
 use crate::explorer::End;
 use crate::operation::{Accesses, Buffering, EventId, LocationId, MemoryOrder, Operation, OperationKind, ThreadId};
-
-/// Where a store puts its value.
-pub enum Place {
-    Attribute { object: Py<PyAny>, name: Py<PyString> },
-    Variable { namespace: Py<PyDict>, name: Py<PyString> },
-    Cell { cell: Py<Cell>, name: Py<PyString> },
-    Item { container: Py<PyAny>, key: Py<PyAny> },
-    Atomic { atomic: Py<Atomic> },
-}
 
 /// A store that is about to enter a buffer.
 pub struct Store {
@@ -142,109 +129,6 @@ impl State {
         own.sort_by_key(|(number, _)| *number);
         own.into_iter().map(|(_, value)| value).collect()
     }
-}
-
-impl Place {
-    /// What the recorder calls the target and the key.
-    fn names(&self, py: Python<'_>) -> (Py<PyAny>, Option<Py<PyAny>>) {
-        match self {
-            Place::Attribute { object, name } => (object.clone_ref(py), Some(name.clone_ref(py).into_any())),
-            Place::Variable { namespace, name } => {
-                (namespace.clone_ref(py).into_any(), Some(name.clone_ref(py).into_any()))
-            }
-            Place::Cell { cell, name } => (cell.clone_ref(py).into_any(), Some(name.clone_ref(py).into_any())),
-            Place::Item { container, key } => (container.clone_ref(py), Some(key.clone_ref(py))),
-            Place::Atomic { atomic } => (atomic.clone_ref(py).into_any(), None),
-        }
-    }
-
-    /// The state token of the location; see `MemoryModel::state_token`.
-    fn token(&self, py: Python<'_>, state: &mut State) -> u32 {
-        match self {
-            Place::Atomic { atomic } => state.identities.value_token(&Atomic::held(atomic.bind(py))),
-            Place::Item { container, key } => {
-                u32::from(super::containers::has_cell(container.bind(py), key.bind(py)))
-            }
-            _ => 0,
-        }
-    }
-
-    /// What would take the store back, if predicates may ask for it.
-    fn undo(&self, py: Python<'_>) -> PyResult<Option<Undo>> {
-        Ok(match self {
-            Place::Attribute { object, name } => {
-                let value = object.bind(py).getattr_opt(name.bind(py))?.map(Bound::unbind);
-                Some(Undo::Attribute { object: object.clone_ref(py), name: name.clone_ref(py), value })
-            }
-            Place::Variable { namespace, name } => {
-                let value = namespace.bind(py).get_item(name)?.map(Bound::unbind);
-                Some(Undo::Item { namespace: namespace.clone_ref(py), name: name.clone_ref(py), value })
-            }
-            Place::Cell { cell, .. } => {
-                let value = cell.borrow(py).contents(py);
-                Some(Undo::Variable { cell: cell.clone_ref(py), value })
-            }
-            Place::Item { container, .. } => Undo::of_container(container.bind(py))?,
-            Place::Atomic { atomic } => {
-                let value = Atomic::held(atomic.bind(py)).unbind();
-                Some(Undo::Atomic { atomic: atomic.clone_ref(py), value })
-            }
-        })
-    }
-
-    /// Write the value to memory. Returns what it replaced.
-    fn write(&self, py: Python<'_>, value: &Py<PyAny>) -> PyResult<Option<Py<PyAny>>> {
-        match self {
-            Place::Attribute { object, name } => {
-                let (object, name) = (object.bind(py), name.bind(py));
-                let old = object.getattr_opt(name)?.map(Bound::unbind);
-                store_plainly(object, name, value.bind(py))?;
-                Ok(old)
-            }
-            Place::Variable { namespace, name } => {
-                let namespace = namespace.bind(py);
-                let old = namespace.get_item(name)?.map(Bound::unbind);
-                namespace.set_item(name, value)?;
-                Ok(old)
-            }
-            Place::Cell { cell, .. } => {
-                let mut value = Some(value.clone_ref(py));
-                cell.bind(py).borrow_mut().swap(&mut value);
-                Ok(value)
-            }
-            Place::Item { container, key } => {
-                let (container, key) = (container.bind(py), key.bind(py));
-                // The place is gone: the store went to an item that another thread has removed since.
-                if !super::containers::has_cell(container, key) {
-                    return Ok(None);
-                }
-                let old = container.get_item(key)?.unbind();
-                container.set_item(key, value)?;
-                Ok(Some(old))
-            }
-            Place::Atomic { atomic } => {
-                let mut value = value.clone_ref(py);
-                atomic.get().swap(&mut value);
-                Ok(Some(value))
-            }
-        }
-    }
-}
-
-/// `object.name = value`, past what its class does about it: that has run when the store entered the buffer.
-fn store_plainly(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>, value: &Bound<'_, PyAny>) -> PyResult<()> {
-    let py = object.py();
-    let base = if object.is_instance_of::<pyo3::types::PyType>() { "type" } else { "object" };
-    let setter = py.import(intern!(py, "builtins"))?.getattr(base)?.getattr(intern!(py, "__setattr__"))?;
-    setter.call1((object, name, value)).map(drop)
-}
-
-/// Whether stores to (or loads from) the object's attributes go to a method of its class first, which comes to the
-/// attribute itself later.
-pub fn is_intercepted(object: &Bound<'_, PyAny>, method: &str) -> PyResult<bool> {
-    let base = if object.is_instance_of::<pyo3::types::PyType>() { "type" } else { "object" };
-    let plain = object.py().import(intern!(object.py(), "builtins"))?.getattr(base)?.getattr(method)?;
-    Ok(!object.get_type().getattr(method)?.is(&plain))
 }
 
 impl Host {
@@ -368,6 +252,10 @@ impl Host {
     pub fn drain_if_owed(&self, py: Python<'_>) -> PyResult<()> {
         {
             let state = self.state();
+            if state.reads.objects_are_fences {
+                drop(state);
+                return self.fence_if_owed(py);
+            }
             let owes = state.weak.buffers_stores
                 && state.phase == Phase::Running
                 && state.driver.memory.owes_drain(state.current);
@@ -391,11 +279,22 @@ impl Host {
 
     /// `dpor.fence`.
     pub fn perform_fence(&self, py: Python<'_>, order: MemoryOrder) -> PyResult<()> {
-        let effective = {
+        let (buffers, chooses, explores) = {
             let state = self.state();
-            state.weak.buffers_stores && state.phase == Phase::Running
+            let runs = state.phase == Phase::Running;
+            (state.weak.buffers_stores && runs, state.reads.enabled && runs, state.explores_reads())
         };
-        if !effective {
+        if chooses {
+            // A schedule that is followed says itself what is read, and needs no fences.
+            let event = explores && order != MemoryOrder::Relaxed;
+            if event {
+                let operation = Operation { order, ..Operation::new(OperationKind::Fence, LocationId::NONE, 0) };
+                self.perform(py, operation, 1, |_| Touch::of(Accesses::new()))?;
+            }
+            self.note(py, Word::Fence, None, None, None, event);
+            return Ok(());
+        }
+        if !buffers {
             return Ok(());
         }
         let event = match order {

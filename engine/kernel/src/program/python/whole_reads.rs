@@ -45,7 +45,7 @@ impl Depth {
     }
 }
 
-type Owners = SmallVec<[ObjectId; 1]>;
+pub type Owners = SmallVec<[ObjectId; 1]>;
 
 /// One object of an operation, and what the operation does to it.
 pub struct Part<'py> {
@@ -107,7 +107,7 @@ impl<'py> Look<'py> {
 impl State {
     /// What an operation on these objects touches now, and those of them of which it reads different parts in different
     /// places.
-    fn whole_accesses(&mut self, parts: &[Part<'_>], depth: Depth) -> (Accesses, Owners) {
+    pub fn whole_accesses(&mut self, parts: &[Part<'_>], depth: Depth) -> (Accesses, Owners) {
         let mut look = Look {
             depth,
             seen: FxHashSet::default(),
@@ -339,6 +339,7 @@ impl Host {
         for part in parts.iter().filter(|part| !part.effect.reads_only()) {
             self.check_fresh(py, &part.object)?;
         }
+        self.gather_wholes(py, parts, depth)?;
         let target = {
             let mut state = self.state();
             let (accesses, _) = state.whole_accesses(parts, depth);
@@ -375,6 +376,7 @@ impl Host {
             }
             Touch { accesses: Some(visible), before: Some(0), found: None }
         })?;
+        self.require_ordered_whole(py)?;
         for part in parts.iter().filter(|part| !part.effect.reads_only()) {
             if self.keeps_undo() {
                 if let Some(undo) = Undo::of_container(&part.object)? {

@@ -1,0 +1,278 @@
+//! Items of lists and dicts where loads read from a write of their choice.
+//!
+//! An item that exists is a place like an attribute: its loads and stores are ordered by what they read alone. Whatever
+//! else is done to a container is one operation on an object, in an order that every thread agrees on. The two do not mix
+//! at random: which items there are, and what they hold together, has no meaning while a store to one of them may or may
+//! not have reached a thread. So an operation on the whole must be ordered with the stores to items, by spawn, join or
+//! a lock; it then reads the items one by one before it takes place. What is not ordered so is refused.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use super::container_effects::ContainerEffect;
+use super::containers::{has_cell, Container};
+use super::host::Host;
+use super::state::{Phase, State};
+use super::switching::Touch;
+use super::types::TypeKind;
+use super::whole_reads::{Depth, Part};
+use crate::explorer::End;
+use crate::operation::{AccessMode, Accesses, Buffering, EventId, LocationId, MemoryOrder, Operation, OperationKind};
+
+const MIXED: &str =
+    "a list or dict of which one thread stores items while another changes its size or takes it whole";
+const OUTDATED: &str = "an item that is used after its list or dict was changed otherwise than by storing items";
+const ATTRIBUTES: &str = "the attributes of an instance as a dict, while threads store to them";
+
+impl State {
+    /// Whether the items of the container may be visible: those of an instance's `__dict__` are its attributes.
+    fn takes_attributes(&mut self, object: &Bound<'_, PyAny>, container: Container) -> bool {
+        if !self.instance_dicts.contains_key(&container.object) {
+            return false;
+        }
+        let Ok(dict) = object.cast::<PyDict>() else { return false };
+        dict.iter().any(|(name, _)| {
+            let Some(key) = self.identities.item(&name) else { return false };
+            let location = self.identities.location(container.object, key, true);
+            self.is_visible(location)
+        })
+    }
+
+    /// The running thread's last event changes the container, or takes it as a whole. Returns whether that races with
+    /// loads and stores of items.
+    fn note_structure(&mut self, container: Container, effect: ContainerEffect, item: Option<LocationId>) -> bool {
+        use ContainerEffect::*;
+        let current = self.current;
+        match (effect, item) {
+            (Length | CellLoad, Some(_)) | (Length, None) => false,
+            (Append | CellStore | CellDelete | CellDefault, Some(item)) => {
+                self.outdate_items(container.whole, Some(item));
+                self.driver.event_access(current, item, AccessMode::IntentWrite)
+            }
+            (ReadWhole | View, _) | (CellLoad, None) => {
+                self.driver.event_access(current, container.whole, AccessMode::Read)
+            }
+            _ => {
+                self.outdate_items(container.whole, None);
+                self.driver.event_access(current, container.whole, AccessMode::Write)
+            }
+        }
+    }
+}
+
+impl Host {
+    /// Give the check up because of what the model does, unless the exploration is about to begin anew: until then, part
+    /// of what was accessed is no event. Never returns normally.
+    pub fn leave_untreated<T>(&self, py: Python<'_>, what: &'static str) -> PyResult<T> {
+        {
+            let mut state = self.state();
+            if state.restart.is_none() {
+                state.untreated = Some(what);
+            }
+        }
+        self.leave(py, End::Cut)
+    }
+
+    /// Whether loads and stores of the item read from, or are, writes to choose from.
+    pub fn chooses_item(
+        &self,
+        object: &Bound<'_, PyAny>,
+        container: Container,
+        location: LocationId,
+        key: &Bound<'_, PyAny>,
+    ) -> bool {
+        let chooses = self.state().chooses(location);
+        chooses
+            && matches!(container.kind, TypeKind::List | TypeKind::Dict | TypeKind::DefaultDict)
+            && has_cell(object, key)
+    }
+
+    /// Perform the load or store of such an item.
+    pub fn touch_chosen_item(
+        &self,
+        py: Python<'_>,
+        object: &Bound<'_, PyAny>,
+        container: Container,
+        location: LocationId,
+        effect: ContainerEffect,
+        key: &Bound<'_, PyAny>,
+    ) -> PyResult<bool> {
+        let (explores, outdated) = {
+            let state = self.state();
+            (state.explores_reads(), state.is_outdated(location))
+        };
+        if !explores {
+            return self.touch_cell(py, object, container, effect, key);
+        }
+        if outdated {
+            return self.leave_untreated(py, OUTDATED);
+        }
+        let (kind, on_whole) = match effect.reads_only() {
+            true => (OperationKind::Load, AccessMode::IntentRead),
+            false => (OperationKind::Store, AccessMode::IntentWrite),
+        };
+        if kind == OperationKind::Store {
+            self.check_fresh(py, object)?;
+        }
+        let operation = Operation { order: MemoryOrder::Relaxed, ..Operation::new(kind, location, 0) };
+        self.perform(py, operation, 1, |_| Touch::of(Accesses::new()))?;
+        let mixed = {
+            let mut state = self.state();
+            let current = state.current;
+            let item = state.driver.event_access(current, location, AccessMode::Read);
+            state.driver.event_access(current, container.whole, on_whole) || item
+        };
+        if mixed {
+            return self.leave_untreated(py, MIXED);
+        }
+        Ok(true)
+    }
+
+    /// Perform any other operation on a container. `reads_item` tells whether one that finds an item takes its value.
+    pub fn touch_structure(
+        &self,
+        py: Python<'_>,
+        object: &Bound<'_, PyAny>,
+        container: Container,
+        effect: ContainerEffect,
+        key: Option<&Bound<'_, PyAny>>,
+        reads_item: bool,
+    ) -> PyResult<bool> {
+        use ContainerEffect::*;
+        let on_item = matches!(effect, CellLoad | CellStore | CellDelete | CellDefault);
+        let item = key.filter(|_| on_item).and_then(|key| Some((self.located_cell(object, key)?.1, key)));
+        if let (Some((location, key)), true) = (item, reads_item && matches!(effect, CellLoad | CellDefault)) {
+            if self.chooses_item(object, container, location, key) {
+                return self.touch_chosen_item(py, object, container, location, CellLoad, key);
+            }
+        }
+        let (runs, explores, visible, attributes) = {
+            let mut state = self.state();
+            let attributes = item.is_none() && state.takes_attributes(object, container);
+            let runs = state.phase == Phase::Running;
+            (runs, state.explores_reads(), state.is_visible(container.whole), attributes)
+        };
+        if runs && explores && attributes {
+            return self.leave_untreated(py, ATTRIBUTES);
+        }
+        let mut location = item.map(|(location, _)| location);
+        if runs && visible {
+            match (effect, location) {
+                (CellDelete, Some(_)) => self.gather_items(py, container.whole, location)?,
+                (Length | Append, _) | (_, Some(_)) => {}
+                _ => self.gather_items(py, container.whole, None)?,
+            }
+        }
+        let event = self.touch_container_as(py, object, container, effect, key, Buffering::Drains)?;
+        if event && explores {
+            if effect == Append {
+                let end = object.cast::<PyList>().map_or(0, |list| list.len());
+                let end = end.into_pyobject(py)?;
+                location = self.located_cell(object, end.as_any()).map(|(_, location)| location);
+            }
+            let mixed = self.state().note_structure(container, effect, location);
+            if mixed {
+                return self.leave_untreated(py, MIXED);
+            }
+        }
+        Ok(event)
+    }
+
+    /// Before objects are taken as wholes by one operation: read what was stored to what is in them.
+    pub fn gather_wholes(&self, py: Python<'_>, parts: &[Part<'_>], depth: Depth) -> PyResult<()> {
+        let (chooses, explores) = {
+            let state = self.state();
+            (state.reads.enabled && state.phase == Phase::Running, state.explores_reads())
+        };
+        if !chooses {
+            return Ok(());
+        }
+        if !explores {
+            return self.gather_items(py, LocationId::NONE, None);
+        }
+        let mut done: Vec<LocationId> = Vec::new();
+        loop {
+            // What is read can hold further objects.
+            let found: Vec<LocationId> = {
+                let mut state = self.state();
+                let (accesses, _) = state.whole_accesses(parts, depth);
+                let visible = accesses.iter().map(|access| access.location).filter(|at| state.is_visible(*at));
+                let found: Vec<LocationId> = visible.flat_map(|at| state.reads.stored_within(at)).collect();
+                found.into_iter().filter(|at| !done.contains(at) && !state.is_outdated(*at)).collect()
+            };
+            if found.is_empty() {
+                return Ok(());
+            }
+            for location in found {
+                self.gather(py, location)?;
+                done.push(location);
+            }
+        }
+    }
+
+    /// The running thread's last event accesses a place: see whether it is ordered with operations on the whole of what
+    /// the place is in, if it stores.
+    pub fn require_ordered_store(&self, py: Python<'_>, location: LocationId, mode: AccessMode) -> PyResult<()> {
+        let mixed = {
+            let mut state = self.state();
+            let current = state.current;
+            mode == AccessMode::Write
+                && state.explores_reads()
+                && state.driver.event_access(current, location, AccessMode::IntentWrite)
+        };
+        if mixed {
+            return self.leave_untreated(py, MIXED);
+        }
+        Ok(())
+    }
+
+    /// The running thread's last event has taken objects as wholes: see whether it is ordered with stores to what is in
+    /// them.
+    pub fn require_ordered_whole(&self, py: Python<'_>) -> PyResult<()> {
+        let mixed = {
+            let mut state = self.state();
+            if !state.explores_reads() {
+                return Ok(());
+            }
+            let current = state.current;
+            let event = EventId((state.driver.position() as u32).saturating_sub(1));
+            let accesses = state.driver.execution.event(event).accesses.clone();
+            let mut mixed = false;
+            for access in accesses {
+                if access.mode == AccessMode::Write {
+                    state.outdate_items(access.location, None);
+                }
+                mixed |= state.driver.event_access(current, access.location, access.mode);
+            }
+            mixed
+        };
+        if mixed {
+            return self.leave_untreated(py, MIXED);
+        }
+        Ok(())
+    }
+
+    /// Ask whether there is an item.
+    pub fn touch_membership(
+        &self,
+        py: Python<'_>,
+        object: &Bound<'_, PyAny>,
+        effect: ContainerEffect,
+        item: &Bound<'_, PyAny>,
+    ) -> PyResult<bool> {
+        let container = {
+            let mut state = self.state();
+            match state.reads.enabled && state.phase == Phase::Running {
+                true => state.container(object),
+                false => None,
+            }
+        };
+        match container {
+            Some(container) => {
+                self.drain_if_owed(py)?;
+                self.touch_structure(py, object, container, effect, Some(item), false)
+            }
+            None => self.touch_container(py, object, effect, Some(item)),
+        }
+    }
+}

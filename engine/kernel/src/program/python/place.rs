@@ -1,0 +1,194 @@
+//! Places that hold one value, as things to write to and read from without an operation.
+
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+
+use super::atomic::Atomic;
+use super::containers::has_cell;
+use super::state::State;
+use super::undo::Undo;
+use super::variables::Cell;
+
+/// Where a store puts its value.
+pub enum Place {
+    Attribute { object: Py<PyAny>, name: Py<PyString> },
+    Variable { namespace: Py<PyDict>, name: Py<PyString> },
+    Cell { cell: Py<Cell>, name: Py<PyString> },
+    Item { container: Py<PyAny>, key: Py<PyAny> },
+    Atomic { atomic: Py<Atomic> },
+}
+
+impl Place {
+    /// What the recorder calls the target and the key.
+    pub fn names(&self, py: Python<'_>) -> (Py<PyAny>, Option<Py<PyAny>>) {
+        match self {
+            Place::Attribute { object, name } => (object.clone_ref(py), Some(name.clone_ref(py).into_any())),
+            Place::Variable { namespace, name } => {
+                (namespace.clone_ref(py).into_any(), Some(name.clone_ref(py).into_any()))
+            }
+            Place::Cell { cell, name } => (cell.clone_ref(py).into_any(), Some(name.clone_ref(py).into_any())),
+            Place::Item { container, key } => (container.clone_ref(py), Some(key.clone_ref(py))),
+            Place::Atomic { atomic } => (atomic.clone_ref(py).into_any(), None),
+        }
+    }
+
+    /// The state token of the location; see `MemoryModel::state_token`.
+    pub fn token(&self, py: Python<'_>, state: &mut State) -> u32 {
+        match self {
+            Place::Atomic { atomic } => state.identities.value_token(&Atomic::held(atomic.bind(py))),
+            Place::Item { container, key } => u32::from(has_cell(container.bind(py), key.bind(py))),
+            _ => 0,
+        }
+    }
+
+    /// What would take the store back, if predicates may ask for it.
+    pub fn undo(&self, py: Python<'_>) -> PyResult<Option<Undo>> {
+        Ok(match self {
+            Place::Attribute { object, name } => {
+                let value = object.bind(py).getattr_opt(name.bind(py))?.map(Bound::unbind);
+                Some(Undo::Attribute { object: object.clone_ref(py), name: name.clone_ref(py), value })
+            }
+            Place::Variable { namespace, name } => {
+                let value = namespace.bind(py).get_item(name)?.map(Bound::unbind);
+                Some(Undo::Item { namespace: namespace.clone_ref(py), name: name.clone_ref(py), value })
+            }
+            Place::Cell { cell, .. } => {
+                let value = cell.borrow(py).contents(py);
+                Some(Undo::Variable { cell: cell.clone_ref(py), value })
+            }
+            Place::Item { container, .. } => Undo::of_container(container.bind(py))?,
+            Place::Atomic { atomic } => {
+                let value = Atomic::held(atomic.bind(py)).unbind();
+                Some(Undo::Atomic { atomic: atomic.clone_ref(py), value })
+            }
+        })
+    }
+
+    /// Write the value to memory. Returns what it replaced.
+    pub fn write(&self, py: Python<'_>, value: &Py<PyAny>) -> PyResult<Option<Py<PyAny>>> {
+        match self {
+            Place::Attribute { object, name } => {
+                let (object, name) = (object.bind(py), name.bind(py));
+                let old = object.getattr_opt(name)?.map(Bound::unbind);
+                store_plainly(object, name, value.bind(py))?;
+                Ok(old)
+            }
+            Place::Variable { namespace, name } => {
+                let namespace = namespace.bind(py);
+                let old = namespace.get_item(name)?.map(Bound::unbind);
+                namespace.set_item(name, value)?;
+                Ok(old)
+            }
+            Place::Cell { cell, .. } => {
+                let mut value = Some(value.clone_ref(py));
+                cell.bind(py).borrow_mut().swap(&mut value);
+                Ok(value)
+            }
+            Place::Item { container, key } => {
+                let (container, key) = (container.bind(py), key.bind(py));
+                // The place is gone: the store went to an item that another thread has removed since.
+                if !has_cell(container, key) {
+                    return Ok(None);
+                }
+                let old = container.get_item(key)?.unbind();
+                container.set_item(key, value)?;
+                Ok(Some(old))
+            }
+            Place::Atomic { atomic } => {
+                let mut value = value.clone_ref(py);
+                atomic.get().swap(&mut value);
+                Ok(Some(value))
+            }
+        }
+    }
+
+    pub fn clone_ref(&self, py: Python<'_>) -> Place {
+        match self {
+            Place::Attribute { object, name } => {
+                Place::Attribute { object: object.clone_ref(py), name: name.clone_ref(py) }
+            }
+            Place::Variable { namespace, name } => {
+                Place::Variable { namespace: namespace.clone_ref(py), name: name.clone_ref(py) }
+            }
+            Place::Cell { cell, name } => Place::Cell { cell: cell.clone_ref(py), name: name.clone_ref(py) },
+            Place::Item { container, key } => {
+                Place::Item { container: container.clone_ref(py), key: key.clone_ref(py) }
+            }
+            Place::Atomic { atomic } => Place::Atomic { atomic: atomic.clone_ref(py) },
+        }
+    }
+
+    /// What the place itself holds now; None if there is nothing, whatever a load would find elsewhere.
+    pub fn now(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        Ok(match self {
+            Place::Attribute { object, name } => own_attribute(object.bind(py), name.bind(py))?.map(Bound::unbind),
+            Place::Variable { namespace, name } => namespace.bind(py).get_item(name)?.map(Bound::unbind),
+            Place::Cell { cell, .. } => cell.borrow(py).contents(py),
+            Place::Item { container, key } => {
+                let (container, key) = (container.bind(py), key.bind(py));
+                match has_cell(container, key) {
+                    true => Some(container.get_item(key)?.unbind()),
+                    false => None,
+                }
+            }
+            Place::Atomic { atomic } => Some(Atomic::held(atomic.bind(py)).unbind()),
+        })
+    }
+
+    /// Let the place hold a value, or nothing. Returns what it held.
+    pub fn exchange(&self, py: Python<'_>, value: Option<Py<PyAny>>) -> PyResult<Option<Py<PyAny>>> {
+        let old = self.now(py)?;
+        match (self, value) {
+            (Place::Cell { cell, .. }, mut value) => {
+                cell.bind(py).borrow_mut().swap(&mut value);
+                return Ok(value);
+            }
+            (_, Some(value)) => drop(self.write(py, &value)?),
+            (Place::Attribute { object, name }, None) if old.is_some() => {
+                let object = object.bind(py);
+                plain_method(object, "__delattr__")?.call1((object, name))?;
+            }
+            (Place::Variable { namespace, name }, None) if old.is_some() => namespace.bind(py).del_item(name)?,
+            _ => {}
+        }
+        Ok(old)
+    }
+}
+
+/// `object.name = value`, past what its class does about it: that has run when the store entered the buffer.
+fn store_plainly(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    plain_method(object, "__setattr__")?.call1((object, name, value)).map(drop)
+}
+
+/// The attribute that the object has itself, past what its class does about it: in its `__dict__`, or in a slot.
+fn own_attribute<'py>(
+    object: &Bound<'py, PyAny>,
+    name: &Bound<'py, PyString>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let py = object.py();
+    let load = plain_method(object, "__getattribute__")?;
+    if let Ok(own) = load.call1((object, intern!(py, "__dict__"))) {
+        if own.contains(name)? {
+            return own.get_item(name).map(Some);
+        }
+    }
+    let descriptor = object.get_type().getattr_opt(name)?;
+    let is_slot = match descriptor {
+        Some(descriptor) => descriptor.get_type().hasattr(intern!(py, "__set__"))?,
+        None => false,
+    };
+    Ok(if is_slot { load.call1((object, name)).ok() } else { None })
+}
+
+/// What attributes go to where no class says otherwise: a method of `object`, or of `type` for a class.
+fn plain_method<'py>(object: &Bound<'py, PyAny>, method: &str) -> PyResult<Bound<'py, PyAny>> {
+    let base = if object.is_instance_of::<pyo3::types::PyType>() { "type" } else { "object" };
+    object.py().import(intern!(object.py(), "builtins"))?.getattr(base)?.getattr(method)
+}
+
+/// Whether stores to (or loads from) the object's attributes go to a method of its class first, which comes to the
+/// attribute itself later.
+pub fn is_intercepted(object: &Bound<'_, PyAny>, method: &str) -> PyResult<bool> {
+    Ok(!object.get_type().getattr(method)?.is(&plain_method(object, method)?))
+}
