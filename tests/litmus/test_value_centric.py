@@ -107,7 +107,7 @@ def unlike_by_type():
 
 
 @dpor.model
-def waits_for_a_condition():
+def may_miss_its_notification():
     condition = threading.Condition()
 
     def waits():
@@ -117,6 +117,39 @@ def waits_for_a_condition():
     dpor.spawn(waits)
     with condition:
         condition.notify()
+    dpor.join_all()
+
+
+@dpor.model
+def one_slot(items=2):
+    slots = queue.Queue(maxsize=1)
+    got = []
+
+    def produce():
+        for item in range(items):
+            slots.put(item)
+
+    dpor.spawn(produce)
+    for _ in range(items):
+        got.append(slots.get())
+    dpor.join_all()
+    assert got == list(range(items))
+
+
+@dpor.model
+def cleared_before_it_is_seen():
+    event = threading.Event()
+    woken = []
+
+    def waits():
+        event.wait()
+        woken.append(event.is_set())
+
+    dpor.spawn(waits)
+    event.set()
+    event.clear()
+    dpor.join_all()
+    assert woken == [True]
 
 
 @dpor.model
@@ -161,6 +194,25 @@ def test_a_deadlock_and_a_failed_assertion_after_joins_are_found(check_here):
     assert kinds == {ViolationKind.ASSERTION}
 
 
+def test_a_notification_that_comes_too_early_is_missed(check_here):
+    result = check_here("may_miss_its_notification")
+    assert {violation.kind for violation in result.violations} == {ViolationKind.DEADLOCK}
+    assert (result.executions, result.blocked, result.redundant) == (1, 1, 0)
+
+
+def test_a_full_queue_makes_its_producer_wait(check_here):
+    result = check_here("one_slot")
+    assert result.verdict is Verdict.VERIFIED
+    assert result.executions == result.classes > 1
+    assert (result.blocked, result.redundant) == (0, 0)
+
+
+def test_who_waits_for_an_event_is_woken_even_if_it_was_cleared_again(check_here):
+    kinds = {violation.kind for violation in check_here("cleared_before_it_is_seen").violations}
+    # It may also come only after both, and wait for ever.
+    assert kinds == {ViolationKind.ASSERTION, ViolationKind.DEADLOCK}
+
+
 def test_equal_values_of_different_types_are_different(check_here):
     assert check_here("unlike_by_type").verdict is Verdict.VIOLATED
 
@@ -168,7 +220,6 @@ def test_equal_values_of_different_types_are_different(check_here):
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        ("waits_for_a_condition", "a Condition"),
         ("polls", "a loop that only looks"),
         ("waits_for_a_predicate", "wait_until"),
     ],

@@ -70,7 +70,8 @@ pub struct Vertex {
     pub supposed: bool,
     /// The token of what its target holds after it; None until it has been performed, and for values without token.
     pub token: Option<u32>,
-    /// The event of its thread before it, or the spawn; for a join also the last event of the joined thread.
+    /// The event of its thread before it, or the spawn; for a join also the last event of the joined thread, and what
+    /// woke it if it slept.
     pub predecessors: SmallVec<[EventIndex; 2]>,
     /// The reads that causally happen before it, without what it reads itself.
     pub past_before: Past,
@@ -143,14 +144,20 @@ impl Events {
         self.writers.get(&location).map_or(&[], Vec::as_slice)
     }
 
-    /// What precedes the next event of `thread` by the program, and the reads in the past of that.
-    pub fn before(&self, thread: ThreadId, operation: &Operation) -> (SmallVec<[EventIndex; 2]>, Past) {
+    /// What precedes the next event of `thread` by the program, with the event that woke it if it slept, and the reads in
+    /// the past of that.
+    pub fn before(
+        &self,
+        thread: ThreadId,
+        operation: &Operation,
+        waker: Option<EventIndex>,
+    ) -> (SmallVec<[EventIndex; 2]>, Past) {
         let previous = self.last_of(thread).or_else(|| self.spawn_of(thread));
         let joined = match operation.kind {
             OperationKind::Join => self.last_of(ThreadId(operation.detail)),
             _ => None,
         };
-        let predecessors: SmallVec<[EventIndex; 2]> = previous.into_iter().chain(joined).collect();
+        let predecessors: SmallVec<[EventIndex; 2]> = previous.into_iter().chain(joined).chain(waker).collect();
         let mut past = Past::new();
         for &predecessor in &predecessors {
             join_past(&mut past, &self.get(predecessor).past);

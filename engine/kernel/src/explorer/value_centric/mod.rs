@@ -32,7 +32,7 @@ use self::extend::{extensions, Covered, Extension, Pending};
 use self::order::PartialOrder;
 use self::postponed::{Child, Known, Partition};
 use self::realise::realise;
-use self::shape::{shape, Condition, Locations};
+use self::shape::{shape, sleep, Condition, Locations, Sleep};
 use super::{depth_first_fraction, Decision, End, Explorer, Finished, Mismatch, State};
 use crate::execution::{Event, Execution};
 use crate::memory::MemoryModel;
@@ -146,7 +146,7 @@ impl ValueCentric {
     /// Add an event that is no read.
     fn push_plain(&mut self, thread: ThreadId, operation: Operation, shape: shape::Shape) {
         let index = self.events.last_of(thread).map_or(0, |last| self.events.get(last).index + 1);
-        let (predecessors, past_before) = self.events.before(thread, &operation);
+        let (predecessors, past_before) = self.events.before(thread, &operation, None);
         self.events.push(Vertex {
             thread,
             index,
@@ -164,11 +164,23 @@ impl ValueCentric {
         });
     }
 
-    /// A read that can be added.
-    fn pending(&mut self, thread: ThreadId, operation: Operation, enabled: bool, shape: shape::Shape) -> Pending {
+    /// A read that can be added; None while it sleeps.
+    fn pending(
+        &mut self,
+        thread: ThreadId,
+        operation: Operation,
+        shape: shape::Shape,
+        enabled: bool,
+        memory: &dyn MemoryModel,
+    ) -> Option<Pending> {
+        let waker = match sleep(thread, &operation, memory) {
+            Sleep::Awake => None,
+            Sleep::Asleep => return None,
+            Sleep::WokenBy(event) => Some(*self.trace.get(event.index())?),
+        };
         let index = self.events.last_of(thread).map_or(0, |last| self.events.get(last).index + 1);
-        let (predecessors, past_before) = self.events.before(thread, &operation);
-        Pending { thread, index, operation, shape, enabled, predecessors, past_before }
+        let (predecessors, past_before) = self.events.before(thread, &operation, waker);
+        Some(Pending { thread, index, operation, shape, enabled, predecessors, past_before })
     }
 
     /// Note what a location holds that no event has touched.
@@ -375,7 +387,7 @@ impl ValueCentric {
             match shape(thread, &operation, &event.accesses, memory) {
                 Ok(shape) if shape.reads() => {
                     self.learn_initial(operation.target, Some(memory.state_token(&operation)));
-                    reads.push(self.pending(thread, operation, false, shape));
+                    reads.extend(self.pending(thread, operation, shape, false, memory));
                 }
                 Ok(_) => {}
                 Err(unsupported) => self.refusal = Some(unsupported.0),
@@ -455,7 +467,7 @@ impl Explorer for ValueCentric {
                 }),
             };
             self.learn_initial(operation.target, found);
-            pending.push(self.pending(thread, operation, enabled, shape));
+            pending.extend(self.pending(thread, operation, shape, enabled, state.memory));
         }
         self.settle();
         self.push_node(pending, false);

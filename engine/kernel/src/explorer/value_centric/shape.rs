@@ -8,7 +8,7 @@
 use smallvec::SmallVec;
 
 use crate::memory::{MemoryModel, PrimitiveState};
-use crate::operation::{Access, AccessMode, LocationId, Operation, OperationKind, ThreadId};
+use crate::operation::{Access, AccessMode, EventId, LocationId, Operation, OperationKind, ThreadId};
 
 pub type Locations = SmallVec<[LocationId; 2]>;
 
@@ -121,9 +121,21 @@ pub fn shape(
                 shape.condition = Condition::WritesIf(test);
             }
         }
-        Release | SemaphoreRelease | ChannelPut | FlagSet | FlagClear => {
+        Release | Wait | TimedWake | SemaphoreRelease | ChannelPut | FlagSet | FlagClear => {
             shape.reads.push(target);
             shape.writes.push(target);
+        }
+        Wake => {
+            shape.reads.push(target);
+            shape.writes.push(target);
+            shape.condition = Condition::Needs(Test::Free { own: None });
+        }
+        // Its lock orders it among what concerns the same condition; only the ends of timed waits can come any time.
+        Notify => {
+            for access in memory.primitives().accesses(thread, operation) {
+                shape.reads.push(access.location);
+                shape.writes.push(access.location);
+            }
         }
         SemaphoreAcquire | ChannelGet => {
             shape.reads.push(target);
@@ -135,15 +147,38 @@ pub fn shape(
             shape.condition = Condition::WritesIf(Test::Positive);
         }
         FlagRead => shape.reads.push(target),
-        // A waiter that has registered goes on once it was woken, whatever the flag is by then.
-        FlagWait if memory.primitives().waiter(target, thread).is_none() => {
+        FlagWait => {
             shape.reads.push(target);
-            shape.condition = Condition::Needs(Test::Positive);
+            // A waiter that has registered goes on once it was woken, whatever the flag is by then.
+            if memory.primitives().waiter(target, thread).is_none() {
+                shape.condition = Condition::Needs(Test::Positive);
+            }
         }
-        FlagWait | Wait | Wake | TimedWake | Notify | WaitUntil | CellStore | CellDelete | CellDefault | Branch
-        | Buffer | Flush | Blocked => {
+        WaitUntil | CellStore | CellDelete | CellDefault | Branch | Buffer | Flush | Blocked => {
             return Err(Unsupported(operation.kind));
         }
     }
     Ok(shape)
+}
+
+/// Whether an operation waits for another thread to wake it, rather than for a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sleep {
+    Awake,
+    Asleep,
+    /// It was woken by this event of the execution: it comes after that, and is never put to sleep again.
+    WokenBy(EventId),
+}
+
+pub fn sleep(thread: ThreadId, operation: &Operation, memory: &dyn MemoryModel) -> Sleep {
+    let place = match operation.kind {
+        OperationKind::Wake => LocationId(operation.detail),
+        OperationKind::FlagWait => operation.target,
+        _ => return Sleep::Awake,
+    };
+    match memory.primitives().waiter(place, thread) {
+        None => Sleep::Awake,
+        Some(waiter) if waiter.woken_by == EventId::NONE => Sleep::Asleep,
+        Some(waiter) => Sleep::WokenBy(waiter.woken_by),
+    }
 }

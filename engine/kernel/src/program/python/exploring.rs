@@ -37,10 +37,6 @@ const WAIT: Operation = Operation {
 /// What a model does when it performs an operation that the algorithm does not treat.
 fn construct(kind: OperationKind) -> &'static str {
     match kind {
-        OperationKind::Wait | OperationKind::Wake | OperationKind::TimedWake | OperationKind::Notify => {
-            "a Condition (or a queue, which has one)"
-        }
-        OperationKind::FlagWait => "an Event that is also cleared",
         OperationKind::WaitUntil => "wait_until",
         OperationKind::Branch => "symbolic values",
         OperationKind::CompareExchange => "a compare_exchange of values that cannot be told apart by type and value",
