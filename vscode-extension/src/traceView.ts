@@ -51,6 +51,12 @@ export class TraceViews implements vscode.Disposable, vscode.WebviewPanelSeriali
     this.subscription = vscode.Disposable.from(
       replay.onStep((news) => this.follow(news)),
       new vscode.Disposable(store.onChange((uri) => this.retry(uri))),
+      vscode.window.onDidChangeTextEditorSelection(({ kind }) => {
+        // The debugger moves a selection without mouse or keys. The page may not have been active yet when it did.
+        if (kind !== vscode.TextEditorSelectionChangeKind.Mouse && kind !== vscode.TextEditorSelectionChangeKind.Keyboard) {
+          this.views.forEach((view) => takeBack(view));
+        }
+      }),
       vscode.window.registerWebviewPanelSerializer(VIEW_TYPE, this),
     );
   }
@@ -98,12 +104,7 @@ export class TraceViews implements vscode.Disposable, vscode.WebviewPanelSeriali
     panel.webview.options = { enableScripts: true, localResourceRoots: [] };
     const view: View = { panel, reference, trace: undefined, waiting: false, focusedUntil: 0 };
     panel.webview.onDidReceiveMessage((message: Message) => this.receive(view, message).catch(tell));
-    panel.onDidChangeViewState(() => {
-      if (!panel.active && panel.visible && Date.now() < view.focusedUntil) {
-        view.focusedUntil = 0;
-        panel.reveal(undefined, false);
-      }
-    });
+    panel.onDidChangeViewState(() => takeBack(view));
     panel.onDidDispose(() => {
       this.views.delete(key);
       this.unmark();
@@ -156,7 +157,12 @@ export class TraceViews implements vscode.Disposable, vscode.WebviewPanelSeriali
       return;
     }
     view.focusedUntil = Date.now() + FOCUS_KEPT;
-    if (!(await this.replay.goTo(referenceKey(view.reference), message.step))) {
+    const replayed = await this.replay.goTo(referenceKey(view.reference), message.step);
+    if (replayed && view.focusedUntil > 0) {
+      // The debugger opens its editor only now, however long it took to go there.
+      view.focusedUntil = Date.now() + FOCUS_KEPT;
+    }
+    if (!replayed) {
       view.trace ??= this.read(view.reference);
       const place = (await view.trace)?.steps.find(({ index }) => index === message.step)?.location;
       if (place) {
@@ -198,6 +204,15 @@ export class TraceViews implements vscode.Disposable, vscode.WebviewPanelSeriali
 
   private unmark(): void {
     vscode.window.visibleTextEditors.forEach((editor) => editor.setDecorations(this.current, []));
+  }
+}
+
+/** Gives the focus back to a page that someone walks through, once, after the debugger has opened its editor. */
+function takeBack(view: View): void {
+  const { panel } = view;
+  if (!panel.active && panel.visible && Date.now() < view.focusedUntil) {
+    view.focusedUntil = 0;
+    panel.reveal(undefined, false);
   }
 }
 

@@ -28,6 +28,16 @@ class Window {
     await this.page.locator(".quick-input-widget").waitFor({ state: "hidden" });
   }
 
+  /** Loads the window anew as its command does, which lets it store first what is to be there again. */
+  async reload() {
+    await this.page.keyboard.press("F1");
+    await this.page.locator(".quick-input-widget:visible").waitFor();
+    await this.page.keyboard.type("Developer: Reload Window");
+    await this.page.locator(".quick-input-list .monaco-list-row.focused").filter({ hasText: "Reload Window" }).waitFor();
+    await Promise.all([this.page.waitForEvent("domcontentloaded"), this.page.keyboard.press("Enter")]);
+    await this.page.waitForSelector(".monaco-workbench .part.statusbar");
+  }
+
   async open(file) {
     const row = this.page.locator(".quick-input-list .monaco-list-row.focused").filter({ hasText: file });
     // While the window still settles, its list of files can close again or come without the file.
@@ -156,8 +166,7 @@ const TESTS = {
     await isAt(trace, before);
     // The second time shows that the page still knows which trace it is.
     for (let time = 1; time <= 2; time += 1) {
-      await window.page.reload();
-      await window.page.waitForSelector(".monaco-workbench .part.statusbar");
+      await window.reload();
       await isAt(await window.webview("Copy as text"), before);
     }
     await window.picture("trace_again");
