@@ -75,7 +75,8 @@ class TraceStep:
     name such as `Account#1.balance`; `value` the repr of what was read or written (None if there is none);
     `matters` is False for a step that the failure does not depend on; `held` names the locks that the thread holds
     after the step; `function` is the name of the enclosing function; `call_site` where first-party code called into
-    code that is not first-party (None if the location itself is first-party).
+    code that is not first-party (None if the location itself is first-party). `source` says from which write a step got
+    what it read, if that is not the latest one before it: memory models other than `sc` allow that.
     """
 
     step: int
@@ -88,6 +89,7 @@ class TraceStep:
     held: tuple[str, ...] = ()
     function: str | None = None
     call_site: SourceSpan | None = None
+    source: str | None = None
 
 
 @dataclass(frozen=True)

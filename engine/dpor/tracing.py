@@ -34,7 +34,7 @@ def trace_model(request: ReplayRequest) -> TraceDocument:
             lambda: _running_task(hosted),
             # Modules that are loaded as part of the execution have nothing before it.
             lambda: () if hosted.fresh_modules else _namespaces(hosted),
-            sequential=hosted.options.memory_model is MemoryModel.SC,
+            sequential=hosted.options.memory_model is MemoryModel.SC and not schedule.chosen_reads,
         )
 
     with followed(resolved, schedule, observe) as run:

@@ -127,34 +127,38 @@ dpor.join_all()
 """
 
 
+@pytest.mark.parametrize("algorithm", ["optimal", "graph"])
 @pytest.mark.parametrize("memory_model", ["sc", "tso", "pso"])
 @pytest.mark.parametrize("place", PLACES)
-def test_a_store_to_any_place_may_be_delayed_past_a_load(tmp_path, place, memory_model):
-    result = check(tmp_path, PLACES[place], memory_model)
+def test_a_store_to_any_place_may_be_delayed_past_a_load(tmp_path, place, memory_model, algorithm):
+    result = check(tmp_path, PLACES[place], memory_model, algorithm)
     assert result.verdict is (Verdict.VERIFIED if memory_model == "sc" else Verdict.VIOLATED)
 
 
+@pytest.mark.parametrize("algorithm", ["optimal", "graph"])
 @pytest.mark.parametrize("memory_model", ["tso", "pso"])
 @pytest.mark.parametrize("fence", FENCES)
 def test_what_waits_for_the_store_buffer_is_a_fence_whether_or_not_it_is_shared(
-    tmp_path, fence, memory_model
+    tmp_path, fence, memory_model, algorithm
 ):
     body = store_buffering("pair.{} = 1", "pair.{}", between=FENCES[fence])
-    assert check(tmp_path, body, memory_model).verdict is Verdict.VERIFIED
+    assert check(tmp_path, body, memory_model, algorithm).verdict is Verdict.VERIFIED
     # On an object that no other thread reaches, which costs no event by itself, it is a fence all the same.
     private = store_buffering(
         "mine = Pair(); pair.{} = 1", "pair.{}", between=FENCES[fence].replace("pair", "mine")
     )
-    assert check(tmp_path, private, memory_model).verdict is Verdict.VERIFIED
+    assert check(tmp_path, private, memory_model, algorithm).verdict is Verdict.VERIFIED
 
 
+@pytest.mark.parametrize("algorithm", ["optimal", "graph"])
 @pytest.mark.parametrize("order", ["relaxed", "acquire", "release"])
 @pytest.mark.parametrize("memory_model", ["tso", "pso"])
-def test_weaker_fences_do_not_wait_for_the_store_buffer(tmp_path, order, memory_model):
+def test_weaker_fences_do_not_wait_for_the_store_buffer(tmp_path, order, memory_model, algorithm):
     body = store_buffering("pair.{} = 1", "pair.{}", between=f"dpor.fence(order='{order}')")
-    assert check(tmp_path, body, memory_model).verdict is Verdict.VIOLATED
+    assert check(tmp_path, body, memory_model, algorithm).verdict is Verdict.VIOLATED
 
 
+@pytest.mark.parametrize("algorithm", ["optimal", "graph"])
 @pytest.mark.parametrize("elide", [True, False])
 @pytest.mark.parametrize(
     ("memory_model", "barrier", "verdict"),
@@ -169,14 +173,17 @@ def test_weaker_fences_do_not_wait_for_the_store_buffer(tmp_path, order, memory_
     ],
 )
 def test_data_passed_by_a_flag_is_seen_only_if_stores_stay_in_order(
-    tmp_path, memory_model, barrier, verdict, elide
+    tmp_path, memory_model, barrier, verdict, elide, algorithm
 ):
-    result = check(tmp_path, MESSAGE.format(barrier=barrier), memory_model, elide=elide)
+    result = check(tmp_path, MESSAGE.format(barrier=barrier), memory_model, algorithm, elide=elide)
     assert result.verdict is verdict
 
 
+@pytest.mark.parametrize("algorithm", ["optimal", "graph"])
 @pytest.mark.parametrize("memory_model", ["tso", "pso"])
-def test_data_under_a_lock_costs_no_more_executions_than_under_sequential_consistency(tmp_path, memory_model):
+def test_data_under_a_lock_costs_no_more_executions_than_under_sequential_consistency(
+    tmp_path, memory_model, algorithm
+):
     body = """
 pair = Pair()
 def count():
@@ -188,13 +195,13 @@ for _ in range(2):
 dpor.join_all()
 assert pair.data == 4
 """
-    plain, weak = check(tmp_path, body, "sc"), check(tmp_path, body, memory_model)
+    plain, weak = check(tmp_path, body, "sc"), check(tmp_path, body, memory_model, algorithm)
     assert weak.verdict is Verdict.VERIFIED
     assert (weak.executions, weak.redundant) == (plain.executions, 0)
 
 
 @pytest.mark.parametrize("memory_model", ["tso", "pso"])
-@pytest.mark.parametrize("algorithm", ["optimal", "source"])
+@pytest.mark.parametrize("algorithm", ["optimal", "source", "graph"])
 def test_a_thread_sees_its_own_stores_at_once(tmp_path, memory_model, algorithm):
     body = """
 pair = Pair()
@@ -219,7 +226,7 @@ dpor.join_all()
 
 
 @pytest.mark.parametrize("memory_model", ["tso", "pso"])
-@pytest.mark.parametrize("algorithm", ["optimal", "source", "exhaustive"])
+@pytest.mark.parametrize("algorithm", ["optimal", "source", "exhaustive", "graph"])
 def test_a_predicate_waits_for_what_has_reached_memory(tmp_path, memory_model, algorithm):
     body = """
 pair = Pair()

@@ -86,7 +86,13 @@ def place_of(step: TraceStep) -> SourceSpan | None:
 
 
 def effect_text(step: TraceStep) -> str:
-    """What a step did, in signs where they say it: `Account#1.balance ← 130`, `acquires Account#1.lock`."""
+    """What a step did, in signs where they say it: `Account#1.balance ← 130`, `acquires Account#1.lock`; and from which
+    write it read, if not from the latest.
+    """
+    return _effect_text(step) if step.source is None else f"{_effect_text(step)} ({step.source})"
+
+
+def _effect_text(step: TraceStep) -> str:
     operation = Operation.of(step.operation)
     target = step.target or ""
     if operation in _BARE:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import sys
 import traceback
@@ -68,7 +69,8 @@ _DEFAULT_NAME = re.compile(r"(Thread-\d+|MainThread|Dummy-\d+|Timer-\d+|ThreadPo
 class _Raw:
     """A step as it was seen; names are resolved at the end, when more is known about who holds what.
 
-    `late` is an object read or written whose name is to be resolved then, `text` the value if it is not.
+    `late` is an object read or written whose name is to be resolved then, `text` the value if it is not. `source` is the
+    number of the step whose write was read, 0 for the initial value; None where memory holds what is read.
     """
 
     thread: str
@@ -83,6 +85,7 @@ class _Raw:
     sites: tuple[Site, ...]
     held: tuple[object, ...]
     event: bool
+    source: int | None = None
 
 
 @dataclass
@@ -179,6 +182,7 @@ class Recorder:
                 text=None if late else self._value(word, key, value),
                 late=value if late else None,
                 choice=_numbered(word, number) if number else _choice(word, value),
+                source=number - 1 if number and word is not Operation.BUFFER else None,
                 part=self._part(word, target, key),
                 method=str(key) if word is Operation.CALL else None,
                 sites=sites,
@@ -317,8 +321,25 @@ class Recorder:
     def execution(self, failure: Failure | None = None) -> Execution:
         """The execution recorded so far, with every name resolved."""
         records = [self._record(index, raw) for index, raw in enumerate(self._steps)]
+        records = self._with_sources(records)
         waits = [self._wait(*blocked) for blocked in self._blocked]
         return Execution(records, waits, failure)
+
+    def _with_sources(self, records: list[Record]) -> list[Record]:
+        """The records, with the writes of those that did not read from the latest one before them."""
+        latest: dict[tuple[int, str | None], int] = {}
+        found: list[Record] = []
+        for raw, record in zip(self._steps, records, strict=True):
+            place = (record.subject, record.key)
+            before = latest.get(place, -1)
+            if raw.source is not None and raw.source != before + 1:
+                newer = f", not {_write(records[before])}" if before >= 0 else ""
+                older = f"from {_write(records[raw.source - 1])}" if raw.source else "the initial value"
+                record = dataclasses.replace(record, source=older + newer)
+            if record.writes:
+                latest[place] = record.index
+            found.append(record)
+        return found
 
     def schedule_steps(self, *, events_only: bool = False) -> tuple[ScheduleStep, ...]:
         """The steps in the form that a schedule keeps: only those that were scheduling points, if so
@@ -493,6 +514,11 @@ class Recorder:
         if operation in (Operation.ACQUIRE, Operation.WAKE):
             return next((path for path, state in self._threads.items() if state.locks.holds(target)), None)
         return None
+
+
+def _write(record: Record) -> str:
+    """A write, by its place and its thread."""
+    return f"line {record.location.line} of {record.thread}" if record.location is not None else record.thread
 
 
 def _is_cell(target: object) -> bool:

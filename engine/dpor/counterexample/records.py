@@ -34,7 +34,7 @@ class Record:
     `index` counts from 0; `subject` numbers the target object (-1: none), `key` is the text of the
     attribute, item or variable (None: the object as a whole); `reads` and `writes` say what the operation
     does to data; `sites` is the chain of calls, innermost first; `held_subjects` numbers the locks held
-    after the step, `held` names them.
+    after the step, `held` names them. `source` says which write a step read from, if not from the latest before it.
     """
 
     index: int
@@ -50,6 +50,7 @@ class Record:
     held: tuple[str, ...] = ()
     held_subjects: tuple[int, ...] = ()
     event: bool = True
+    source: str | None = None
 
     @property
     def location(self) -> SourceSpan | None:
@@ -93,6 +94,7 @@ class Record:
             held=self.held,
             function=self.sites[0].function if self.sites else None,
             call_site=self.call_site,
+            source=self.source,
         )
 
 

@@ -95,6 +95,7 @@ def step(item: TraceStep) -> dict[str, Any]:
         "held": list(item.held),
         "function": item.function,
         "call_site": location(item.call_site),
+        "source": item.source,
     }
 
 

@@ -319,8 +319,13 @@ fn allows(events: &[Event], sources: &[Option<usize>], orders: &[Vec<usize>], me
                 po[one][other]
                     && pure_write(one)
                     && writes(other)
-                    && (rel(events[other].order)
-                        || (0..size).any(|middle| is_fence(middle, &rel) && po[one][middle] && po[middle][other]))
+                    && (0..size).any(|middle| {
+                        // A release store is preceded by a barrier.
+                        let releases = pure_write(middle) && rel(events[middle].order);
+                        po[one][middle]
+                            && (releases && middle == other
+                                || (releases || is_fence(middle, &rel)) && po[middle][other])
+                    })
             });
             let ppo = relation(size, |one, other| {
                 po[one][other]

@@ -5,9 +5,11 @@
 //! coherence and from-reads have no cycle. Read-modify-writes and operations on objects are fences; a seq_cst store is
 //! followed by one, and under PSO a release store is preceded by a store barrier.
 
+use rustc_hash::FxHashMap;
+
 use super::bits::Relation;
 use super::{is_atomic, Consistency, Kind, Node};
-use crate::operation::MemoryOrder;
+use crate::operation::{MemoryOrder, ThreadId};
 
 pub struct Sequential;
 pub struct TotalStoreOrder;
@@ -22,6 +24,7 @@ impl Consistency for Sequential {
 impl Consistency for TotalStoreOrder {
     fn allows(&self, graph: &[Node]) -> bool {
         allows(graph, |first, second| {
+            let (first, second) = (&graph[first], &graph[second]);
             let delayed = may_be_delayed(first) && second.kind == Kind::Read;
             !(is_weak_fence(first) || is_weak_fence(second) || delayed)
         })
@@ -30,7 +33,9 @@ impl Consistency for TotalStoreOrder {
 
 impl Consistency for PartialStoreOrder {
     fn allows(&self, graph: &[Node]) -> bool {
-        allows(graph, |first, second| {
+        let barriers = barriers(graph);
+        allows(graph, |earlier, later| {
+            let (first, second) = (&graph[earlier], &graph[later]);
             // A store barrier is between stores only.
             if is_weak_fence(first) || is_weak_fence(second) {
                 return is_barrier(first) && second.writes() || first.writes() && is_barrier(second);
@@ -40,7 +45,7 @@ impl Consistency for PartialStoreOrder {
             }
             match second.kind {
                 Kind::Read => false,
-                Kind::Write => second.releases() || first.location == second.location,
+                Kind::Write => barriers[earlier] < barriers[later] || first.location == second.location,
                 Kind::Update | Kind::Fence | Kind::Other => true,
             }
         })
@@ -56,14 +61,26 @@ fn is_barrier(node: &Node) -> bool {
     node.kind == Kind::Fence && node.releases()
 }
 
+/// How many release stores there are in the thread of each event up to it: each is preceded by a store barrier, which
+/// separates all stores before it from all after it.
+fn barriers(graph: &[Node]) -> Vec<u32> {
+    let mut of_thread: FxHashMap<ThreadId, u32> = FxHashMap::default();
+    let count = |node: &Node| {
+        let so_far = of_thread.entry(node.thread).or_default();
+        *so_far += u32::from(node.kind == Kind::Write && node.releases());
+        *so_far
+    };
+    graph.iter().map(count).collect()
+}
+
 /// Whether what follows in the thread need not wait for it: a store that stays in a buffer.
 fn may_be_delayed(node: &Node) -> bool {
     node.kind == Kind::Write && !node.is_sequentially_consistent()
 }
 
 /// Whether the graph is coherent, and has no cycle of global happens-before. `keeps` tells whether two events of a thread
-/// (or ordered by spawn and join) take place for everybody in this order.
-fn allows(graph: &[Node], keeps: impl Fn(&Node, &Node) -> bool) -> bool {
+/// take place for everybody in this order.
+fn allows(graph: &[Node], keeps: impl Fn(usize, usize) -> bool) -> bool {
     if !is_atomic(graph) {
         return false;
     }
@@ -82,7 +99,13 @@ fn allows(graph: &[Node], keeps: impl Fn(&Node, &Node) -> bool) -> bool {
             if node.precedes_at_location(other) {
                 return false;
             }
-            if keeps_order(other, node, &keeps) {
+            // Between threads, an operation on an object, a spawn or a join waits for all that comes before it, and all that
+            // comes after it waits for it.
+            let in_order = match other.thread == node.thread {
+                true => keeps(earlier, position),
+                false => other.kind == Kind::Other || node.kind == Kind::Other,
+            };
+            if in_order {
                 order.set(earlier, position);
             }
         }
@@ -101,14 +124,4 @@ fn allows(graph: &[Node], keeps: impl Fn(&Node, &Node) -> bool) -> bool {
         }
     }
     order.is_acyclic()
-}
-
-/// Between threads, an operation on an object, a spawn or a join waits for all that comes before it, and all that comes
-/// after it waits for it.
-fn keeps_order(first: &Node, second: &Node, keeps: &impl Fn(&Node, &Node) -> bool) -> bool {
-    if first.thread == second.thread {
-        keeps(first, second)
-    } else {
-        first.kind == Kind::Other || second.kind == Kind::Other
-    }
 }
