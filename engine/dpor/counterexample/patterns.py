@@ -51,8 +51,8 @@ def find_pattern(execution: Execution, relevant: Collection[int], root: Path | N
 
 
 def is_reordered(execution: Execution) -> bool:
-    """Whether a store left its store buffer other than at once, or a load did not read from the latest write: then threads
-    saw memory differently, and the order of the steps is no evidence of who saw what.
+    """Whether a store left its store buffer other than at once, or a load did not read from the latest write: then
+    threads saw memory differently, and the order of the steps is no evidence of who saw what.
     """
     steps = execution.records
     if any(step.source is not None for step in steps):

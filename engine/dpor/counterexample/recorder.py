@@ -69,8 +69,8 @@ _DEFAULT_NAME = re.compile(r"(Thread-\d+|MainThread|Dummy-\d+|Timer-\d+|ThreadPo
 class _Raw:
     """A step as it was seen; names are resolved at the end, when more is known about who holds what.
 
-    `late` is an object read or written whose name is to be resolved then, `text` the value if it is not. `source` is the
-    number of the step whose write was read, 0 for the initial value; None where memory holds what is read.
+    `late` is an object read or written whose name is to be resolved then, `text` the value if it is not. `source`
+    is the number of the step whose write was read, 0 for the initial value; None where memory holds what is read.
     """
 
     thread: str

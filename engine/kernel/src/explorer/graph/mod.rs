@@ -16,6 +16,7 @@ mod fairness;
 mod options;
 mod plan;
 mod relaxed;
+mod revisit;
 mod trace;
 mod visit;
 
