@@ -3,7 +3,8 @@
 //!
 //! The third condition of the paper, one order of the leaves' conflicting events, is not part of it: traces that
 //! differ in that alone have the same local states, and are told apart only where a read sees the difference. The
-//! paper's implementation leaves most such orders open too (section 6, implementation detail 3).
+//! paper's implementation leaves most such orders open too (section 6, implementation detail 3). What reads several
+//! variables at once, which the paper does not have, is told apart by the writes that it observes.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -28,7 +29,11 @@ pub fn class_of(events: &Events, trace: &[EventIndex], root: Option<ThreadId>) -
         for observation in &vertex.reads {
             let source = last.get(&observation.location).copied().unwrap_or(INITIAL);
             let local = Some(vertex.thread) == root && is_local(events, root, source);
-            read.push((events.value(source, observation.location), local));
+            let seen = match vertex.reads.len() {
+                1 => Ok(events.value(source, observation.location)),
+                _ => Err(events.identity(source)),
+            };
+            read.push((seen, local));
             if source != INITIAL {
                 join_past(&mut past, &pasts[source as usize]);
             }

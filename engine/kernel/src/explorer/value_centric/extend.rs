@@ -155,7 +155,7 @@ pub struct Incomparable;
 pub struct Key {
     read: (ThreadId, u32, u32),
     values: SmallVec<[Value; 1]>,
-    /// The writes themselves, if there are several locations: their groups are no products.
+    /// The writes themselves instead, if there are several locations: their groups are no products.
     sources: SmallVec<[(ThreadId, u32); 2]>,
     local: bool,
     past: Past,
@@ -163,12 +163,12 @@ pub struct Key {
 
 impl Key {
     pub fn new(events: &Events, read: &Pending, outcome: u32, sources: &[EventIndex], root: Option<ThreadId>) -> Key {
+        let single = sources.len() == 1;
         let value = |(location, source): (&LocationId, &EventIndex)| events.value(*source, *location);
         let identity = |source: &EventIndex| events.identity(*source);
-        let single = sources.len() == 1;
         Key {
             read: (read.thread, read.index, outcome),
-            values: read.shape.reads.iter().zip(sources).map(value).collect(),
+            values: read.shape.reads.iter().zip(sources).filter(|_| single).map(value).collect(),
             sources: if single { SmallVec::new() } else { sources.iter().map(identity).collect() },
             local: Some(read.thread) == root && single && is_local(events, root, sources[0]),
             past: read.past_of(events, sources),

@@ -194,13 +194,16 @@ impl Survey<'_> {
     /// Partition by past: the node's read right after another that observes what it could not observe with the
     /// node's read before it.
     fn after_rivals(&self, node: &mut Node, read: &Pending) -> Result<(), Incomparable> {
-        if read.waits() || (read.possible_writes().is_empty() && read.shape.reads.len() == 1) {
+        if read.waits() {
             return Ok(());
         }
+        // Where it only looks, it can come before any rival that can come last.
+        let only_looks = read.possible_writes().is_empty() && read.shape.reads.len() == 1;
         for Reader { read: rival, event } in &self.readers {
             if event.is_some_and(|event| (event as usize) < node.length)
                 || rival.is(read)
                 || read.is_in(&rival.past_before)
+                || (only_looks && rival.shape.reads.len() == 1)
                 || !share(&rival.possible_writes(), &read.shape.reads)
             {
                 continue;
@@ -248,15 +251,18 @@ impl Survey<'_> {
             .reads
             .iter()
             .map(|location| {
-                if writes.contains(location) {
-                    return vec![mark];
+                let mut found = Vec::new();
+                if read.shape.reads.len() > 1 || !writes.contains(location) {
+                    found = candidates(self.events, &self.program, read, *location);
+                    found.retain(|&source| source == INITIAL || is_within(&self.events.get(source).past, &bound));
                 }
-                let mut found = candidates(self.events, &self.program, read, *location);
-                found.retain(|&source| source == INITIAL || is_within(&self.events.get(source).past, &bound));
+                if writes.contains(location) {
+                    found.push(mark);
+                }
                 found
             })
             .collect();
-        for observed in product(&choices) {
+        for observed in product(&choices).into_iter().filter(|observed| observed.contains(&mark)) {
             let identity = |event: &EventIndex| match *event {
                 event if event == mark => (rival.thread, rival.index),
                 event => self.events.identity(event),
