@@ -16,7 +16,7 @@ from dpor.counterexample.recorder import Recorder
 from dpor.counterexample.schedule import Schedule, encode, model_id
 from dpor.errors import DporError
 from dpor.hosted import HostedModel, json_parameters
-from dpor.options import MemoryModel, ModelOptions, Partition, Races, chooses_reads
+from dpor.options import MemoryModel, ModelOptions, Partition, Races, chooses_reads, waits_by_looking
 from dpor.results import SourceSpan, Violation, ViolationKind
 from dpor.runtime.escapes import Call, parted
 
@@ -89,6 +89,7 @@ def _recorded(hosted: HostedModel, found: Found) -> Violation:
             seen=seen,
             stop_at_failure=not to_the_end,
             chosen_reads=chooses_reads(hosted.options),
+            looks=waits_by_looking(hosted.options),
         )
         same = next((again for again in seen if again.place == found.place), None)
         if same is not None:
@@ -108,6 +109,7 @@ def _recorded(hosted: HostedModel, found: Found) -> Violation:
         fingerprint=hosted.fingerprint(),
         memory_model=hosted.options.memory_model.value,
         chosen_reads=chooses_reads(hosted.options),
+        waits_by_looking=waits_by_looking(hosted.options),
     )
     return with_values(explain(execution, encode(schedule), hosted.root), hosted)
 
@@ -152,10 +154,12 @@ def run_once(
     stop_at_failure: bool = True,
     seen: list[Found] | None = None,
     chosen_reads: bool = False,
+    looks: bool = False,
 ) -> dict[str, Any]:
     """Run one execution along `steps` with a recorder; what fails in it is added to `seen`. Returns the outcome.
 
-    `chosen_reads` says that the steps name the writes that loads read from.
+    `chosen_reads` says that the steps name the writes that loads read from, `looks` that waits for predicates are
+    loads.
     """
 
     def note(description: dict[str, Any] | None, choices: Choices) -> bool:
@@ -171,6 +175,7 @@ def run_once(
         steps=steps,
         complete=complete,
         chosen_reads=chosen_reads,
+        waits_by_looking=looks,
         max_steps=max_steps,
         stop_at_failure=stop_at_failure,
         everything_visible=not hosted.elide if everything_visible is None else everything_visible,

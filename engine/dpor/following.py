@@ -91,6 +91,7 @@ def followed(
                 max_steps=max(hosted.options.max_steps, 2 * len(schedule.steps)),
                 seen=seen,
                 chosen_reads=schedule.chosen_reads,
+                looks=schedule.waits_by_looking,
             )
             if apply_restart(hosted, outcome):
                 continue
@@ -152,7 +153,7 @@ class _Follower(Recorder):
     def __init__(self, hosted: HostedModel, schedule: Schedule, observation: Observation | None) -> None:
         super().__init__(hosted.is_first_party, hosted.root, observation)
         self._hosted = hosted
-        self._chosen_reads = schedule.chosen_reads
+        self._schedule = schedule
         self._wanted = schedule.steps
         self.position = 0
         self._divergence: str | None = None
@@ -204,7 +205,8 @@ class _Follower(Recorder):
                 parameters=json_parameters(hosted.parameters),
                 fingerprint=hosted.fingerprint(),
                 memory_model=hosted.options.memory_model.value,
-                chosen_reads=self._chosen_reads,
+                chosen_reads=self._schedule.chosen_reads,
+                waits_by_looking=self._schedule.waits_by_looking,
             )
         )
         violation = with_values(explain(execution, text, hosted.root), hosted)

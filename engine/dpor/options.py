@@ -251,6 +251,11 @@ def chooses_reads(options: ModelOptions) -> bool:
     return options.algorithm is Algorithm.GRAPH and relaxed
 
 
+def waits_by_looking(options: ModelOptions) -> bool:
+    """Whether a wait for a predicate is a loop whose loads are operations like others."""
+    return options.algorithm in (Algorithm.GRAPH, Algorithm.CONCOLIC)
+
+
 def _check_graph(options: ModelOptions) -> None:
     from dpor.codes import Code
     from dpor.errors import DporError

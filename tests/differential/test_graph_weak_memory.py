@@ -23,6 +23,7 @@ from dpor.errors import DporError
 from dpor.results import ReplayRequest
 
 PROGRAMS = generator.programs(rich=True, weight=6)
+WAITING = generator.programs(rich=True, weight=6, families=("predicate",))
 SIMPLE = generator.programs(rich=False, weight=7)
 MACHINES = ("tso", "pso")
 
@@ -78,6 +79,18 @@ def test_classes_of_reads_from_have_the_outcomes_of_sequential_consistency(progr
     assert (classes.verdict, classes.outcomes) == (expected.verdict, expected.outcomes)
     assert result.redundant == 0
     assert classes.executions <= expected.executions
+
+
+@FIXED
+@given(program=WAITING)
+def test_waiting_for_a_predicate_is_looking_until_it_holds(program, answer):
+    note(program.source())
+    graphs, result = treated(answer, program)
+    expected, _ = answer(program, "exhaustive", max_executions=MAX_INTERLEAVINGS)
+    assert (graphs.verdict, graphs.outcomes) == (expected.verdict, expected.outcomes)
+    # A look in vain is an execution of its own, in which the thread is left waiting.
+    assert (graphs.executions, result.redundant) == (expected.executions, 0)
+    assert graphs.blocked >= expected.blocked
 
 
 @FIXED

@@ -266,7 +266,7 @@ dpor.join_all()
         assert replayed(tmp_path, result.violations[0].schedule).violation is not None
 
 
-@pytest.mark.parametrize("memory_model", ["tso", "pso", "rc11"])
+@pytest.mark.parametrize("memory_model", ["sc", "tso", "pso", "rc11"])
 @pytest.mark.parametrize("partition", ["coherence", "rf"])
 @pytest.mark.parametrize(
     ("wait", "kind"),

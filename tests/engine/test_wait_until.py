@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from dpor.checking import check_model
-from dpor.results import CheckRequest, Verdict
+from dpor.checking import check_model, follow
+from dpor.counterexample.schedule import decode
+from dpor.results import CheckRequest, ReplayRequest, Verdict
 
 MODELS = '''
 import dpor
@@ -119,3 +120,48 @@ def test_a_predicate_that_writes_is_refused_where_it_stands(tmp_path):
     result = check(tmp_path, "predicate_that_writes", "optimal")
     assert result.verdict is Verdict.VIOLATED
     assert "may only read shared state" in result.violations[0].message
+
+
+@pytest.mark.parametrize("algorithm", ["graph", "concolic"])
+def test_a_counterexample_of_a_wait_that_looks_replays(tmp_path, algorithm):
+    file = tmp_path / "waits.py"
+    file.write_text(
+        """
+import dpor
+
+
+class Shared:
+    def __init__(self):
+        self.ready = self.value = 0
+
+
+def produce(shared):
+    shared.ready = 1
+    shared.value = 1
+
+
+def consume(shared):
+    dpor.wait_until(lambda: shared.ready)
+    assert shared.value == 1
+
+
+@dpor.model
+def program():
+    shared = Shared()
+    dpor.spawn(produce, shared)
+    dpor.spawn(consume, shared)
+    dpor.join_all()
+""",
+        encoding="utf-8",
+    )
+    options = {"algorithm": algorithm}
+    request = CheckRequest(str(file), "program", str(tmp_path), options=options)
+    [violation] = check_model(request).violations
+    assert any(step.operation == "wait-until" for step in violation.trace)
+    schedule = decode(violation.schedule)
+    assert (schedule.chosen_reads, schedule.waits_by_looking) == (False, True)
+    # Whichever algorithm the model names when it is replayed.
+    again = follow(ReplayRequest(str(file), "program", str(tmp_path), violation.schedule), schedule)
+    assert again.divergence is None
+    assert again.violation is not None
+    assert again.violation.trace == violation.trace

@@ -3,7 +3,8 @@
 `dpor1:` followed by base64url (without padding) of the zlib-compressed compact JSON of one list:
 [model, parameters, fingerprint, memory model, threads, operations, targets, choices, numbers], where
 `numbers` holds four indices a step into the four tables before it, one after the other. A tenth entry, `true`, follows
-if loads read from the writes that their steps name. zlib's checksum finds garbled text.
+if loads read from the writes that their steps name, or `"looks"` if only waits for predicates are loads. zlib's
+checksum finds garbled text.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ VERSION = 1
 
 Choice = int | str | bool | None
 
+_LOOKS = "looks"
 _LARGEST = 64 * 1024 * 1024
 _SHAPE = re.compile(r"dpor(\d+):([A-Za-z0-9_-]*)")
 
@@ -59,7 +61,8 @@ class Schedule:
 
     `model` is `<file name>::<model name>` without folders, so that it means the same on every machine;
     `fingerprint` stands for the model's code when the schedule was made; `chosen_reads` says that loads read from the
-    writes that their steps name, not from what memory holds.
+    writes that their steps name, not from what memory holds; `waits_by_looking` that a wait for a predicate is a loop
+    whose loads are steps, as it always is then.
     """
 
     model: str
@@ -68,6 +71,7 @@ class Schedule:
     fingerprint: str = ""
     memory_model: str = "sc"
     chosen_reads: bool = False
+    waits_by_looking: bool = False
 
 
 def model_id(file: str, name: str) -> str:
@@ -105,7 +109,7 @@ def encode(schedule: Schedule) -> str:
         targets.entries,
         choices.entries,
         numbers,
-        *([True] if schedule.chosen_reads else ()),
+        *([True] if schedule.chosen_reads else [_LOOKS] if schedule.waits_by_looking else ()),
     ]
     data = json.dumps(content, separators=(",", ":"), ensure_ascii=False).encode()
     text = base64.urlsafe_b64encode(zlib.compress(data, 9)).decode().rstrip("=")
@@ -193,7 +197,7 @@ def _build(content: Any) -> Schedule:
     model, parameters, fingerprint, memory_model, threads, operations, targets, choices, numbers, *rest = (
         content
     )
-    if rest not in ([], [True]):
+    if rest not in ([], [True], [_LOOKS]):
         raise ValueError("unknown entries")
     if len(numbers) % 4:
         raise ValueError("incomplete step")
@@ -214,7 +218,8 @@ def _build(content: Any) -> Schedule:
         parameters=_parameters(parameters),
         fingerprint=_string(fingerprint),
         memory_model=_string(memory_model),
-        chosen_reads=bool(rest),
+        chosen_reads=rest == [True],
+        waits_by_looking=bool(rest),
     )
 
 

@@ -171,6 +171,12 @@ pub trait Explorer {
         true
     }
 
+    /// Whether a wait for a predicate is a loop that looks, in which the reads are operations like others: then the
+    /// predicate can look at one thing only, since it is to hold at one moment.
+    fn waits_by_looking(&self) -> bool {
+        false
+    }
+
     /// Whether events need tokens of the values that they found and left, and threads what they are about to touch.
     fn wants_values(&self) -> bool {
         false

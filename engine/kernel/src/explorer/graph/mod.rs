@@ -278,6 +278,10 @@ impl Explorer for Graph {
         Finished { more: false, duplicate: false }
     }
 
+    fn waits_by_looking(&self) -> bool {
+        true
+    }
+
     /// Where a predicate would have held instead, and what it would have read there, no number tells.
     fn treats(&self, kind: OperationKind) -> bool {
         kind != OperationKind::WaitUntil

@@ -239,6 +239,7 @@ impl Host {
         state.stop_at_failure = plan.stop_at_failure;
         state.learning = plan.learns();
         state.spins_wait = !plan.learns() || !state.driver.explorer().is_exhaustive();
+        state.waits_by_looking = plan.waits_by_looking || plan.chosen_reads;
         state.everything_visible = plan.everything_visible;
         state.fresh_modules = plan.fresh_modules;
         state.spurious_wakeups = plan.spurious_wakeups;

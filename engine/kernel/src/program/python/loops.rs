@@ -21,7 +21,7 @@ use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyString, PyWeakrefMethods, PyWeakrefReference};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::host::Host;
 use super::recording::Word;
@@ -268,6 +268,24 @@ impl State {
         ended.is_some()
     }
 
+    /// The running thread has evaluated the predicate of a `wait_until`, as the loop `token`: what it waits for if that was
+    /// false, and how many events the evaluation was; None if the predicate had a side effect.
+    fn looked(&mut self, token: u64) -> PyResult<Option<(Spin, usize)>> {
+        if self.phase != Phase::Running {
+            return Err(Host::aborted());
+        }
+        let current = self.current;
+        let loops = &mut self.thread(current).loops;
+        let Some(position) = loops.watches.iter().rposition(|watch| watch.token == token) else { return Ok(None) };
+        let (reads_from, locks_from) = (loops.watches[position].reads_from, loops.watches[position].locks_from);
+        let events: FxHashSet<EventId> = loops.reads[reads_from..].iter().map(|(_, event)| *event).collect();
+        let looks = events.iter().filter(|event| **event != EventId::NONE).count();
+        let reads = loops.reads_since(reads_from);
+        let released = loops.balance(locks_from).unwrap_or_default();
+        loops.watches.truncate(position);
+        Ok(Some((Spin { reads, released, waits: true }, looks)))
+    }
+
     /// Whether the thread, which waits after having looked, does so in `wait_until`.
     pub fn waits_for_predicate(&self, thread: ThreadId) -> bool {
         let spin = self.threads.get(thread.index()).and_then(|thread| thread.loops.spin.as_ref());
@@ -472,40 +490,32 @@ impl Host {
 }
 
 impl Host {
-    /// `wait_until` where loads read from a write of their choice: a loop that looks, of which a round that finds the
-    /// predicate false changes nothing. What it looks at has to be one load, since the predicate holds at a moment.
+    /// `wait_until` as a loop that looks, of which a round that finds the predicate false changes nothing. What it looks at
+    /// has to be one thing, since the predicate holds at a moment.
     pub fn wait_by_looking(&self, py: Python<'_>, predicate: &Bound<'_, PyAny>) -> PyResult<()> {
-        let token = self.enter_loop();
-        let value = predicate.call0()?;
-        let held = self.truth(py, &value)?;
-        let spin = {
-            let mut state = self.state();
-            if state.phase != Phase::Running {
-                return Err(Self::aborted());
-            }
-            let current = state.current;
-            let explores = state.explores_reads();
-            let loops = &mut state.thread(current).loops;
-            let Some(position) = loops.watches.iter().rposition(|watch| watch.token == token) else {
-                return Err(predicate_writes());
+        loop {
+            let token = self.enter_loop();
+            let value = predicate.call0()?;
+            let held = self.truth(py, &value)?;
+            let looked = self.state().looked(token)?;
+            let Some((spin, looks)) = looked else {
+                let symbolic = self.state().symbolic;
+                return match symbolic {
+                    true => self.leave_untreated(py, "wait_until with a predicate that decides a symbolic value"),
+                    false => Err(predicate_writes()),
+                };
             };
-            let (reads_from, locks_from) = (loops.watches[position].reads_from, loops.watches[position].locks_from);
-            let looks = loops.reads[reads_from..].iter().filter(|(_, event)| *event != EventId::NONE).count();
-            let reads = loops.reads_since(reads_from);
-            let released = loops.balance(locks_from).unwrap_or_default();
-            loops.watches.truncate(position);
-            if explores && looks > 1 {
-                drop(state);
-                return self
-                    .leave_untreated(py, "wait_until with a predicate that looks at shared state more than once");
+            let exploring = !self.state().spins_wait;
+            if exploring && looks > 1 {
+                let what = "wait_until with a predicate that looks at shared state more than once";
+                return self.leave_untreated(py, what);
             }
-            Spin { reads, released, waits: true }
-        };
-        if !held {
+            if held {
+                self.note(py, Word::WaitUntil, None, None, Some(&value), false);
+                return Ok(());
+            }
             self.spin(py, spin)?;
         }
-        self.note(py, Word::WaitUntil, None, None, Some(&value), false);
-        Ok(())
     }
 }
 

@@ -154,6 +154,8 @@ pub struct State {
     pub undo: Vec<(EventId, Undo)>,
     /// Events of this execution that wrote what was there already.
     pub silent_writes: Vec<EventId>,
+    /// Whether `wait_until` is a loop that looks in the execution that is run again.
+    pub waits_by_looking: bool,
     /// Whether a thread waits after an iteration that only looked, rather than stopping for good.
     pub spins_wait: bool,
     /// What the predicate that is being evaluated has read.
@@ -229,6 +231,7 @@ impl State {
             undo: Vec::new(),
             silent_writes: Vec::new(),
             spins_wait: false,
+            waits_by_looking: false,
             probed: Vec::new(),
             execution_number: 0,
             objects: Objects::default(),

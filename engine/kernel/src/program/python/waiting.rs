@@ -178,7 +178,11 @@ pub fn visible_reads(state: &State, reads: &[Access]) -> Accesses {
 impl Host {
     /// Block the thread until `predicate()` is true.
     fn wait_until(&self, py: Python<'_>, predicate: Bound<'_, PyAny>) -> PyResult<()> {
-        if self.state().reads.enabled {
+        let looks = {
+            let state = self.state();
+            state.waits_by_looking || state.driver.explorer().waits_by_looking()
+        };
+        if looks {
             return self.wait_by_looking(py, &predicate);
         }
         if !self.state().driver.explorer().treats(OperationKind::WaitUntil) {
