@@ -81,6 +81,18 @@ def test_classes_of_reads_from_have_the_outcomes_of_sequential_consistency(progr
     assert classes.executions <= expected.executions
 
 
+@pytest.mark.parametrize("partition", ["coherence", "rf"])
+@FEW
+@given(program=PROGRAMS)
+def test_accesses_that_cannot_race_change_no_count_under_rc11(program, answer, partition):
+    note(program.source())
+    options = {"memory_model": "rc11", "partition": partition, "max_executions": MAX_INTERLEAVINGS}
+    graphs, result = treated(answer, program, **options)
+    everything, full = treated(answer, program, elide=False, **options)
+    assert graphs == everything
+    assert (result.redundant, full.redundant) == (0, 0)
+
+
 @FIXED
 @given(program=WAITING)
 def test_waiting_for_a_predicate_is_looking_until_it_holds(program, answer):

@@ -20,7 +20,7 @@ use crate::explorer::End;
 use crate::operation::{AccessMode, Accesses, Buffering, EventId, LocationId, MemoryOrder, Operation, OperationKind};
 
 const MIXED: &str =
-    "a list or dict of which one thread stores items while another changes its size or takes it whole";
+    "an object in which one thread stores items or attributes while another changes its size or takes it as a whole";
 const OUTDATED: &str = "an item that is used after its list or dict was changed otherwise than by storing items";
 const ATTRIBUTES: &str = "the attributes of an instance as a dict, while threads store to them";
 
