@@ -25,6 +25,14 @@ pub fn alternative(
     }
     // 3. Leave out what is in conflict with C or needs an event of D; done first, since the spikes share what is left.
     let extensions = structure.extensions(configuration, disabled);
+    // One event with what it needs is mostly an alternative by itself.
+    let serves = |beyond: &&Vec<Number>| {
+        let conflicts = |event: &Number| structure.immediate_conflict(beyond[0], *event);
+        selected.iter().all(conflicts)
+    };
+    if let Some(beyond) = extensions.iter().find(serves) {
+        return Some(in_order(structure, beyond.clone()));
+    }
     // 2. Build a comb with a spike for each, of the events in conflict with it, each with what it needs beyond C.
     let mut comb: Vec<Vec<&[Number]>> = Vec::with_capacity(selected.len());
     for event in selected {
@@ -43,10 +51,14 @@ pub fn alternative(
         return None;
     }
     // 5. It and what its events need is an alternative.
-    let mut events: Vec<Number> = chosen.into_iter().flatten().copied().collect();
+    Some(in_order(structure, chosen.into_iter().flatten().copied().collect()))
+}
+
+/// The events, causes before effects.
+fn in_order(structure: &EventStructure, mut events: Vec<Number>) -> Vec<Number> {
     events.sort_unstable_by_key(|event| (structure.size(*event), *event));
     events.dedup();
-    Some(events)
+    events
 }
 
 fn combine<'a>(structure: &EventStructure, comb: &[Vec<&'a [Number]>], chosen: &mut Vec<&'a [Number]>) -> bool {

@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 
 use super::trees::{Trees, NONE};
 use crate::execution::{Event, Execution};
-use crate::operation::{accesses_conflict, Accesses, EventId, LocationId, ThreadId};
+use crate::operation::{accesses_conflict, Access, Accesses, LocationId, ThreadId};
 
 /// An event of the unfolding, by number.
 pub type Number = u32;
@@ -61,6 +61,25 @@ pub struct Configuration<'a> {
 impl Configuration<'_> {
     fn count(&self, thread: usize) -> u32 {
         self.counts.get(thread).copied().unwrap_or(0)
+    }
+}
+
+/// The latest events of a configuration that conflict with an access, by thread and place in the thread.
+#[derive(Default)]
+struct Latest {
+    known: Vec<(Access, Vec<(usize, u32)>)>,
+}
+
+impl Latest {
+    fn conflicts(&mut self, access: Access, configuration: &Configuration) -> &[(usize, u32)] {
+        let position = self.known.iter().position(|(known, _)| *known == access).unwrap_or_else(|| {
+            let event = |id| configuration.execution.event(id);
+            let latest = configuration.execution.last_conflicts(access, configuration.length);
+            let places = latest.map(|id| (event(id).thread.index(), event(id).index)).collect();
+            self.known.push((access, places));
+            self.known.len() - 1
+        });
+        &self.known[position].1
     }
 }
 
@@ -179,16 +198,14 @@ impl EventStructure {
     pub fn extensions(&self, configuration: &Configuration, disabled: &[Number]) -> Vec<Vec<Number>> {
         let mut found = Vec::new();
         let mut open: Vec<Number> = Vec::new();
+        let mut latest = Latest::default();
         for thread in 0..self.width {
             let count = configuration.count(thread) as usize;
             let last = if count == 0 { NONE } else { configuration.chains[thread][count - 1] };
             open.extend(self.siblings.get(&(ThreadId(thread as u32), last)).into_iter().flatten());
         }
         while let Some(event) = open.pop() {
-            let Some(beyond) = self.beyond(event, configuration) else { continue };
-            if beyond.iter().any(|new| disabled.contains(new)) {
-                continue;
-            }
+            let Some(beyond) = self.beyond(event, configuration, disabled, &mut latest) else { continue };
             open.extend(self.siblings.get(&(self.thread(event), event)).into_iter().flatten());
             found.push(beyond);
         }
@@ -215,9 +232,28 @@ impl EventStructure {
         })
     }
 
-    /// The history of `event` without the configuration, itself first, or None if the two are in conflict.
-    fn beyond(&self, event: Number, configuration: &Configuration) -> Option<Vec<Number>> {
-        if !self.follows(event, configuration) {
+    /// The history of `event` without the configuration, itself first, or None if the two are in conflict or it needs one
+    /// of `disabled`.
+    fn beyond(
+        &self,
+        event: Number,
+        configuration: &Configuration,
+        disabled: &[Number],
+        latest: &mut Latest,
+    ) -> Option<Vec<Number>> {
+        let mut agrees = |new: Number| {
+            let in_history = |(thread, index): &(usize, u32)| {
+                let last = self.last_of(event, *thread);
+                last != NONE && self.trees.depth(last) >= *index
+            };
+            let mut accesses = self.nodes[new as usize].accesses.iter();
+            accesses.all(|access| latest.conflicts(*access, configuration).iter().all(in_history))
+        };
+        // Most are in conflict by themselves: a write after other reads than those of the configuration.
+        if !agrees(event)
+            || disabled.iter().any(|other| self.contains(event, *other))
+            || !self.follows(event, configuration)
+        {
             return None;
         }
         let mut new = vec![event];
@@ -228,18 +264,7 @@ impl EventStructure {
                 current = self.trees.parent(current);
             }
         }
-        let in_history = |id: EventId| {
-            let other = configuration.execution.event(id);
-            let last = self.last_of(event, other.thread.index());
-            last != NONE && self.trees.depth(last) >= other.index
-        };
-        let agrees = new.iter().all(|new| {
-            self.nodes[*new as usize]
-                .accesses
-                .iter()
-                .all(|access| configuration.execution.last_conflicts(*access, configuration.length).all(in_history))
-        });
-        agrees.then_some(new)
+        new[1..].iter().all(|new| agrees(*new)).then_some(new)
     }
 
     /// Whether an event is in immediate conflict with one of the configuration or of `disabled`.

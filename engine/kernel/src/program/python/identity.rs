@@ -66,6 +66,17 @@ struct ThreadInfo {
 #[derive(Clone, Copy)]
 struct ObjectInfo {
     type_token: u32,
+    /// The thread of controlled code that made it.
+    creator: Option<ThreadId>,
+}
+
+/// The locks (or semaphores, ...) of one type that one thread makes, which often stand in one container. When one of them races, as many
+/// again become visible as are by then: few restarts show all of them, and few are shown for nothing.
+#[derive(Default)]
+struct Siblings {
+    /// Those that are not visible, the first last.
+    hidden: Vec<ClassId>,
+    visible: usize,
 }
 
 #[derive(Clone, Copy)]
@@ -82,6 +93,8 @@ pub struct Identities {
     locations: FxHashMap<u64, LocationId>,
     location_info: Vec<LocationInfo>,
     classes: FxHashMap<(u32, u32), ClassId>,
+    /// By type and creator.
+    siblings: FxHashMap<(u32, ThreadId), Siblings>,
     visible: Vec<bool>,
     keys: Py<PyDict>,
     names: FxHashMap<usize, (KeyId, Py<PyString>)>,
@@ -109,6 +122,7 @@ impl Identities {
             locations: FxHashMap::default(),
             location_info: Vec::new(),
             classes: FxHashMap::default(),
+            siblings: FxHashMap::default(),
             visible: Vec::new(),
             keys: PyDict::new(py).unbind(),
             names: FxHashMap::default(),
@@ -182,7 +196,7 @@ impl Identities {
         }
         let object = ObjectId(self.objects.len() as u32);
         slot.push((type_token, object));
-        self.objects.push(ObjectInfo { type_token });
+        self.objects.push(ObjectInfo { type_token, creator: Some(creator) });
         object
     }
 
@@ -209,12 +223,12 @@ impl Identities {
     /// An object that is the same in all executions.
     pub fn anonymous(&mut self, type_token: u32) -> ObjectId {
         let object = ObjectId(self.objects.len() as u32);
-        self.objects.push(ObjectInfo { type_token });
+        self.objects.push(ObjectInfo { type_token, creator: None });
         object
     }
 
     /// The location at `key` of `object`. Attributes of one type's instances become visible together, and so do all
-    /// locations of one container or primitive.
+    /// locations of one container or primitive; for primitives see `primitive`.
     pub fn location(&mut self, object: ObjectId, key: KeyId, attribute: bool) -> LocationId {
         let packed = u64::from(object.0) << 32 | u64::from(key.0);
         if let Some(location) = self.locations.get(&packed) {
@@ -233,6 +247,24 @@ impl Identities {
         location
     }
 
+    /// The location of a primitive, which becomes visible with others of its type.
+    pub fn primitive(&mut self, object: ObjectId) -> LocationId {
+        let known = self.location_info.len();
+        let location = self.location(object, KeyId::STATE, false);
+        let class = self.location_info[location.index()].class;
+        if location.index() == known {
+            if let Some(siblings) = self.siblings_of(object) {
+                siblings.hidden.insert(0, class);
+            }
+        }
+        location
+    }
+
+    fn siblings_of(&mut self, object: ObjectId) -> Option<&mut Siblings> {
+        let info = self.objects.get(object.0 as usize)?;
+        Some(self.siblings.entry((info.type_token, info.creator?)).or_default())
+    }
+
     pub fn info(&self, location: LocationId) -> LocationInfo {
         self.location_info[location.index()]
     }
@@ -243,8 +275,20 @@ impl Identities {
     }
 
     pub fn make_visible(&mut self, location: LocationId) {
-        let class = self.location_info[location.index()].class;
-        self.visible[class.0 as usize] = true;
+        let LocationInfo { object, class } = self.location_info[location.index()];
+        if std::mem::replace(&mut self.visible[class.0 as usize], true) {
+            return;
+        }
+        let Some(siblings) = self.siblings_of(object) else { return };
+        let Some(position) = siblings.hidden.iter().position(|sibling| *sibling == class) else { return };
+        siblings.hidden.remove(position);
+        siblings.visible += 1;
+        let shown = siblings.hidden.len().saturating_sub(siblings.visible);
+        let more = siblings.hidden.split_off(shown);
+        siblings.visible += more.len();
+        for sibling in more {
+            self.visible[sibling.0 as usize] = true;
+        }
     }
 
     /// The key of an attribute or variable name.

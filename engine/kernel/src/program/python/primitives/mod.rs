@@ -58,7 +58,11 @@ impl Primitive {
             let mut host_state = host.get().state();
             let token = host_state.types.token(object_type.to_owned());
             let object = host_state.next_object(token);
-            let location = host_state.identities.location(object, KeyId::STATE, false);
+            // An `Atomic`, which has no state of its own, is like any variable.
+            let location = match state {
+                Some(_) => host_state.identities.primitive(object),
+                None => host_state.identities.location(object, KeyId::STATE, false),
+            };
             let live = host_state.running();
             if let (true, Some(state)) = (live, state) {
                 host_state.driver.memory.create(location, state);
