@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from dpor.errors import DporError
-
 FILE = Path(__file__).resolve().parent / "models" / "conditional_accesses.py"
 
 
@@ -22,11 +20,11 @@ def _expected():
 @pytest.mark.parametrize("algorithm", ["exhaustive", "optimal", "source", "parsimonious", "graph"])
 @pytest.mark.parametrize(("model", "counts"), _expected().items())
 def test_every_class_is_found(model, counts, algorithm, check):
-    if algorithm == "graph" and model.startswith("wait_"):
-        with pytest.raises(DporError, match=r"DPOR109.*wait_until.*--algorithm optimal"):
-            check(FILE, model, algorithm=algorithm)
-        return
     result = check(FILE, model, algorithm=algorithm)
+    if algorithm == "graph" and model.startswith("wait_"):
+        # There a wait is a loop that looks, and a look in vain is an execution in which the thread is left waiting.
+        assert result.executions == counts[0] and result.blocked >= counts[1]
+        return
     assert (result.executions, result.blocked) == counts
     if algorithm in ("optimal", "parsimonious", "graph"):
         assert result.redundant == 0
