@@ -7,12 +7,17 @@ from pathlib import Path
 import pytest
 
 from dpor.checking import check_model
+from dpor.codes import Code
+from dpor.errors import DporError
 from dpor.results import CheckRequest, Verdict
 
 HEADER = """
+import collections
 import copy
 import dataclasses
+import functools
 import json
+import operator
 from types import SimpleNamespace
 
 import dpor
@@ -27,6 +32,8 @@ class Slotted:
     x: int = 0
 
 class Shared:
+    flag = 0
+
     def __init__(self, **fields):
         vars(self).update(fields)
 
@@ -66,6 +73,60 @@ SEEN = {
         "assert json.dumps(s.a) == '{\"k\": [[0]]}'",
     ),
     "a deep copy": ("a=[[0]]", "s.a[0][0] = 1", "assert copy.deepcopy(s.a) == [[0]]"),
+    "text joined": ("a=['x']", "s.a.append('y')", "assert ''.join(s.a) == 'x'"),
+    "a text's format": ("a=[[0]]", "s.a[0][0] = 1", "assert '{}'.format(s.a) == '[[0]]'"),
+    "a tuple searched": ("a=([0],)", "s.a[0][0] = 1", "assert [0] in s.a"),
+    "a tuple's index": ("a=([0],)", "s.a[0][0] = 1", "assert s.a.index([0]) == 0"),
+    "a frozenset's union": ("a={0}", "s.a.add(1)", "assert frozenset().union(s.a) == {0}"),
+    "a class method": ("a=[0]", "s.a.append(1)", "assert dict.fromkeys(s.a) == {0: None}"),
+    "truth": ("a=[]", "s.a.append(1)", "assert bool(s.a) is False"),
+    "truths": ("a=[[]]", "s.a[0].append(1)", "assert any(s.a) is False"),
+    "a sum of lists": ("a=[[0]]", "s.a[0].append(1)", "assert sum(s.a, []) == [0]"),
+    "pairs": ("a=[['k', 0]]", "s.a[0][1] = 1", "assert dict(s.a) == {'k': 0}"),
+    "a built-in function mapped": ("a=[[]]", "s.a[0].append(1)", "assert list(map(len, s.a)) == [0]"),
+    "a built-in function as key": (
+        "a=[[], [0]]",
+        "s.a[0].extend([1, 2])",
+        "assert max(s.a, key=len) is s.a[1]",
+    ),
+    "sorted in place by a key": (
+        "a=[[], [0]]",
+        "s.a[0].extend([1, 2])",
+        "first = s.a[0]; s.a.sort(key=len); assert s.a[0] is first",
+    ),
+    "attrgetter": ("a=Point()", "s.a.x = 1", "assert operator.attrgetter('x')(s.a) == 0"),
+    "attrgetter of several": (
+        "a=Point()",
+        "s.a.x = 1",
+        "assert operator.attrgetter('y', 'x')(s.a) == (0, 0)",
+    ),
+    "attrgetter as key": (
+        "a=[Point(0), Point(1)]",
+        "s.a[0].x = 2",
+        "assert max(s.a, key=operator.attrgetter('x')) is s.a[1]",
+    ),
+    "itemgetter": ("a=[0]", "s.a[0] = 1", "assert operator.itemgetter(0)(s.a) == 0"),
+    "methodcaller": ("a=[0]", "s.a[0] = 1", "assert operator.methodcaller('index', 0)(s.a) == 0"),
+    "methodcaller with keywords": (
+        "a=[[0], []]",
+        "s.a[1].append(1)",
+        "b = s.a[:]; operator.methodcaller('sort', key=len)(b); assert b[0] is s.a[1]; assert s.a[1] == []",
+    ),
+    "partial": ("a=[0]", "s.a.append(1)", "assert functools.partial(len, s.a)() == 1"),
+    "reduce": ("a=[[0]]", "s.a[0].append(1)", "assert functools.reduce(operator.add, s.a, []) == [0]"),
+    "a class pattern": (
+        "a=Point()",
+        "s.a.x = 1",
+        "match s.a:\n        case Point(x=0): pass\n        case _: assert False",
+    ),
+    "nested patterns": (
+        "a=[[0]]",
+        "s.a[0][0] = 1",
+        "match s.a:\n        case [[0]]: pass\n        case _: assert False",
+    ),
+    "a memoryview": ("a=bytearray(b'a')", "s.a[0] = 98", "assert memoryview(s.a)[0] == 97"),
+    "a UserDict": ("a=collections.UserDict(k=0)", "s.a['k'] = 1", "assert s.a['k'] == 0"),
+    "a class's attribute": ("a=0", "Shared.flag = 1", "Shared.flag; assert s.flag == 0"),
     "an inner list exchanged": ("a=[[0]]", "s.a[0] = [1]", "assert s.a == [[0]]"),
 }
 
@@ -169,3 +230,38 @@ def test_a_function_that_is_not_instrumented_reads_what_it_is_given(
     result = check(project, FOREIGN, "optimal")
     assert result.verdict is Verdict.VIOLATED
     assert any("helper" in assumption for assumption in result.assumptions)
+
+
+def test_code_from_a_string_is_refused_where_it_stands(tmp_path: Path) -> None:
+    text = MODEL.format(fields="a=0", write="s.a = 1", check='assert eval("s.a") == 0')
+    with pytest.raises(DporError) as caught:
+        check(tmp_path, text, "optimal")
+    assert caught.value.code is Code.UNCONTROLLED
+    line = (HEADER + text).splitlines().index('    assert eval("s.a") == 0') + 1
+    assert caught.value.span is not None
+    assert caught.value.span.line == line
+
+
+DESCRIPTOR = """
+class Limited:
+    def __get__(self, instance, owner):
+        return vars(instance)["_value"]
+
+    def __set__(self, instance, value):
+        vars(instance)["_value"] = value
+
+class Holder:
+    value = Limited()
+
+@dpor.model
+def model():
+    holder = Holder()
+    holder.value = 0
+    dpor.spawn(setattr, holder, "value", 1)
+    assert holder.value == 0
+"""
+
+
+def test_a_store_does_not_call_the_descriptor_on_the_class(tmp_path: Path) -> None:
+    result = check(tmp_path, DESCRIPTOR, "optimal")
+    assert {violation.message for violation in result.violations} == {"assertion failed: holder.value == 0"}

@@ -18,8 +18,6 @@ _INERT = frozenset(
     {
         "callable",
         "classmethod",
-        "eval",
-        "exec",
         "globals",
         "id",
         "isinstance",

@@ -34,6 +34,7 @@ class Hook(enum.StrEnum):
     COMPARED = "compared"
     OPERANDS = "operands"
     SHOWN = "shown"
+    MATCHED = "matched"
     BEFORE_INPLACE = "before_inplace"
     CREATED = "created"
     ENTER_LOOP = "enter_loop"

@@ -103,7 +103,12 @@ class Statements(Assignments):
 
     def visit_Match(self, node: ast.Match) -> ast.stmt:
         subject = node.subject
-        node.subject = self.contents(subject) if isinstance(subject, ast.Tuple) else self.unpacked(subject)
+        if any(_looks_inside(case.pattern) for case in node.cases):
+            node.subject = self.hook(Hook.MATCHED, subject, self.raw_display(subject))
+        else:
+            node.subject = (
+                self.contents(subject) if isinstance(subject, ast.Tuple) else self.unpacked(subject)
+            )
         for case in node.cases:
             self._case(case)
         return node
@@ -142,3 +147,10 @@ def _is_left_and_resumed(loop: ast.While) -> bool:
     """True if others may run code of the same thread between two iterations: the loop yields or awaits."""
     suspending = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
     return any(isinstance(node, suspending) for node in ast.walk(loop))
+
+
+def _looks_inside(pattern: ast.pattern) -> bool:
+    """Whether a pattern reads more than the items of its subject."""
+    structures = (ast.MatchSequence, ast.MatchMapping, ast.MatchClass)
+    found = [child for child in ast.walk(pattern) if isinstance(child, structures)]
+    return len(found) > 1 or any(isinstance(child, ast.MatchClass) for child in found)

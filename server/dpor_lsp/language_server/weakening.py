@@ -20,14 +20,10 @@ _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _FILES = "changes files, which are no state of the model: this is not interleaved, and outlives an execution"
 _MEMORY = "is memory that a check does not follow: what threads do to it is not interleaved"
 _NATIVE = "runs code in C, which cannot be looked into: each call is one step, and what it shares is not seen"
-_CODE = (
-    "runs code that is not instrumented: all of it is one step, and what it does to shared state is not seen"
-)
+_CODE = "runs code from a string, which nothing can watch"
 _SIGNALS = "belongs to signals, which are no part of any schedule: when a handler runs is not explored"
 _NUMBERS = "gives the same numbers in every execution: no others are tried, as dpor.choose would"
-_ENVIRONMENT = (
-    "changes the environment, no state of the model: this is not interleaved, and outlives an execution"
-)
+_ENVIRONMENT = "changes the environment, which is no state of the model and outlives an execution"
 
 _ENDING: tuple[tuple[str, str], ...] = (
     ("subprocess.[a-zP]*", "starts a process"),
@@ -50,6 +46,8 @@ _ENDING: tuple[tuple[str, str], ...] = (
     ("multiprocessing.Process", "starts a process"),
     ("concurrent.futures.ProcessPoolExecutor", "starts processes"),
     ("input", "waits for input"),
+    ("exec", _CODE),
+    ("eval", _CODE),
     ("signal.pause", "waits for a signal"),
     ("signal.sig*wait*", "waits for a signal"),
     ("select.[a-z]*", "waits for files or sockets"),
@@ -69,12 +67,8 @@ _UNSEEN: tuple[tuple[str, str], ...] = (
     ("ctypes.*dll*", _NATIVE),
     ("ctypes.*FUNCTYPE", _NATIVE),
     ("ctypes.*", _MEMORY),
-    ("mmap.mmap", _MEMORY),
     ("multiprocessing.shared_memory.*", _MEMORY),
     ("multiprocessing.Raw*", _MEMORY),
-    ("memoryview", _MEMORY),
-    ("exec", _CODE),
-    ("eval", _CODE),
     ("signal.signal", _SIGNALS),
     ("signal.alarm", _SIGNALS),
     ("signal.setitimer", _SIGNALS),
@@ -103,7 +97,7 @@ _PATTERNS = (
     *((pattern, Code.WEAKENED, what) for pattern, what in _UNSEEN),
 )
 _HARMLESS = frozenset({"random.seed", "subprocess.list2cmdline", "subprocess.subprocess"})
-_BUILTINS = frozenset({"exec", "eval", "input", "memoryview", "open"})
+_BUILTINS = frozenset({"exec", "eval", "input", "open"})
 _PATH_WRITES = frozenset({"write_text", "write_bytes"})
 _ENVIRONMENT_WRITES = frozenset({"update", "setdefault", "pop", "popitem", "clear"})
 _WRITING = frozenset("wax+")

@@ -113,6 +113,9 @@ class TransparentHooks:
     def shown(self, obj: Any) -> Any:
         return obj
 
+    def matched(self, obj: Any) -> Any:
+        return obj
+
     def observe(self, obj: Any) -> Any:
         assert type(obj) is not Cell
         return obj

@@ -240,7 +240,11 @@ impl Host {
         if matches!(facts.kind, TypeKind::Module | TypeKind::Immutable) {
             return Ok(());
         }
-        let on_type = object.get_type().getattr_opt(name)?;
+        // Not by `getattr`, which would call a descriptor of the model.
+        let on_type = match holder_of(&object.get_type(), name) {
+            Some(class) => Some(class.getattr(intern!(py, "__dict__"))?.get_item(name)?),
+            None => None,
+        };
         let holder = if facts.kind == TypeKind::Class { Some(object.clone()) } else { on_type };
         let is_method = match holder {
             Some(_) if facts.kind == TypeKind::Class => true,

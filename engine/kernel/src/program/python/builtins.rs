@@ -3,8 +3,8 @@
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
-use rustc_hash::FxHashMap;
+use pyo3::types::{PyBytes, PyDict, PyFrozenSet, PyString, PyTuple};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What a built-in function does with its arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -12,6 +12,7 @@ pub enum BuiltinEffect {
     /// Nothing that could be seen by another thread, or something that the hooks see by themselves.
     Nothing,
     Length,
+    Truth,
     Next,
     /// Makes an iterator or view that stands for its argument.
     Alias,
@@ -23,6 +24,8 @@ pub enum BuiltinEffect {
     Show,
     /// Reads all that can be reached from its arguments.
     Examine,
+    /// Runs code that it is given as text.
+    Evaluate,
     /// May change its arguments.
     Write,
     GetAttribute,
@@ -36,6 +39,7 @@ pub enum BuiltinEffect {
 /// The built-in functions and the types of callables that are known, by address.
 pub struct Builtins {
     effects: FxHashMap<usize, BuiltinEffect>,
+    calling: FxHashSet<usize>,
     callables: FxHashMap<usize, CallableKind>,
     /// The one type of callables that could go away, kept so that its address keeps its meaning.
     _cached: Py<PyAny>,
@@ -54,6 +58,8 @@ pub enum CallableKind {
     MethodWrapper,
     /// What `functools.lru_cache` makes.
     Cached,
+    /// What `operator.attrgetter` and its kin make.
+    Getter,
     Other,
 }
 
@@ -75,7 +81,6 @@ const NOTHING: &[&str] = &[
     "globals",
     "int",
     "float",
-    "bool",
     "complex",
     "slice",
     "property",
@@ -85,10 +90,7 @@ const NOTHING: &[&str] = &[
     "open",
     "input",
     "__import__",
-    "exec",
-    "eval",
     "compile",
-    "memoryview",
     "hex",
     "oct",
     "bin",
@@ -97,11 +99,16 @@ const NOTHING: &[&str] = &[
     "aiter",
     "anext",
 ];
-const READ: &[&str] =
-    &["sum", "any", "all", "list", "tuple", "set", "dict", "frozenset", "bytes", "bytearray", "dir"];
-const COMPARE: &[&str] = &["sorted", "min", "max", "hash"];
+const READ: &[&str] = &["list", "tuple", "bytes", "bytearray", "dir"];
+const COMPARE: &[&str] = &["sorted", "min", "max", "hash", "sum", "any", "all", "set", "dict", "frozenset"];
 const SHOW: &[&str] = &["repr", "str", "format", "print", "ascii"];
-const ALIAS: &[&str] = &["iter", "enumerate", "zip", "map", "filter", "reversed"];
+const ALIAS: &[&str] = &["iter", "enumerate", "zip", "map", "filter", "reversed", "memoryview"];
+/// What calls the functions that it is given later on, by module.
+const CALLING: &[(&str, &[&str])] = &[
+    ("builtins", &["map", "filter"]),
+    ("functools", &["partial"]),
+    ("itertools", &["accumulate", "dropwhile", "filterfalse", "groupby", "starmap", "takewhile"]),
+];
 
 impl Builtins {
     pub fn new(py: Python<'_>) -> PyResult<Builtins> {
@@ -121,6 +128,8 @@ impl Builtins {
         add(SHOW, BuiltinEffect::Show)?;
         add(ALIAS, BuiltinEffect::Alias)?;
         add(&["len"], BuiltinEffect::Length)?;
+        add(&["bool"], BuiltinEffect::Truth)?;
+        add(&["eval", "exec"], BuiltinEffect::Evaluate)?;
         add(&["next"], BuiltinEffect::Next)?;
         add(&["getattr"], BuiltinEffect::GetAttribute)?;
         add(&["hasattr"], BuiltinEffect::HasAttribute)?;
@@ -140,12 +149,28 @@ impl Builtins {
         ] {
             callables.insert(types.getattr(name)?.as_ptr() as usize, kind);
         }
-        Ok(Builtins { effects, callables, _cached: cached.unbind() })
+        let operator = py.import("operator")?;
+        for name in ["attrgetter", "itemgetter", "methodcaller"] {
+            callables.insert(operator.getattr(name)?.as_ptr() as usize, CallableKind::Getter);
+        }
+        let mut calling = FxHashSet::default();
+        for (module, names) in CALLING {
+            let module = py.import(*module)?;
+            for name in *names {
+                calling.insert(module.getattr(*name)?.as_ptr() as usize);
+            }
+        }
+        Ok(Builtins { effects, calling, callables, _cached: cached.unbind() })
     }
 
     #[inline]
     pub fn kind_of(&self, callable: &Bound<'_, PyAny>) -> CallableKind {
         self.callables.get(&(callable.get_type_ptr() as usize)).copied().unwrap_or(CallableKind::Other)
+    }
+
+    /// Whether a callable calls functions later on that it is given.
+    pub fn calls_arguments(&self, function: &Bound<'_, PyAny>) -> bool {
+        self.calling.contains(&(function.as_ptr() as usize))
     }
 
     /// What a callable does with its arguments, if it is one of the known ones.
@@ -245,9 +270,22 @@ pub fn interned<'py>(name: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyStrin
     Ok(PyString::intern(name.py(), name.to_str()?))
 }
 
-/// Whether a built-in method belongs to an immutable value (`"".join`), which only its arguments could make matter.
-pub fn is_bound_to_value(object: &Bound<'_, PyAny>) -> bool {
-    !object.is_none()
+/// Whether a method of a text, a tuple or another immutable value reads what is in its arguments, or in the value.
+pub fn reads_arguments(object: &Bound<'_, PyAny>, method: &str) -> bool {
+    match method {
+        "join" | "format" | "format_map" | "translate" => {
+            object.is_instance_of::<PyString>() || object.is_instance_of::<PyBytes>()
+        }
+        "index" | "count" | "__contains__" | "__eq__" | "__ne__" => object.is_instance_of::<PyTuple>(),
+        "union"
+        | "intersection"
+        | "difference"
+        | "symmetric_difference"
+        | "issubset"
+        | "issuperset"
+        | "isdisjoint" => object.is_instance_of::<PyFrozenSet>(),
+        _ => false,
+    }
 }
 
 /// What a function of a C module does with its arguments.
@@ -255,8 +293,8 @@ pub fn c_function_effect(module: &Bound<'_, PyAny>, function: &str) -> BuiltinEf
     let name = module.getattr("__name__").and_then(|name| name.extract::<String>()).unwrap_or_default();
     match name.as_str() {
         _ if CHANGING.contains(&function) => BuiltinEffect::Write,
-        "operator" | "_operator" | "_functools" | "_statistics" => BuiltinEffect::Compare,
-        "_json" => BuiltinEffect::Examine,
+        "operator" | "_operator" | "_statistics" => BuiltinEffect::Compare,
+        "_json" | "_functools" => BuiltinEffect::Examine,
         "_pickle" if function == "dumps" => BuiltinEffect::Examine,
         "math" | "cmath" | "time" | "sys" | "builtins" | "gc" | "itertools" | "_struct" | "zlib" | "binascii"
         | "dpor._kernel" => BuiltinEffect::Read,

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyString, PySuper, PyType};
 
 use super::builtins::{
-    attribute_effect, c_function_effect, is_bound_to_value, is_made_by_class_statement, origin, BuiltinEffect,
+    attribute_effect, c_function_effect, is_made_by_class_statement, origin, reads_arguments, BuiltinEffect,
     CallableKind, Origin,
 };
 use super::controlled_call::{ControlledCall, How};
@@ -74,6 +74,9 @@ impl Host {
                 Origin::Instrumented | Origin::Safe => Ok(function),
             };
         }
+        if callable == CallableKind::Getter {
+            return self.controlled(py, &function, How::Getter);
+        }
         let effect = self.state().builtins.effect_of(&function);
         if let Some(effect) = effect {
             return match effect {
@@ -109,8 +112,14 @@ impl Host {
                 }
                 return Ok(function);
             }
-            if kind == TypeKind::Immutable && !is_bound_to_value(&object) || kind == TypeKind::Module {
-                let name: String = function.getattr(intern!(py, "__name__"))?.extract()?;
+            let name: String = function.getattr(intern!(py, "__name__"))?.extract()?;
+            if kind == TypeKind::Immutable && reads_arguments(&object, &name) {
+                return self.controlled(py, &function, How::Value { object: object.unbind() });
+            }
+            if kind == TypeKind::Class {
+                return self.controlled(py, &function, How::Builtin(BuiltinEffect::Compare));
+            }
+            if kind == TypeKind::Immutable && object.is_none() || kind == TypeKind::Module {
                 return self.controlled(py, &function, How::Builtin(c_function_effect(&object, &name)));
             }
         }
@@ -125,7 +134,7 @@ impl Host {
 impl Host {
     /// The callee of `object.name(...)`.
     #[pyo3(signature = (object, name, /))]
-    fn method<'py>(
+    pub fn method<'py>(
         &self,
         py: Python<'py>,
         object: &Bound<'py, PyAny>,
@@ -155,6 +164,9 @@ impl Host {
             }
             TypeKind::Immutable => {
                 let function = object.getattr(name)?;
+                if reads_arguments(object, name.to_str()?) {
+                    return self.control(py, function);
+                }
                 // While modules are imported every kind passes for immutable, but what is made then must be known.
                 if object.is_exact_instance_of::<PySuper>() || function.is_instance_of::<PyType>() {
                     return self.control(py, function);

@@ -34,6 +34,10 @@ pub enum How {
     Foreign { object: Py<PyAny> },
     /// A function of uninstrumented Python code.
     ForeignFunction,
+    /// A method of an immutable value, which reads its arguments.
+    Value { object: Py<PyAny> },
+    /// An `operator.attrgetter`, `itemgetter` or `methodcaller`.
+    Getter,
     /// A method taken from a container's class, as in `dict.get(mapping, key)`.
     Unbound { name: Py<PyString> },
     /// `object.__setattr__` and its kin, bound to an instance.
@@ -51,13 +55,23 @@ impl ControlledCall {
     ) -> PyResult<Bound<'py, PyAny>> {
         let host = self.host.get();
         let function = self.function.bind(py);
-        if let How::ForeignFunction = &self.how {
-            // It may well call what is instrumented.
-            host.touch_foreign(py, function, None, arguments, keywords)?;
-            return host.created(function.call(arguments, keywords)?);
+        match &self.how {
+            How::ForeignFunction => {
+                // It may well call what is instrumented.
+                host.touch_foreign(py, function, None, arguments, keywords)?;
+                return host.created(function.call(arguments, keywords)?);
+            }
+            How::Getter => return host.call_getter(py, function, arguments, keywords),
+            _ => {}
         }
         host.undivided(|| match &self.how {
-            How::ForeignFunction => function.call(arguments, keywords),
+            How::ForeignFunction | How::Getter => function.call(arguments, keywords),
+            How::Value { object } => {
+                let mut read = given(arguments, keywords);
+                read.push(object.bind(py).clone());
+                host.look(py, &read, Depth::Text)?;
+                function.call(arguments, keywords)
+            }
             How::Container { object, name } => {
                 host.call_container(py, object.bind(py), name.bind(py), function, arguments, keywords)
             }
@@ -66,7 +80,8 @@ impl ControlledCall {
                 if *reads_arguments {
                     host.look(py, &given(arguments, None), Depth::Items)?;
                 }
-                host.created(function.call(arguments, keywords)?)
+                let (arguments, keywords) = host.controlled_arguments(py, function, arguments, keywords)?;
+                host.created(function.call(arguments, keywords.as_ref())?)
             }
             How::Unbound { name } => host.call_unbound(py, name.bind(py), function, arguments, keywords),
             How::BoundAttribute { object, effect } => {
@@ -157,6 +172,7 @@ impl Host {
         }
         let event = match looks_inside(text) {
             Some(depth) if key.is_none() => {
+                let depth = if keywords.is_some() { Depth::Everything } else { depth };
                 let read = arguments.iter().map(|object| Part { effect: reading_effect(self.kind(&object)), object });
                 let parts: Vec<Part<'_>> =
                     [Part { object: object.clone(), effect }].into_iter().chain(read).collect();
@@ -268,6 +284,13 @@ impl Host {
                 }
                 Ok(result)
             }
+            BuiltinEffect::Truth if arguments.len() == 1 && keywords.is_none() => {
+                Ok(PyBool::new(py, self.truth(py, &arguments.get_item(0)?)?).to_owned().into_any())
+            }
+            BuiltinEffect::Evaluate => {
+                self.refuse_code(py, function, arguments)?;
+                function.call(arguments, keywords)
+            }
             BuiltinEffect::Next if !arguments.is_empty() => {
                 let object = arguments.get_item(0)?;
                 if !matches!(self.kind(&object), TypeKind::Iterator | TypeKind::Opaque) {
@@ -314,20 +337,27 @@ impl Host {
             }
             _ => {
                 let depth = match effect {
+                    // A key can be a built-in function or an `attrgetter`, which look further.
+                    BuiltinEffect::Compare if keywords.is_some() => Depth::Everything,
                     BuiltinEffect::Compare => Depth::Comparison,
                     BuiltinEffect::Show => Depth::Text,
                     BuiltinEffect::Examine => Depth::Everything,
                     _ => Depth::Items,
                 };
                 self.look(py, &given(arguments, keywords.filter(|_| depth == Depth::Everything)), depth)?;
-                self.created(function.call(arguments, keywords)?)
+                let (arguments, keywords) = self.controlled_arguments(py, function, arguments, keywords)?;
+                let result = self.created(function.call(&arguments, keywords.as_ref())?)?;
+                if let (BuiltinEffect::Alias, Ok(object)) = (effect, arguments.get_item(0)) {
+                    self.alias_of(&result, &object);
+                }
+                Ok(result)
             }
         }
     }
 
     /// An atomic operation of code that is not instrumented: on its object, if it is a method, and on what it is given,
     /// of which it may change any container and read any attribute.
-    fn touch_foreign<'py>(
+    pub fn touch_foreign<'py>(
         &self,
         py: Python<'py>,
         function: &Bound<'py, PyAny>,

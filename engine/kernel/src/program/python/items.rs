@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::PyStopIteration;
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyList, PyTuple};
 
 use super::container_effects::{content, item_effect, ContainerEffect};
 use super::containers::{has_cell, Container};
@@ -76,6 +76,28 @@ impl Host {
     }
 }
 
+impl Host {
+    /// An operation on items of an object whose class is not instrumented (`UserDict`) is one operation on the object.
+    #[inline]
+    fn touch_foreign_items<'py>(
+        &self,
+        py: Python<'py>,
+        object: &Bound<'py, PyAny>,
+        given: &[&Bound<'py, PyAny>],
+    ) -> PyResult<()> {
+        let foreign = {
+            let mut state = self.state();
+            state.running() && state.types.facts(object).items_by_foreign_code
+        };
+        if foreign {
+            let given = PyTuple::new(py, given)?;
+            let class = object.get_type().into_any();
+            self.touch_foreign(py, &class, Some(object), &given, None)?;
+        }
+        Ok(())
+    }
+}
+
 /// Whether item operations on an object go to built-in code.
 fn has_builtin_items(kind: TypeKind) -> bool {
     kind.is_container() || kind == TypeKind::View
@@ -85,7 +107,7 @@ fn has_builtin_items(kind: TypeKind) -> bool {
 impl Host {
     /// `object[key]`
     #[pyo3(signature = (object, key, /))]
-    fn load_item<'py>(
+    pub fn load_item<'py>(
         &self,
         py: Python<'py>,
         object: &Bound<'py, PyAny>,
@@ -93,6 +115,7 @@ impl Host {
     ) -> PyResult<Bound<'py, PyAny>> {
         let kind = self.kind(object);
         if !has_builtin_items(kind) {
+            self.touch_foreign_items(py, object, &[key])?;
             return object.get_item(key);
         }
         let concrete = self.concrete_key(object, key)?;
@@ -117,6 +140,7 @@ impl Host {
     ) -> PyResult<()> {
         let kind = self.kind(object);
         if !has_builtin_items(kind) {
+            self.touch_foreign_items(py, object, &[key, value])?;
             return object.set_item(key, value);
         }
         let concrete = self.concrete_key(object, key)?;
@@ -151,6 +175,7 @@ impl Host {
     fn delete_item(&self, py: Python<'_>, object: &Bound<'_, PyAny>, key: &Bound<'_, PyAny>) -> PyResult<()> {
         let kind = self.kind(object);
         if !has_builtin_items(kind) {
+            self.touch_foreign_items(py, object, &[key])?;
             return object.del_item(key);
         }
         let concrete = self.concrete_key(object, key)?;
@@ -175,6 +200,7 @@ impl Host {
             }
             return Ok(value);
         }
+        self.touch_foreign_items(py, object, &[])?;
         object.is_truthy()
     }
 
@@ -186,7 +212,14 @@ impl Host {
             TypeKind::Dict | TypeKind::DefaultDict | TypeKind::Set => ContainerEffect::CellLoad,
             TypeKind::Iterator => ContainerEffect::WriteWhole,
             _ if has_builtin_items(kind) => ContainerEffect::ReadWhole,
-            _ => return container.contains(item),
+            TypeKind::Immutable => {
+                self.look(py, &[item.clone(), container.clone()], Depth::Comparison)?;
+                return container.contains(item);
+            }
+            _ => {
+                self.touch_foreign_items(py, container, &[item])?;
+                return container.contains(item);
+            }
         };
         let concrete = match effect {
             ContainerEffect::CellLoad => self.concrete_key(container, item)?,
@@ -284,7 +317,10 @@ impl Host {
                 let inner = object.try_iter()?.into_any().unbind();
                 Ok(Bound::new(py, Steps { host, inner, source, effect: ContainerEffect::View })?.into_any())
             }
-            _ => Ok(object.try_iter()?.into_any()),
+            _ => {
+                self.touch_foreign_items(py, object, &[])?;
+                Ok(object.try_iter()?.into_any())
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 mod atomic;
 mod attributes;
 mod builtins;
+mod callables;
 mod calls;
 mod chosen_items;
 mod chosen_reads;

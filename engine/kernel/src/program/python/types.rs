@@ -62,6 +62,7 @@ struct TypeEntry {
     symbolic: bool,
     compared_by_foreign_code: bool,
     shown_by_foreign_code: bool,
+    items_by_foreign_code: bool,
     _keep: Py<PyType>,
 }
 
@@ -79,18 +80,28 @@ pub struct TypeFacts {
     pub compared_by_foreign_code: bool,
     /// The same for turning them into text.
     pub shown_by_foreign_code: bool,
+    /// The same for items, iteration, truth.
+    pub items_by_foreign_code: bool,
 }
 
 #[derive(Default)]
 pub struct TypeTable {
     types: FxHashMap<usize, TypeEntry>,
     tokens: FxHashMap<String, u32>,
-    attributes: FxHashMap<(usize, usize), AttributeKind>,
+    /// By holder, name, and whether the holder's own attribute is meant or that of its instances.
+    attributes: FxHashMap<(usize, usize, bool), AttributeKind>,
     /// Attributes that are methods of their class but were found to be rebound on an instance or class.
     rebound: FxHashMap<(u32, String), ()>,
 }
 
-const OPAQUE_MODULES: [&str; 6] = ["collections", "_collections", "array", "itertools", "_random", "_io"];
+const OPAQUE_MODULES: [&str; 7] = ["collections", "_collections", "array", "itertools", "_random", "_io", "mmap"];
+
+/// Whether a module in C is somebody else's, so that nothing is known of its types: they are taken as mutable.
+fn is_third_party(py: Python<'_>, module: &str) -> bool {
+    let top = module.split('.').next().unwrap_or_default();
+    let known = py.import("sys").and_then(|sys| sys.getattr("stdlib_module_names")?.contains(top)).unwrap_or(true);
+    !known && !["", "dpor", "greenlet"].contains(&top)
+}
 
 impl TypeTable {
     /// The cached facts of an object's type; None if `learn` has not seen it.
@@ -103,6 +114,7 @@ impl TypeTable {
             symbolic: entry.symbolic,
             compared_by_foreign_code: entry.compared_by_foreign_code,
             shown_by_foreign_code: entry.shown_by_foreign_code,
+            items_by_foreign_code: entry.items_by_foreign_code,
         })
     }
 
@@ -125,6 +137,7 @@ impl TypeTable {
         let is_instance = kind == TypeKind::Instance;
         let compared_by_foreign_code = is_instance && has_foreign_method(ty, COMPARISONS);
         let shown_by_foreign_code = is_instance && has_foreign_method(ty, CONVERSIONS);
+        let items_by_foreign_code = is_instance && has_foreign_method(ty, ITEMS);
         let entry = TypeEntry {
             kind,
             token,
@@ -132,10 +145,19 @@ impl TypeTable {
             symbolic,
             compared_by_foreign_code,
             shown_by_foreign_code,
+            items_by_foreign_code,
             _keep: ty.clone().unbind(),
         };
         self.types.insert(ty.as_ptr() as usize, entry);
-        TypeFacts { kind, token, identity_key, symbolic, compared_by_foreign_code, shown_by_foreign_code }
+        TypeFacts {
+            kind,
+            token,
+            identity_key,
+            symbolic,
+            compared_by_foreign_code,
+            shown_by_foreign_code,
+            items_by_foreign_code,
+        }
     }
 
     /// A number for a name.
@@ -166,7 +188,7 @@ impl TypeTable {
         kind: TypeKind,
     ) -> AttributeKind {
         let holder = if kind == TypeKind::Class { object.as_ptr() as usize } else { object.get_type_ptr() as usize };
-        let key = (holder, name.as_ptr() as usize);
+        let key = (holder, name.as_ptr() as usize, kind == TypeKind::Class);
         if let Some(known) = self.attributes.get(&key) {
             return *known;
         }
@@ -222,6 +244,8 @@ fn compares_by_identity(ty: &Bound<'_, PyType>) -> bool {
 }
 
 const COMPARISONS: &[&str] = &["__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__"];
+const ITEMS: &[&str] =
+    &["__getitem__", "__setitem__", "__delitem__", "__contains__", "__iter__", "__next__", "__len__", "__bool__"];
 const CONVERSIONS: &[&str] = &["__repr__", "__str__", "__format__"];
 
 /// Whether the class has one of these methods from code that is not instrumented, other than `object`'s own.
@@ -229,6 +253,7 @@ fn has_foreign_method(ty: &Bound<'_, PyType>, names: &[&str]) -> bool {
     let object = PyBaseObject::type_object(ty.py());
     names.iter().any(|name| match (ty.getattr(*name), object.getattr(*name)) {
         (Ok(method), Ok(inherited)) => !method.is(&inherited) && !method.is_none() && !is_instrumented(&method),
+        (Ok(method), Err(_)) => !method.is_none() && !is_instrumented(&method),
         _ => false,
     })
 }
@@ -280,7 +305,7 @@ fn classify(ty: &Bound<'_, PyType>) -> TypeKind {
         return TypeKind::Opaque;
     }
     let name = qualified_name(ty);
-    if name == "dict_keys" || name == "dict_values" || name == "dict_items" {
+    if ["dict_keys", "dict_values", "dict_items", "memoryview"].contains(&name.as_str()) {
         return TypeKind::View;
     }
     // A class statement gives instances a dict unless it has __slots__; then its members are descriptors.
@@ -288,7 +313,7 @@ fn classify(ty: &Bound<'_, PyType>) -> TypeKind {
     if !python_class && ty.hasattr(intern!(py, "__next__")).unwrap_or(false) {
         return TypeKind::Iterator;
     }
-    if !python_class && OPAQUE_MODULES.contains(&module.as_str()) {
+    if !python_class && (OPAQUE_MODULES.contains(&module.as_str()) || is_third_party(py, &module)) {
         return TypeKind::Opaque;
     }
     if python_class || (has_instance_dict(ty) && module != "builtins" && module != "dpor._kernel") {

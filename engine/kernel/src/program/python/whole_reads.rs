@@ -418,6 +418,13 @@ impl Host {
         Ok(right)
     }
 
+    /// A value that is about to be matched against patterns that look into it.
+    #[pyo3(signature = (object, /))]
+    fn matched<'py>(&self, py: Python<'py>, object: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.look(py, std::slice::from_ref(&object), Depth::Everything)?;
+        Ok(object)
+    }
+
     /// A value that is about to become text.
     #[pyo3(signature = (object, /))]
     fn shown<'py>(&self, py: Python<'py>, object: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
