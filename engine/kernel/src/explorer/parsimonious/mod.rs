@@ -19,6 +19,7 @@
 //! - *Reads and writes.* The paper lets only read schedules be in each other's way. Operations here can touch several
 //!   locations, so two schedules are apart exactly if one's head happens before the other's.
 //! - *Operations that block, or whose accesses depend on the state.* See `schedule`.
+//! - *Store buffers.* A flush is a step like any other, told by the store that it carries out. See `sleep`.
 //! - *Drawn values.* A draw takes its first alternative; the others are branches of their own, and count as schedules,
 //!   so that a race that has nothing to do with the draw is reversed once and not for each alternative.
 
