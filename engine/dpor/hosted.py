@@ -156,6 +156,7 @@ class HostedModel:
         known = dict(self.instrumentation.rebound)
         known[module] = known.get(module, frozenset()) | {variable}
         self.instrumentation.rebound = known
+        self.host.rebind(module, variable)
         with self.patches.importing():
             self._function = self._resolve(self.instrumentation.reload_all()[self._module_name])
 

@@ -2,7 +2,7 @@
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyDict, PyString};
 use smallvec::smallvec;
 
 use super::host::Host;
@@ -229,13 +229,6 @@ impl Host {
 
     /// Before an attribute is changed: see whether it was taken for constant.
     fn check_rebinding(&self, py: Python<'_>, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<()> {
-        if let Some(namespace) = instrumented_namespace(object) {
-            if namespace.contains(name)? {
-                let module: String = object.getattr(intern!(py, "__name__"))?.extract()?;
-                return Err(self.restart_with(py, Restart::Rebound(module, name.to_string())));
-            }
-            return Ok(());
-        }
         let facts = self.state().types.facts(object);
         if matches!(facts.kind, TypeKind::Module | TypeKind::Immutable) {
             return Ok(());
@@ -257,6 +250,26 @@ impl Host {
             state.restart.get_or_insert(Restart::Visible);
         }
         Ok(())
+    }
+
+    /// Before an attribute of a module is changed: the namespace to change it in, if the module is instrumented. Its own
+    /// code must take it for a variable that is rebound; if it does not yet, the exploration begins anew.
+    fn rebound_in<'py>(
+        &self,
+        py: Python<'py>,
+        object: &Bound<'py, PyAny>,
+        name: &Bound<'py, PyString>,
+    ) -> PyResult<Option<Bound<'py, PyDict>>> {
+        if self.kind(object) != TypeKind::Module {
+            return Ok(None);
+        }
+        let Some(namespace) = instrumented_namespace(object) else { return Ok(None) };
+        let module: String = object.getattr(intern!(py, "__name__"))?.extract()?;
+        let variable = (module, name.to_string());
+        if self.state().rebound.contains(&variable) {
+            return Ok(Some(namespace));
+        }
+        Err(self.restart_with(py, Restart::Rebound(variable.0, variable.1)))
     }
 
     fn keep_attribute(&self, event: bool, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<()> {
@@ -310,7 +323,12 @@ impl Host {
         let Some(slot) = self.find_attribute(object, name) else {
             let phase = self.state().phase;
             match phase {
-                Phase::Running => self.check_rebinding(py, object, name)?,
+                Phase::Running => {
+                    if let Some(namespace) = self.rebound_in(py, object, name)? {
+                        return self.store_global(py, value, &namespace, name);
+                    }
+                    self.check_rebinding(py, object, name)?;
+                }
                 // Made while modules are imported: it exists before every execution.
                 Phase::Idle => drop(self.created(object.clone())?),
                 _ => {}
@@ -347,7 +365,14 @@ impl Host {
         name: &Bound<'_, PyString>,
         delete: impl FnOnce() -> PyResult<()>,
     ) -> PyResult<()> {
-        let Some(slot) = self.find_attribute(object, name) else { return delete() };
+        let Some(slot) = self.find_attribute(object, name) else {
+            if self.state().phase == Phase::Running {
+                if let Some(namespace) = self.rebound_in(py, object, name)? {
+                    return self.delete_global(py, &namespace, name);
+                }
+            }
+            return delete();
+        };
         self.check_fresh(py, object)?;
         self.drain_if_owed(py)?;
         let event = self.touch_deletion(py, slot)?;
@@ -367,8 +392,14 @@ impl Host {
         name: &Bound<'py, PyString>,
         get: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let kind = self.kind(object);
+        if kind == TypeKind::Module && !name.to_str()?.starts_with("__") {
+            if let Some(namespace) = instrumented_namespace(object) {
+                return self.load_module_variable(py, &namespace, name, get);
+            }
+        }
         let value = get()?;
-        match self.kind(object) {
+        match kind {
             TypeKind::Immutable | TypeKind::Module | TypeKind::Class => Ok(value),
             TypeKind::Instance => {
                 if name.to_str()? == "__dict__" {

@@ -174,7 +174,7 @@ impl Host {
                 Ok(function)
             }
             TypeKind::Module => {
-                let function = object.getattr(name)?;
+                let function = self.load_attribute(py, object, name)?;
                 self.adopt_receiver(&function, object, name);
                 self.control(py, function)
             }

@@ -147,6 +147,12 @@ impl Host {
     fn execution(&self) -> u64 {
         self.state().execution_number
     }
+
+    /// Take a module's variable for one that is rebound from outside of the module.
+    fn rebind(&self, module: String, variable: String) {
+        self.state().rebound.insert((module, variable));
+    }
+
     /// End the check: the model does something that cannot be controlled.
     fn escape(&self, py: Python<'_>, message: String) -> PyResult<()> {
         Err(self.escape_with(py, message))

@@ -138,6 +138,8 @@ pub struct State {
     pub noted: Rc<Cell<usize>>,
     /// Whether the recorder has seen enough.
     pub halted: bool,
+    /// Module variables whose stores from outside of the module are visible: (module, name).
+    pub rebound: FxHashSet<(String, String)>,
     /// Locations that predicates read together with others.
     pub joint_reads: FxHashSet<LocationId>,
     /// Locations inside of objects that race, which operations on the whole of these read in some of their places only.
@@ -222,6 +224,7 @@ impl State {
             foreign: Vec::new(),
             noted: Rc::default(),
             halted: false,
+            rebound: FxHashSet::default(),
             joint_reads: FxHashSet::default(),
             nested_reads: FxHashMap::default(),
             nesting: FxHashSet::default(),

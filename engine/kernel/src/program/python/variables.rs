@@ -70,6 +70,22 @@ impl Host {
         Some(Slot { location, object, key, default: None })
     }
 
+    /// Load a module's variable as an attribute of the module, with `get`.
+    pub fn load_module_variable<'py>(
+        &self,
+        py: Python<'py>,
+        namespace: &Bound<'py, PyDict>,
+        name: &Bound<'py, PyString>,
+        get: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let Some(slot) = self.variable_slot(namespace, name) else { return get() };
+        let event = self.touch_slot(py, slot, AccessMode::Read)?;
+        let value = self.forwarded(py, slot.location).map_or_else(get, Ok)?;
+        self.adopt(&value, slot);
+        self.note(py, Word::Load, Some(namespace), Some(name.as_any()), Some(&value), event);
+        Ok(value)
+    }
+
     fn cell_slot(&self, cell: &Bound<'_, Cell>) -> Option<Slot> {
         let mut state = self.state();
         if !state.running() {
@@ -118,7 +134,7 @@ impl Host {
     }
 
     #[pyo3(signature = (value, namespace, name, /))]
-    fn store_global(
+    pub fn store_global(
         &self,
         py: Python<'_>,
         value: &Bound<'_, PyAny>,
@@ -145,7 +161,7 @@ impl Host {
     }
 
     #[pyo3(signature = (namespace, name, /))]
-    fn delete_global(
+    pub fn delete_global(
         &self,
         py: Python<'_>,
         namespace: &Bound<'_, PyDict>,

@@ -1,0 +1,81 @@
+"""Variables of a module that other modules read and store, as attributes of the module."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dpor.checking import check_model
+from dpor.results import CheckRequest, ModelResult, Verdict
+
+HELPER = """
+flag = 0
+
+def get():
+    return flag
+
+def set():
+    global flag
+    flag = 1
+"""
+
+MODEL = """
+import sys
+import dpor
+import helper
+
+@dpor.model
+def model():
+    def write():
+        {write}
+    dpor.spawn(write)
+    {check}
+"""
+
+
+def check(folder: Path, write: str, failing: str, **options: object) -> ModelResult:
+    (folder / "pyproject.toml").touch()
+    (folder / "helper.py").write_text(HELPER, encoding="utf-8")
+    file = folder / "model.py"
+    file.write_text(MODEL.format(write=write, check=failing), encoding="utf-8")
+    return check_model(CheckRequest(str(file), "model", str(folder), options=options, all_violations=True))
+
+
+@pytest.mark.parametrize("algorithm", ["optimal", "exhaustive", "parsimonious", "graph"])
+@pytest.mark.parametrize("failing", ["assert helper.flag == 0", "assert helper.get() == 0"])
+@pytest.mark.parametrize(
+    "write",
+    [
+        "helper.set()",
+        "helper.flag = 1",
+        "setattr(helper, 'flag', 1)",
+        "sys.modules['helper'].flag = 1",
+        "vars(helper)['flag'] = 1",
+    ],
+)
+def test_a_store_is_seen_wherever_it_is_made(
+    tmp_path: Path, write: str, failing: str, algorithm: str
+) -> None:
+    result = check(tmp_path, write, failing, algorithm=algorithm)
+    assert result.verdict is Verdict.VIOLATED
+    assert result.executions == 2
+
+
+def test_a_deletion_is_seen(tmp_path: Path) -> None:
+    assert check(tmp_path, "del helper.flag", "assert hasattr(helper, 'flag')").executions == 2
+
+
+def test_a_variable_that_the_module_does_not_define_is_seen(tmp_path: Path) -> None:
+    result = check(tmp_path, "helper.new = 1", "assert not hasattr(helper, 'new')")
+    assert result.verdict is Verdict.VIOLATED
+
+
+def test_a_function_that_is_replaced_is_seen(tmp_path: Path) -> None:
+    result = check(tmp_path, "helper.get = lambda: 1", "assert helper.get() == 0")
+    assert result.verdict is Verdict.VIOLATED
+
+
+def test_every_execution_begins_with_the_module_as_it_was_written(tmp_path: Path) -> None:
+    result = check(tmp_path, "helper.flag += 1", "dpor.join_all(); assert helper.flag == 1")
+    assert result.verdict is Verdict.VERIFIED
