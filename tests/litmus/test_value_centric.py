@@ -10,7 +10,7 @@ from dpor.errors import DporError
 from dpor.results import Verdict, ViolationKind
 
 # Rows of more executions, and those in which one execution is very long, take too long for a test.
-LIMIT = 850
+LIMIT = 5000
 LONG = {"length_param": 64}
 
 

@@ -118,6 +118,15 @@ impl Events {
         &self.stack[first..]
     }
 
+    /// Whether an event that satisfies the test observes this write of a location, can observe no other, and writes the
+    /// location itself: then no other event can do the same.
+    pub fn is_taken(&self, source: EventIndex, location: LocationId, counts: impl Fn(EventIndex) -> bool) -> bool {
+        self.writers(location).iter().any(|&writer| {
+            let mut reads = self.get(writer).reads.iter();
+            reads.any(|read| read.location == location && read.good[..] == [source]) && counts(writer)
+        })
+    }
+
     /// A name of an event that does not depend on the order of the others.
     pub fn identity(&self, event: EventIndex) -> (ThreadId, u32) {
         if event == INITIAL {

@@ -268,7 +268,24 @@ pub fn extensions(
             None => found.push((key, Extension { outcome: 0, reads: observations(read, &combination), writes })),
         }
     }
-    Ok(found.into_iter().map(|(_, extension)| extension).collect())
+    // A write that is taken here stays among the good ones of its group: elsewhere it may not be.
+    let is_possible = |extension: &Extension| {
+        let [observation] = &extension.reads[..] else { return true };
+        observation.good.iter().any(|source| !is_late(events, read, &[*source], &extension.writes, |_| true))
+    };
+    Ok(found.into_iter().map(|(_, extension)| extension).filter(is_possible).collect())
+}
+
+/// Whether the read would write what it reads where another event that counts has done that already.
+pub fn is_late(
+    events: &Events,
+    read: &Pending,
+    sources: &[EventIndex],
+    writes: &Locations,
+    counts: impl Fn(EventIndex) -> bool,
+) -> bool {
+    let mut pairs = read.shape.reads.iter().zip(sources);
+    pairs.any(|(location, source)| writes.contains(location) && events.is_taken(*source, *location, &counts))
 }
 
 /// That the read observes exactly these writes.

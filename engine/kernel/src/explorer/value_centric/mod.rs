@@ -229,10 +229,8 @@ impl ValueCentric {
     /// The extensions of the last node with one of its reads.
     fn extensions(&mut self, read: usize) -> Vec<Extension> {
         let Some(node) = self.nodes.last() else { return Vec::new() };
-        let program = match &node.order {
-            Some(order) => order.clone(),
-            None => PartialOrder::of_program(&self.events),
-        };
+        // Good writes must be good wherever the read is put with what causally precedes it: the closure has more.
+        let program = PartialOrder::of_program(&self.events);
         match extensions(&self.events, &program, &node.covered, &node.pending[read], self.root) {
             Ok(found) => found,
             Err(_) => {

@@ -1,7 +1,7 @@
 //! Partial orders over events (section 2.3). Every order respects the thread order, so that the events of a thread
 //! before an event are a prefix, and one number a thread says which.
 
-use super::events::{EventIndex, Events};
+use super::events::{EventIndex, Events, INITIAL};
 
 /// What an ordering would contradict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub struct PartialOrder {
 }
 
 impl PartialOrder {
-    /// The order that the program itself imposes: thread order, spawn and join.
+    /// The order that the program itself imposes (thread order, spawn and join) and the reads that can observe one write only.
     pub fn of_program(events: &Events) -> PartialOrder {
         let mut order = PartialOrder { width: events.threads(), rows: Vec::new() };
         order.grow(events);
@@ -39,6 +39,13 @@ impl PartialOrder {
             let vertex = events.get(event as EventIndex);
             for &predecessor in &vertex.predecessors {
                 self.join(predecessor as usize, event);
+            }
+            for observation in &vertex.reads {
+                if let [source] = observation.good[..] {
+                    if source != INITIAL {
+                        self.join(source as usize, event);
+                    }
+                }
             }
             self.rows[start + vertex.thread.index()] = vertex.index + 1;
         }

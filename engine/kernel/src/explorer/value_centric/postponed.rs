@@ -24,8 +24,8 @@ use smallvec::SmallVec;
 
 use super::events::{join_past, EventIndex, Events, Past, Vertex, INITIAL};
 use super::extend::{
-    candidates, good_writes, number, observations, product, writes_after, Extension, Incomparable, Key, Pending,
-    Sources,
+    candidates, good_writes, is_late, number, observations, product, writes_after, Extension, Incomparable, Key,
+    Pending, Sources,
 };
 use super::order::PartialOrder;
 use super::{Node, ValueCentric};
@@ -92,6 +92,10 @@ impl Survey<'_> {
         event != INITIAL && read.is_in(&self.events.get(event).past)
     }
 
+    fn is_within(&self, event: EventIndex, bound: &[u32]) -> bool {
+        is_within(&self.events.get(event).past, bound)
+    }
+
     fn is_new(&self, event: EventIndex) -> bool {
         event != INITIAL && event as usize >= self.first
     }
@@ -139,6 +143,11 @@ impl Survey<'_> {
                 continue;
             }
             let Some(writes) = writes_after(self.events, read, &sources)? else { continue };
+            let mut bound = read.past_of(self.events, &sources);
+            join_past(&mut bound, &node.past);
+            if is_late(self.events, read, &sources, &writes, |event| self.is_within(event, &bound)) {
+                continue;
+            }
             let vertex = self.read_of(read, &sources, read, writes);
             let observed = match &vertex.reads[..] {
                 [single] => single.good.iter().find(|write| self.is_later_read(node, **write)),
@@ -149,8 +158,6 @@ impl Survey<'_> {
                 None if sources.len() > 1 => self.number_after(read, &sources),
                 None => Key::new(self.events, read, 0, &sources, self.root).number(),
             };
-            let mut bound = read.past_of(self.events, &sources);
-            join_past(&mut bound, &node.past);
             let (mut vertices, moved, sum) = self.events_within(node, &bound);
             let number = sum.wrapping_add(number);
             match node.known.insert(number, Known::Listed) {
@@ -239,6 +246,9 @@ impl Survey<'_> {
     ) {
         let mut bound = rival.past_of(self.events, sources);
         join_past(&mut bound, &node.past);
+        if is_late(self.events, rival, sources, &writes, |event| self.is_within(event, &bound)) {
+            return;
+        }
         let (vertices, moved, sum) = self.events_within(node, &bound);
         let sum = sum.wrapping_add(Key::new(self.events, rival, 0, sources, self.root).number());
         let met = vertices.len();
