@@ -16,8 +16,11 @@ import collections
 import copy
 import dataclasses
 import functools
+import hashlib
 import json
 import operator
+import struct
+import weakref
 from types import SimpleNamespace
 
 import dpor
@@ -30,6 +33,13 @@ class Point:
 @dataclasses.dataclass(slots=True)
 class Slotted:
     x: int = 0
+
+@dataclasses.dataclass(unsafe_hash=True)
+class Key:
+    x: int = 0
+
+def helper():
+    pass
 
 class Shared:
     flag = 0
@@ -126,6 +136,20 @@ SEEN = {
     ),
     "a memoryview": ("a=bytearray(b'a')", "s.a[0] = 98", "assert memoryview(s.a)[0] == 97"),
     "a UserDict": ("a=collections.UserDict(k=0)", "s.a['k'] = 1", "assert s.a['k'] == 0"),
+    "a WeakKeyDictionary": (
+        "a=weakref.WeakKeyDictionary(), k=Shared()",
+        "s.a[s.k] = 1",
+        "assert len(s.a) == 0",
+    ),
+    "a function's attribute": ("a=0", "helper.calls = 1", "assert not hasattr(helper, 'calls')"),
+    "a method of a type in C": ("a=[]", "append = list.append; append(s.a, 1)", "assert s.a == []"),
+    "a buffer written by C": ("a=bytearray(1)", "struct.pack_into('B', s.a, 0, 1)", "assert s.a[0] == 0"),
+    "an object of C": (
+        "a=hashlib.md5()",
+        "s.a.update(b'x')",
+        "assert s.a.digest() == hashlib.md5().digest()",
+    ),
+    "a key that is hashed": ("a=Key(0), b={Key(0): 1}", "s.a.x = 1", "assert s.b.get(s.a) == 1"),
     "a class's attribute": ("a=0", "Shared.flag = 1", "Shared.flag; assert s.flag == 0"),
     "an inner list exchanged": ("a=[[0]]", "s.a[0] = [1]", "assert s.a == [[0]]"),
 }

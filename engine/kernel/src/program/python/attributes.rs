@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use smallvec::smallvec;
 
+use super::builtins::CallableKind;
 use super::host::Host;
 use super::identity::{KeyId, ObjectId};
 use super::place::{is_intercepted, Place};
@@ -40,7 +41,8 @@ impl State {
     pub fn attribute_slot(&mut self, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> Option<Slot> {
         let facts = self.types.facts(object);
         match facts.kind {
-            TypeKind::Immutable | TypeKind::Module => return None,
+            TypeKind::Immutable => return self.function_slot(object, name),
+            TypeKind::Module => return None,
             _ => {}
         }
         let kind = self.types.attribute(object, name, facts.kind);
@@ -59,6 +61,24 @@ impl State {
             _ => None,
         };
         Some(Slot { location, object: id, key, default })
+    }
+}
+
+impl State {
+    /// The slot of an attribute that a program gives to a function. Functions are told apart by their names alone, so those
+    /// that one definition makes share it.
+    #[inline]
+    fn function_slot(&mut self, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> Option<Slot> {
+        if self.builtins.kind_of(object) != CallableKind::Function
+            || name.to_str().is_ok_and(|name| name.starts_with("__"))
+        {
+            return None;
+        }
+        let token = self.types.name_token(object);
+        let key = self.identities.name(name);
+        let id = self.identities.part(ObjectId::NAMED, KeyId(token), token);
+        let location = self.identities.location(id, key, true);
+        Some(Slot { location, object: id, key, default: None })
     }
 }
 
@@ -219,7 +239,8 @@ impl Host {
     pub fn check_fresh(&self, py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<()> {
         let permanent = {
             let state = self.state();
-            state.phase == Phase::Running && !state.fresh_modules && state.is_permanent(object)
+            let lasting = state.is_permanent(object) || state.builtins.kind_of(object) == CallableKind::Function;
+            state.phase == Phase::Running && !state.fresh_modules && lasting
         };
         if permanent {
             return Err(self.restart_with(py, Restart::ModuleState));

@@ -201,10 +201,8 @@ const SAFE_MODULES: &[&str] = &[
     "decimal",
     "numbers",
     "re",
-    "string",
     "textwrap",
     "operator",
-    "weakref",
     "types",
     "unittest",
     "builtins",
@@ -217,7 +215,7 @@ const SAFE_MODULES: &[&str] = &[
 ];
 
 /// Those of them whose functions read all that they are given.
-const EXAMINING_MODULES: &[&str] = &["copy", "dataclasses", "json", "pprint", "reprlib", "statistics"];
+const EXAMINING_MODULES: &[&str] = &["copy", "dataclasses", "json", "pprint", "reprlib", "statistics", "string"];
 
 /// Who wrote a Python function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -253,8 +251,20 @@ pub fn origin(function: &Bound<'_, PyAny>) -> PyResult<Origin> {
 }
 
 /// Functions of `operator` that change their first argument.
-const CHANGING: &[&str] =
-    &["setitem", "delitem", "iadd", "iconcat", "iand", "ior", "ixor", "isub", "imul", "imatmul", "setrecursionlimit"];
+const CHANGING: &[&str] = &[
+    "setitem",
+    "delitem",
+    "iadd",
+    "iconcat",
+    "iand",
+    "ior",
+    "ixor",
+    "isub",
+    "imul",
+    "imatmul",
+    "setrecursionlimit",
+    "pack_into",
+];
 
 pub fn attribute_effect(name: &str) -> Option<BuiltinEffect> {
     match name {

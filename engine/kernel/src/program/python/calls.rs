@@ -74,6 +74,10 @@ impl Host {
                 Origin::Instrumented | Origin::Safe => Ok(function),
             };
         }
+        if callable == CallableKind::UnboundMethod {
+            let name = function.getattr(intern!(py, "__name__"))?.cast_into::<PyString>()?;
+            return self.controlled(py, &function, How::Unbound { name: name.unbind() });
+        }
         if callable == CallableKind::Getter {
             return self.controlled(py, &function, How::Getter);
         }

@@ -359,6 +359,9 @@ impl Host {
         if !effect.reads_only() {
             self.check_fresh(py, object)?;
         }
+        if let Some(key) = key {
+            self.look_at_key(py, key)?;
+        }
         let plan = {
             let mut state = self.state();
             if state.phase == Phase::Probing {

@@ -277,6 +277,7 @@ impl Host {
             BuiltinEffect::Nothing => function.call(arguments, keywords),
             BuiltinEffect::Length if arguments.len() == 1 => {
                 let object = arguments.get_item(0)?;
+                self.touch_foreign_items(py, &object, &[])?;
                 let event = self.touch_container(py, &object, ContainerEffect::Length, None)?;
                 let result = function.call(arguments, keywords)?;
                 if self.kind(&object).is_container() {

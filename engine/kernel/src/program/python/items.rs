@@ -79,7 +79,7 @@ impl Host {
 impl Host {
     /// An operation on items of an object whose class is not instrumented (`UserDict`) is one operation on the object.
     #[inline]
-    fn touch_foreign_items<'py>(
+    pub fn touch_foreign_items<'py>(
         &self,
         py: Python<'py>,
         object: &Bound<'py, PyAny>,

@@ -94,7 +94,28 @@ pub struct TypeTable {
     rebound: FxHashMap<(u32, String), ()>,
 }
 
-const OPAQUE_MODULES: [&str; 7] = ["collections", "_collections", "array", "itertools", "_random", "_io", "mmap"];
+const OPAQUE_MODULES: [&str; 20] = [
+    "collections",
+    "_collections",
+    "array",
+    "itertools",
+    "_random",
+    "_io",
+    "mmap",
+    "_hashlib",
+    "_blake2",
+    "_md5",
+    "_sha1",
+    "_sha2",
+    "_sha3",
+    "zlib",
+    "_bz2",
+    "_lzma",
+    "_csv",
+    "_pickle",
+    "sqlite3",
+    "xml.etree.ElementTree",
+];
 
 /// Whether a module in C is somebody else's, so that nothing is known of its types: they are taken as mutable.
 fn is_third_party(py: Python<'_>, module: &str) -> bool {

@@ -312,6 +312,19 @@ impl Host {
         }
     }
 
+    /// A key is about to be hashed and compared, which code that is not instrumented can do by looking into it.
+    pub fn look_at_key<'py>(&self, py: Python<'py>, key: &Bound<'py, PyAny>) -> PyResult<()> {
+        let looks = {
+            let mut state = self.state();
+            let facts = state.types.facts(key);
+            facts.kind == TypeKind::Instance && facts.compared_by_foreign_code
+        };
+        if looks {
+            self.look(py, std::slice::from_ref(key), Depth::Comparison)?;
+        }
+        Ok(())
+    }
+
     /// Objects are about to be read as wholes, by one operation.
     pub fn look<'py>(&self, py: Python<'py>, objects: &[Bound<'py, PyAny>], depth: Depth) -> PyResult<()> {
         let mut parts = Vec::new();
