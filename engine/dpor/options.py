@@ -36,6 +36,26 @@ class MemoryModel(enum.Enum):
     RC11 = "rc11"
 
 
+_STORE_BUFFERS = frozenset(
+    {
+        Algorithm.EXHAUSTIVE,
+        Algorithm.RANDOM,
+        Algorithm.PCT,
+        Algorithm.SOURCE,
+        Algorithm.OPTIMAL,
+        Algorithm.PARSIMONIOUS,
+        Algorithm.GRAPH,
+    }
+)
+SUPPORTED: Mapping[MemoryModel, frozenset[Algorithm]] = {
+    MemoryModel.SC: frozenset(Algorithm),
+    MemoryModel.TSO: _STORE_BUFFERS,
+    MemoryModel.PSO: _STORE_BUFFERS,
+    MemoryModel.RC11: frozenset({Algorithm.GRAPH}),
+}
+"""Which algorithms the kernel has for a memory model; for those who have to know without the kernel."""
+
+
 class Partition(enum.Enum):
     """What tells the execution graphs of `graph` apart: what is read from what, with or without the order of writes."""
 

@@ -9,7 +9,7 @@ import pytest
 
 from dpor.codes import Code
 from dpor.discovery import find_model_files, find_models
-from dpor.options import OPTIONS, Algorithm, MemoryModel
+from dpor.options import OPTIONS, SUPPORTED, Algorithm, MemoryModel
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("examples/*.md")])
@@ -68,6 +68,8 @@ def test_the_matrix_of_algorithms_and_memory_models_is_that_of_the_kernel() -> N
         kernel = "random" if algorithm is Algorithm.PCT else algorithm.value
         supported = ["yes" if host.alternative(kernel, model) is None else "no" for model in models]
         assert (algorithm, rows[algorithm.value]) == (algorithm, supported)
+        listed = ["yes" if algorithm in SUPPORTED[model] else "no" for model in MemoryModel]
+        assert (algorithm, listed) == (algorithm, supported)
 
 
 def test_every_example_is_listed_with_its_verdict() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from lsprotocol import types
 
 from dpor.codes import Code
-from dpor.options import Algorithm
+from dpor.options import SUPPORTED, Algorithm, MemoryModel
 from dpor_lsp.language_server.code_lenses import replay_command, schedule_command
 from dpor_lsp.language_server.documents import path_of
 from dpor_lsp.language_server.findings import Finding
@@ -113,9 +113,12 @@ def _other_ways(record: ModelRecord) -> Iterator[tuple[str, dict[str, object]]]:
     options = {**record.outline.info.options, **(record.subject.request.options if record.subject else {})}
     name = record.name
     used = options.get("algorithm", Algorithm.OPTIMAL.value)
+    supported = _supported(options.get("memory_model"))
     for algorithm in Algorithm:
-        if algorithm not in _NOT_OFFERED and algorithm.value != used:
+        if algorithm not in _NOT_OFFERED and algorithm in supported and algorithm.value != used:
             yield f"Check {name} with algorithm {algorithm.value}", {"algorithm": algorithm.value}
+    if not supported - {Algorithm.GRAPH}:
+        return
     if options.get("preemption_bound") is None:
         bound = FEW_PREEMPTIONS
         yield f"Check {name} with at most {bound} preemptions", {"preemption_bound": bound}
@@ -123,6 +126,12 @@ def _other_ways(record: ModelRecord) -> Iterator[tuple[str, dict[str, object]]]:
         yield f"Check {name} without a bound on preemptions", {"preemption_bound": None}
     if used not in (Algorithm.RANDOM.value, Algorithm.PCT.value):
         yield f"Check {name} on schedules drawn at random", {"algorithm": Algorithm.RANDOM.value}
+
+
+def _supported(memory_model: object) -> frozenset[Algorithm]:
+    """The algorithms for a memory model by its name; all of them if that is none, which the check itself will say."""
+    names = {model.value: model for model in MemoryModel}
+    return SUPPORTED[names.get(str(memory_model), MemoryModel.SC)]
 
 
 def _instrument(session: Session, record: ModelRecord, finding: Finding) -> Iterator[types.CodeAction]:

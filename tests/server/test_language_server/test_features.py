@@ -104,6 +104,20 @@ def test_actions_are_found_by_line_without_the_clients_diagnostics(
     assert editor.actions(uri, 3) == []
 
 
+@pytest.mark.parametrize(
+    ("memory_model", "offered"), [("tso", {"source", "parsimonious", "graph"}), ("rc11", {"graph"})]
+)
+def test_only_algorithms_for_the_memory_model_of_the_model_are_offered(
+    editor: Editor, write: Write, memory_model: str, offered: set[str]
+) -> None:
+    text = COUNTER.replace("@dpor.model\n", f"@dpor.model(memory_model={memory_model!r})\n")
+    uri = editor.open(write("counter.py", text))
+    line = text.splitlines().index(f"@dpor.model(memory_model={memory_model!r})") + 1
+    titles = editor.wait(lambda: [item["title"] for item in editor.actions(uri, line, 4)])
+    assert {title.rpartition(" ")[2] for title in titles if " with algorithm " in title} == offered
+    assert any("preemptions" in title for title in titles) == (memory_model != "rc11")
+
+
 def test_actions_of_a_kind_that_is_not_wanted_are_left_out(editor: Editor, write: Write) -> None:
     uri = editor.open(write("bank.py", BANK))
     editor.wait(lambda: editor.diagnostics.get(uri))
