@@ -1,0 +1,184 @@
+//! The races of an execution, and what reverses them.
+
+use std::rc::Rc;
+
+use super::{join, Event, Execution, Race, Step};
+use crate::memory::MemoryModel;
+use crate::operation::{Access, AccessMode, Accesses, EventId, OperationKind, ThreadId};
+
+impl Execution {
+    /// The reversible races whose second event is new in this execution, in the order of the second event.
+    pub fn fresh_races<'a>(&'a self, memory: &'a dyn MemoryModel) -> impl Iterator<Item = Race> + 'a {
+        self.races_from(self.fresh, memory)
+    }
+
+    /// The reversible races whose second event is at `position` or later, in the order of the second event.
+    pub fn races_from<'a>(&'a self, position: usize, memory: &'a dyn MemoryModel) -> impl Iterator<Item = Race> + 'a {
+        let first = self.conflicts.partition_point(|race| race.second.index() < position);
+        self.conflicts[first..].iter().filter_map(move |conflict| self.reversible(*conflict, memory))
+    }
+
+    /// All reversible races of this execution, in the order of the second event.
+    ///
+    /// Where the first event enables the second (a release and the acquire after it), reversing them is impossible;
+    /// then the race is with the latest earlier event on that location before which the second was enabled (JACM'17,
+    /// section on disabling operations).
+    pub fn races<'a>(&'a self, memory: &'a dyn MemoryModel) -> impl Iterator<Item = Race> + 'a {
+        self.conflicts.iter().filter_map(move |conflict| self.reversible(*conflict, memory))
+    }
+
+    fn reversible(&self, conflict: Race, memory: &dyn MemoryModel) -> Option<Race> {
+        let second = self.event(conflict.second);
+        let first = self.event(conflict.first);
+        if second.operation.kind == OperationKind::WaitUntil {
+            return Some(conflict);
+        }
+        if !second.operation.may_block() || memory.enabled_before(second, first) {
+            return Some(conflict);
+        }
+        let history = self.histories.get(second.operation.target.index())?;
+        let writes = history.of(AccessMode::Write);
+        let position = writes.partition_point(|id| *id < conflict.first);
+        for &earlier in writes[..position].iter().rev() {
+            let event = self.event(earlier);
+            if event.thread == second.thread || self.ordered_by_program(earlier, second) {
+                return None;
+            }
+            if memory.enabled_before(second, event) {
+                return Some(Race { first: earlier, second: conflict.second });
+            }
+        }
+        None
+    }
+
+    /// Add the races of the last event (or last noted blocked operation), a wait for a predicate, each with what the wait
+    /// touches before the race's first event.
+    pub fn add_races(&mut self, firsts: Vec<(EventId, Accesses)>) {
+        let second = EventId((self.events.len() + self.blocked.len()) as u32 - 1);
+        for (first, accesses) in firsts {
+            self.conflicts.push(Race { first, second });
+            self.waits.push((Race { first, second }, accesses));
+        }
+    }
+
+    /// What the second event of a race would touch just before the first.
+    pub fn accesses_before(&self, race: Race, memory: &dyn MemoryModel) -> Accesses {
+        let (first, second) = (self.event(race.first), self.event(race.second));
+        if second.operation.kind != OperationKind::WaitUntil {
+            return memory.accesses_before(second, first);
+        }
+        let wait = self.waits.iter().find(|(other, _)| *other == race);
+        wait.map_or_else(|| second.accesses.clone(), |(_, accesses)| accesses.clone())
+    }
+
+    /// The events of other threads that wrote what `reads` touches and that do not happen before any of `before`, the
+    /// events that an operation of `thread` has to come after; the latest first.
+    pub fn writers_of(&self, reads: &[Access], thread: ThreadId, before: &[EventId]) -> Vec<EventId> {
+        let mut writers: Vec<EventId> = reads
+            .iter()
+            .filter_map(|read| Some((read, self.histories.get(read.location.index())?)))
+            .flat_map(|(read, history)| {
+                let modes = AccessMode::ALL.into_iter().filter(|mode| mode.conflicts(read.mode));
+                modes.flat_map(|mode| history.of(mode).iter().copied())
+            })
+            .filter(|writer| {
+                self.event(*writer).owner() != thread
+                    && !before.iter().any(|last| self.happens_before(*writer, *last))
+            })
+            .collect();
+        writers.sort_unstable_by(|a, b| b.cmp(a));
+        writers.dedup();
+        writers
+    }
+
+    /// The events that are new in this execution.
+    pub fn fresh_events(&self) -> &[Event] {
+        &self.events[self.fresh.min(self.events.len())..]
+    }
+
+    /// The latest events before `position` that conflict with `access`: all of them, back to the last write.
+    pub fn last_conflicts(&self, access: Access, position: usize) -> impl Iterator<Item = EventId> + '_ {
+        let before = move |mode: AccessMode| {
+            let events = self.histories.get(access.location.index()).map_or(&[][..], |history| history.of(mode));
+            &events[..events.partition_point(|event| event.index() < position)]
+        };
+        let write = before(AccessMode::Write).last().copied().unwrap_or(EventId(0));
+        let modes = AccessMode::ALL.into_iter().filter(move |mode| mode.conflicts(access.mode));
+        modes.flat_map(move |mode| before(mode).iter().rev().copied().take_while(move |event| *event >= write))
+    }
+
+    /// What the second event of a race would come after, and what it would touch, if it came before the first: the
+    /// vector clock of what it comes after without itself, among the events that do not happen after the first.
+    pub fn history_without(&self, race: Race, memory: &dyn MemoryModel) -> (Vec<u32>, Accesses) {
+        let (first, second) = (self.event(race.first), self.event(race.second));
+        let accesses = self.accesses_before(race, memory);
+        let mut clock = Vec::new();
+        for predecessor in [second.program_order, second.joined] {
+            if predecessor != EventId::NONE {
+                join(&mut clock, self.clocks.row(predecessor));
+            }
+        }
+        let remains = |event: EventId| self.clocks.count(event, first.thread) <= first.index;
+        for access in &accesses {
+            let Some(history) = self.histories.get(access.location.index()) else { continue };
+            for mode in AccessMode::ALL.into_iter().filter(|mode| mode.conflicts(access.mode)) {
+                let events = history.of(mode);
+                let events = &events[..events.partition_point(|event| *event < race.second)];
+                for event in events.iter().copied().filter(|event| remains(*event)) {
+                    join(&mut clock, self.clocks.row(event));
+                }
+            }
+        }
+        (clock, accesses)
+    }
+
+    /// The events that conflict with `read`, after the event `since` (NONE: from the first) and before `position`.
+    pub fn touched_after(&self, read: Access, since: EventId, position: usize) -> impl Iterator<Item = EventId> + '_ {
+        let history = self.histories.get(read.location.index());
+        let modes = AccessMode::ALL.into_iter().filter(move |mode| mode.conflicts(read.mode));
+        let first = if since == EventId::NONE { EventId(0) } else { EventId(since.0 + 1) };
+        history.into_iter().flat_map(move |history| {
+            modes.clone().flat_map(move |mode| {
+                let events = history.of(mode);
+                let from = events.partition_point(|event| *event < first);
+                events[from..].iter().copied().take_while(move |event| event.index() < position)
+            })
+        })
+    }
+
+    /// Whether `earlier` happens before `event` even without `event`'s own accesses.
+    fn ordered_by_program(&self, earlier: EventId, event: &Event) -> bool {
+        event.predecessors().any(|predecessor| self.happens_before(earlier, predecessor))
+    }
+
+    /// The events after `race.first` that do not happen after it (up to `end`), then the second event of the race:
+    /// `notdep(e, E) . e'` of the papers. The last step carries the accesses that it has before `race.first`.
+    ///
+    /// A value drawn after the second event, and what follows from it, is left out: its alternatives are explored
+    /// wherever the thread draws freely, so nothing may prescribe it here.
+    pub fn reversal(&self, race: Race, end: usize, memory: &dyn MemoryModel) -> Vec<Rc<Step>> {
+        let first = self.event(race.first);
+        let second = self.event(race.second);
+        let mut drawn: Vec<EventId> = Vec::new();
+        let mut steps = Vec::new();
+        for event in &self.events[race.first.index() + 1..end.min(self.events.len())] {
+            if event.id == race.second || self.clocks.count(event.id, first.thread) > first.index {
+                continue;
+            }
+            let draws = || {
+                self.steps[event.id.index()].draws() || drawn.iter().any(|draw| self.happens_before(*draw, event.id))
+            };
+            if event.id > race.second && draws() {
+                drawn.push(event.id);
+                continue;
+            }
+            steps.push(self.steps[event.id.index()].clone());
+        }
+        let accesses = self.accesses_before(race, memory);
+        steps.push(match self.steps.get(race.second.index()) {
+            Some(step) if step.accesses == accesses => step.clone(),
+            _ => Rc::new(Step { accesses, ..Step::of(second) }),
+        });
+        steps
+    }
+}
