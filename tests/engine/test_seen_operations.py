@@ -40,6 +40,12 @@ BEFORE = {
 
 # What is shared, what another thread does to it, and what can fail then.
 CASES = {
+    "in a display": ("a=Point()", "s.a.x = 1", "assert s.a in (Point(), Point(5))"),
+    "not in a display": ("a=[0]", "s.a.append(1)", "b = [0]; assert not s.a not in [b, [2]]"),
+    "in a display in a chain": ("a=[0]", "s.a.append(1)", "b = [0]; assert [-1] < s.a in [b, [2]]"),
+    "in a display in a generator": ("a=[0]", "s.a.append(1)", "assert all(s.a in [b] for b in [[0]])"),
+    "equal to what an operator gives": ("a=Signed(0)", "s.a.x = 1", "b = Signed(0); assert -b == s.a"),
+    "equal to what abs gives": ("a=Signed(0)", "s.a.x = 1", "b = Signed(0); assert abs(b) == s.a"),
     "join": ("items=['a']", "s.items.append('b')", "assert ','.join(s.items) == 'a'"),
     "format method": ("items=[1]", "s.items.append(2)", "assert '{}'.format(s.items) == '[1]'"),
     "bool call": ("items=[]", "s.items.append(2)", "assert bool(s.items) is False"),

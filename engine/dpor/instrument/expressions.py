@@ -11,7 +11,7 @@ READS_WHOLE = (ast.Add, ast.Mult, ast.BitOr, ast.BitAnd, ast.Sub, ast.BitXor, as
 BY_IDENTITY = (ast.Is, ast.IsNot)
 MEMBERSHIP = (ast.In, ast.NotIn)
 TELLS_TRUTH = frozenset({"all", "any", "bool", "callable", "hasattr", "isinstance", "issubclass"})
-TELLS_NUMBER = frozenset({"abs", "float", "hash", "id", "int", "len", "ord", "repr", "round", "str"})
+TELLS_NUMBER = frozenset({"float", "hash", "id", "int", "len", "ord", "repr", "str"})
 
 
 class Expressions(Rewriter):
@@ -143,13 +143,15 @@ class Expressions(Rewriter):
 
     def _is_fresh(self, node: ast.expr) -> bool:
         """True if the value of `node` is no container, or one that nobody else can have yet."""
-        fresh = (ast.BinOp, ast.List, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp)
+        fresh = (ast.BinOp, ast.UnaryOp, ast.List, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp)
         return self._is_scalar(node) or isinstance(node, fresh)
 
     def _is_scalar(self, node: ast.expr) -> bool:
         """True if the value of `node` holds nothing that could change."""
-        if is_constant(node) or isinstance(node, ast.JoinedStr | ast.UnaryOp | ast.Compare | ast.Lambda):
+        if is_constant(node) or isinstance(node, ast.JoinedStr | ast.Compare | ast.Lambda):
             return True
+        if isinstance(node, ast.UnaryOp):
+            return isinstance(node.op, ast.Not) or is_number(node.operand)
         if isinstance(node, ast.Call):
             return self.is_builtin(node.func, TELLS_NUMBER)
         return isinstance(node, ast.Name) and self.symbols.is_fixed_function(self.scope, node.id)
@@ -239,8 +241,12 @@ class Expressions(Rewriter):
 
     def _reads_both(self, operator: ast.cmpop, left: ast.expr, right: ast.expr) -> bool:
         """Whether a comparison can look into containers that others share."""
-        if isinstance(operator, BY_IDENTITY + MEMBERSHIP) or self._is_scalar(left) or self._is_scalar(right):
+        if isinstance(operator, BY_IDENTITY) or self._is_scalar(left) or self._is_scalar(right):
             return False
+        if isinstance(operator, MEMBERSHIP):
+            # Of other containers the hook for membership tells.
+            children = [child for child in ast.iter_child_nodes(right) if isinstance(child, ast.expr)]
+            return isinstance(right, DISPLAYS) and not all(map(is_constant, children))
         return not (self._is_fresh(left) and self._is_fresh(right))
 
     def _contains(self, node: ast.expr, operator: ast.cmpop, item: ast.expr, container: ast.expr) -> ast.expr:

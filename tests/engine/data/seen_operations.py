@@ -37,6 +37,17 @@ import dpor
 G = 0
 
 
+@dataclasses.dataclass
+class Signed:
+    x: int
+
+    def __neg__(self):
+        return Signed(-self.x)
+
+    def __abs__(self):
+        return Signed(abs(self.x))
+
+
 def set_global():
     global G
     G = 1

@@ -73,6 +73,8 @@ def calls(line: str, hooks: Any) -> list[tuple[str, str]]:
         ("for x in range(2): break", []),
         ("1 in t.box", [("load_attribute", "t.box"), ("contains", "1 in t.box")]),
         ("1 in (1, 2)", []),
+        ("t in (1, 2)", []),
+        ("t in (1, t.n)", [("load_attribute", "t.n"), ("compared", "t in (1, t.n)")]),
         ("t.n == 1", [("load_attribute", "t.n")]),
         (
             "t.box == t.box",
