@@ -27,7 +27,7 @@ from dpor.executions import (
 from dpor.following import follow as follow
 from dpor.hosted import HostedModel, json_parameters
 from dpor.instrument.coverage import covered_lines
-from dpor.options import Algorithm, Expectation, ModelOptions, Partition, Races, chooses_reads
+from dpor.options import GRAPHS, Algorithm, Expectation, ModelOptions, Partition, Races, chooses_reads
 from dpor.results import (
     CheckRequest,
     Coverage,
@@ -474,8 +474,8 @@ def _algorithm(options: ModelOptions) -> dict[str, Any]:
         return {"algorithm": "random", "seed": options.seed, "samples": samples, "depth": _PCT_DEPTH}
     if options.algorithm is Algorithm.VALUE_CENTRIC:
         return {"algorithm": "value-centric", "root": options.root}
-    if options.algorithm is Algorithm.GRAPH:
-        return {"algorithm": "graph", "reads_from": options.partition is Partition.RF}
+    if options.algorithm in GRAPHS:
+        return {"algorithm": options.algorithm.value, "reads_from": options.partition is Partition.RF}
     return {"algorithm": options.algorithm.value, "k": options.k}
 
 

@@ -27,6 +27,10 @@ class Algorithm(enum.Enum):
     VALUE_CENTRIC = "value-centric"
 
 
+GRAPHS = frozenset({Algorithm.GRAPH, Algorithm.CONCOLIC})
+"""The algorithms that explore execution graphs: those with constraint events, and those without."""
+
+
 class MemoryModel(enum.Enum):
     """Which writes a read may see."""
 
@@ -44,20 +48,20 @@ _STORE_BUFFERS = frozenset(
         Algorithm.SOURCE,
         Algorithm.OPTIMAL,
         Algorithm.PARSIMONIOUS,
-        Algorithm.GRAPH,
+        *GRAPHS,
     }
 )
 SUPPORTED: Mapping[MemoryModel, frozenset[Algorithm]] = {
     MemoryModel.SC: frozenset(Algorithm),
     MemoryModel.TSO: _STORE_BUFFERS,
     MemoryModel.PSO: _STORE_BUFFERS,
-    MemoryModel.RC11: frozenset({Algorithm.GRAPH}),
+    MemoryModel.RC11: GRAPHS,
 }
 """Which algorithms the kernel has for a memory model; for those who have to know without the kernel."""
 
 
 class Partition(enum.Enum):
-    """What tells the execution graphs of `graph` apart: what is read from what, with or without the order of writes."""
+    """What tells the graphs of `graph` and `concolic` apart: reads-from, with or without coherence order."""
 
     COHERENCE = "coherence"
     RF = "rf"
@@ -86,7 +90,7 @@ class ModelOptions:
     `timeout` is in seconds; `instrument` names packages whose accesses are visible operations too; `seed` is
     what randomness starts from; `solver_timeout` is how long the solver of symbolic branches may take for one
     answer, in seconds. `root` is the path of the root thread of `value-centric`; None stands for the first thread
-    that `main` starts. `partition` belongs to `graph`.
+    that `main` starts. `partition` belongs to `graph` and `concolic`.
     """
 
     memory_model: MemoryModel = MemoryModel.SC
@@ -215,7 +219,12 @@ OPTIONS: Mapping[str, Option] = {
     for option in (
         Option("memory_model", Kind.CHOICE, "which writes a read may see", MemoryModel),
         Option("algorithm", Kind.CHOICE, "how the schedules are explored", Algorithm),
-        Option("partition", Kind.CHOICE, "what tells the execution graphs of `graph` apart", Partition),
+        Option(
+            "partition",
+            Kind.CHOICE,
+            "what tells the execution graphs of `graph` and `concolic` apart",
+            Partition,
+        ),
         Option("root", Kind.THREAD, "the root thread of algorithm value-centric", optional=True),
         Option(
             "k",
@@ -268,22 +277,23 @@ def check_options(values: Mapping[str, Any]) -> ModelOptions:
 def chooses_reads(options: ModelOptions) -> bool:
     """Whether loads read from a write of their choice, rather than what is in memory or a store buffer."""
     relaxed = options.memory_model is not MemoryModel.SC or options.partition is Partition.RF
-    return options.algorithm is Algorithm.GRAPH and relaxed
+    return options.algorithm in GRAPHS and relaxed
 
 
 def waits_by_looking(options: ModelOptions) -> bool:
     """Whether a wait for a predicate is a loop whose loads are operations like others."""
-    return options.algorithm in (Algorithm.GRAPH, Algorithm.CONCOLIC)
+    return options.algorithm in GRAPHS
 
 
 def _check_graph(options: ModelOptions) -> None:
     from dpor.codes import Code
     from dpor.errors import DporError
 
-    if options.partition is not Partition.COHERENCE and options.algorithm is not Algorithm.GRAPH:
+    if options.partition is not Partition.COHERENCE and options.algorithm not in GRAPHS:
         raise DporError(
             Code.BAD_OPTION,
-            f"partition={options.partition.value!r} is not accepted: it belongs to algorithm 'graph'",
+            f"partition={options.partition.value!r} is not accepted: it belongs to the algorithms 'graph' and "
+            "'concolic'",
             "leave it out, or use --algorithm graph",
         )
     if not chooses_reads(options):
@@ -291,15 +301,15 @@ def _check_graph(options: ModelOptions) -> None:
     if options.races is not Races.IGNORE:
         raise DporError(
             Code.BAD_OPTION,
-            f"algorithm 'graph' finds data races under memory model 'sc' without partition 'rf' only "
-            f"(races={options.races.value!r})",
+            f"algorithm {options.algorithm.value!r} finds data races under memory model 'sc' without partition 'rf' "
+            f"only (races={options.races.value!r})",
             "leave races out, or use --algorithm optimal with memory model sc, tso or pso",
         )
     if options.preemption_bound is not None:
         raise DporError(
             Code.BAD_OPTION,
-            "algorithm 'graph' takes no preemption_bound where loads read from a write of their choice: how often an "
-            "order of the graph's events switches threads says nothing about the graph",
+            f"algorithm {options.algorithm.value!r} takes no preemption_bound where loads read from a write of their "
+            "choice: how often an order of the graph's events switches threads says nothing about the graph",
             "leave it out, or use --algorithm optimal with memory model sc, tso or pso",
         )
 

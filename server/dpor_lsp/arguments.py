@@ -235,8 +235,8 @@ def _add_checking(group: argparse._ArgumentGroup) -> None:  # pyright: ignore[re
     add(
         "--partition",
         "NAME",
-        "what tells the execution graphs of algorithm graph apart: coherence (the default: what is read from what, and "
-        "the order of writes) or rf (the former alone)",
+        "what tells the execution graphs of algorithms graph and concolic apart: coherence (the default: what is read "
+        "from what, and the order of writes) or rf (the former alone)",
     )
     add(
         "--root",

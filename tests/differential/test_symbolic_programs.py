@@ -220,22 +220,24 @@ class Programs(Expressions):
         return ["if local in shared.cells:", "    shared.atomic.store(local)"]
 
 
+MODEL = HEADER + "\n@dpor.model\ndef model():\n"
+DRAWN = "VALUE = lambda low, high: dpor.choose(range(low, high + 1))\n"
+SYMBOLIC = "VALUE = lambda low, high: dpor.nondet_int(None, low, high)\n"
+
+
 @pytest.mark.parametrize("number", range(PROGRAMS))
 def test_a_symbolic_program_has_the_outcomes_of_all_its_values(number: int, tmp_path: Path) -> None:
     seed = SEED + number
     body = Programs(seed).program()
-    model = HEADER + "\n@dpor.model\ndef model():\n"
-    drawn = "VALUE = lambda low, high: dpor.choose(range(low, high + 1))\n"
-    symbolic = "VALUE = lambda low, high: dpor.nondet_int(None, low, high)\n"
     context = f"seed {seed}:\n{body}"
     limits = {"max_executions": 30_000}
-    enumerated, expected = check(tmp_path, drawn + model + body, f"drawn_{seed}", **limits)
+    enumerated, expected = check(tmp_path, DRAWN + MODEL + body, f"drawn_{seed}", **limits)
     if enumerated.verdict is not Verdict.VERIFIED:
         pytest.skip("too large to try every value")
     for algorithm in ("optimal", "concolic", "source"):
         try:
             name = f"symbolic_{algorithm}_{seed}"
-            result, outcomes = check(tmp_path, symbolic + model + body, name, algorithm=algorithm)
+            result, outcomes = check(tmp_path, SYMBOLIC + MODEL + body, name, algorithm=algorithm)
         except DporError as error:
             # A graph is not always linearised so that what built-in code does stays undivided.
             if algorithm != "concolic" or error.code is not Code.UNSUPPORTED_CONSTRUCT:
@@ -244,3 +246,60 @@ def test_a_symbolic_program_has_the_outcomes_of_all_its_values(number: int, tmp_
         assert outcomes == expected, (algorithm, context)
         assert result.verdict is Verdict.VERIFIED, (algorithm, context, result.reason)
         assert result.redundant == 0 or algorithm == "source", context
+
+
+class WeakPrograms(Programs):
+    """The same on variables and atomics alone, whose order in memory can be another one than in the program."""
+
+    def statement(self) -> list[str]:
+        """A statement, as lines."""
+        place = self.random.choice(["shared.a", "shared.b"])
+        order = self.random.choice(["relaxed", "release", "seq_cst"])
+        draw = self.random.randrange(10)
+        if draw <= 1:
+            return [f"{place} = local + {self.random.randrange(2)}"]
+        if draw <= 3:
+            return [f"local = {place}"]
+        if draw == 4:
+            return [f"if {place} < local:", f"    {place} = local"]
+        if draw == 5:
+            return ["local = VALUE(0, 1)"]
+        if draw == 6:
+            return [f"shared.atomic.store(local, {order!r})"]
+        if draw == 7:
+            return ["local = shared.atomic.fetch_add(local)"]
+        if draw == 8:
+            return [f"if {self.truth(['local', 'given'], 1)}:", f"    {place} = local + 1"]
+        return [
+            f"if shared.atomic.compare_exchange({self.random.choice(['local', '0'])}, 3):",
+            "    local = 5",
+        ]
+
+
+@pytest.mark.parametrize("memory_model", ["tso", "pso", "rc11"])
+@pytest.mark.parametrize("number", range(PROGRAMS // 2))
+def test_a_symbolic_program_has_the_outcomes_of_all_its_values_under_weak_memory(
+    number: int, memory_model: str, tmp_path: Path
+) -> None:
+    seed = SEED + number
+    body = WeakPrograms(seed).program()
+    context = f"seed {seed}:\n{body}"
+    weak = {"memory_model": memory_model}
+    limits = {"max_executions": 20_000, "algorithm": "graph"}
+    enumerated, expected = check(tmp_path, DRAWN + MODEL + body, f"weakly_drawn_{seed}", **weak, **limits)
+    if enumerated.verdict is not Verdict.VERIFIED:
+        pytest.skip("too large to try every value")
+    ways: list[dict[str, str]] = [{"algorithm": "concolic"}, {"algorithm": "concolic", "partition": "rf"}]
+    if memory_model != "rc11":
+        ways.append({"algorithm": "optimal"})
+    for way in ways:
+        name = f"weakly_symbolic_{'_'.join(way.values())}_{seed}"
+        try:
+            result, outcomes = check(tmp_path, SYMBOLIC + MODEL + body, name, **weak, **way)
+        except DporError as error:
+            if way["algorithm"] != "concolic" or error.code is not Code.UNSUPPORTED_CONSTRUCT:
+                raise
+            continue
+        assert outcomes == expected, (way, context)
+        assert result.verdict is Verdict.VERIFIED, (way, context, result.reason)
+        assert result.redundant == 0, (way, context)

@@ -43,7 +43,7 @@ impl EventId {
 }
 
 /// The state token of a location that holds a symbolic value, which can be equal to any other.
-pub const ANY_VALUE: u32 = u32::MAX;
+pub const ANY_VALUE: u32 = u32::MAX - 2;
 
 /// How an operation touches a location.
 ///

@@ -4,13 +4,14 @@ mod litmus;
 
 use _kernel::operation::MemoryOrder;
 use litmus::brute_force::enumerate;
-use litmus::{explore_classes, explore_litmus, rows, Statement, Value};
+use litmus::{explore_classes, explore_litmus, rows, Statement, Value, CONDITIONS};
 
 #[test]
 fn litmus_tests_have_as_many_consistent_graphs_as_brute_force_enumeration_found() {
     let mut wrong = Vec::new();
     for row in rows() {
-        let classes = explore_classes(&row.threads, &row.registers, &row.memory_model).expect("a small test");
+        let classes =
+            explore_classes(&row.threads, &row.registers, "graph", &row.memory_model).expect("a small test");
         let found = explore_litmus(&row.threads, &row.registers, "graph", &row.memory_model).expect("a small test");
         let counts = (classes.counts.executions, classes.counts.redundant);
         if counts != (row.reads_from_classes, 0) || classes.outcomes != row.outcomes {
@@ -84,31 +85,65 @@ fn random_thread(random: &mut Seeded, thread: usize, length: usize) -> Vec<State
     code
 }
 
-/// Two or three threads, at most six operations: what brute force can enumerate.
-#[test]
-fn random_programs_have_the_graphs_that_brute_force_enumerates() {
-    let count: u64 = std::env::var("DPOR_PROGRAMS").ok().and_then(|text| text.parse().ok()).unwrap_or(150);
+/// The same with values that are drawn and symbolic conditions between the operations.
+fn random_branching_thread(random: &mut Seeded, thread: usize, length: usize) -> Vec<Statement> {
+    let mut code = Vec::new();
+    for (position, statement) in random_thread(random, thread, length).into_iter().enumerate() {
+        code.push(statement);
+        let register = format!("d{thread}{position}");
+        match random.below(8) {
+            0 => code.push(Statement::Choose(register, 2)),
+            kind @ 1..=4 => {
+                code.push(Statement::Branch(register.clone(), random.below(u64::from(CONDITIONS)) as u32));
+                if kind < 3 {
+                    let order = *random.of(&[MemoryOrder::Relaxed, MemoryOrder::SequentiallyConsistent]);
+                    let store = Statement::Store(random.of(&["x", "y"]).to_string(), Value::Constant(1), order);
+                    code.push(Statement::If(vec![(register, random.below(2) as i64)], vec![store]));
+                }
+            }
+            _ => {}
+        }
+    }
+    code
+}
+
+/// Two or three threads, a few operations: what brute force can enumerate.
+fn compare_with_brute_force(algorithm: &str, count: u64, shapes: &[&[usize]], thread_of: ThreadOf) {
+    let count: u64 = std::env::var("DPOR_PROGRAMS").ok().and_then(|text| text.parse().ok()).unwrap_or(count);
     let variables = ["x".to_owned(), "y".to_owned()];
     for seed in 1..=count {
         let mut random = Seeded(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         random.below(2);
-        let shapes: [&[usize]; 5] = [&[3, 3], &[2, 3], &[2, 2, 1], &[1, 2, 2], &[4, 1]];
-        let lengths = random.of(&shapes);
+        let lengths = random.of(shapes);
         let threads: Vec<Vec<Statement>> =
-            lengths.iter().enumerate().map(|(thread, length)| random_thread(&mut random, thread, *length)).collect();
+            lengths.iter().enumerate().map(|(thread, length)| thread_of(&mut random, thread, *length)).collect();
         let registers: Vec<String> = (0..threads.len())
-            .flat_map(|thread| (0..4).map(move |position| format!("r{thread}{position}")))
+            .flat_map(|thread| {
+                (0..8).map(move |position| format!("{}{thread}{}", ["r", "d"][position / 4], position % 4))
+            })
             .collect();
         for memory_model in ["sc", "tso", "pso", "rc11"] {
             let expected = enumerate(&threads, &variables, &registers, &[0, 1, 2, 3, 4], memory_model);
-            let found = explore_litmus(&threads, &registers, "graph", memory_model).expect("a small program");
+            let found = explore_litmus(&threads, &registers, algorithm, memory_model).expect("a small program");
             let context = format!("seed {seed}, {memory_model}: {threads:?}");
             assert_eq!(found.outcomes, expected.outcomes, "outcomes, {context}");
             assert_eq!((found.counts.executions, found.counts.redundant), (expected.graphs, 0), "graphs, {context}");
-            let found = explore_classes(&threads, &registers, memory_model).expect("a small program");
+            let found = explore_classes(&threads, &registers, algorithm, memory_model).expect("a small program");
             let classes = (found.counts.executions, found.counts.redundant);
             assert_eq!(found.outcomes, expected.outcomes, "outcomes of classes, {context}");
             assert_eq!(classes, (expected.reads_from_classes, 0), "classes, {context}");
         }
     }
+}
+
+type ThreadOf = fn(&mut Seeded, usize, usize) -> Vec<Statement>;
+
+#[test]
+fn random_programs_have_the_graphs_that_brute_force_enumerates() {
+    compare_with_brute_force("graph", 150, &[&[3, 3], &[2, 3], &[2, 2, 1], &[1, 2, 2], &[4, 1]], random_thread);
+}
+
+#[test]
+fn random_symbolic_programs_have_the_graphs_that_brute_force_enumerates() {
+    compare_with_brute_force("concolic", 150, &[&[2, 2], &[3, 2], &[2, 1, 1], &[1, 1, 1]], random_branching_thread);
 }

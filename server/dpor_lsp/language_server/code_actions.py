@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from lsprotocol import types
 
 from dpor.codes import Code
-from dpor.options import SUPPORTED, Algorithm, MemoryModel
+from dpor.options import GRAPHS, SUPPORTED, Algorithm, MemoryModel
 from dpor_lsp.language_server.code_lenses import replay_command, schedule_command
 from dpor_lsp.language_server.documents import path_of
 from dpor_lsp.language_server.findings import Finding
@@ -117,7 +117,7 @@ def _other_ways(record: ModelRecord) -> Iterator[tuple[str, dict[str, object]]]:
     for algorithm in Algorithm:
         if algorithm not in _NOT_OFFERED and algorithm in supported and algorithm.value != used:
             yield f"Check {name} with algorithm {algorithm.value}", {"algorithm": algorithm.value}
-    if not supported - {Algorithm.GRAPH}:
+    if not supported - GRAPHS:
         return
     if options.get("preemption_bound") is None:
         bound = FEW_PREEMPTIONS

@@ -105,7 +105,8 @@ def test_actions_are_found_by_line_without_the_clients_diagnostics(
 
 
 @pytest.mark.parametrize(
-    ("memory_model", "offered"), [("tso", {"source", "parsimonious", "graph"}), ("rc11", {"graph"})]
+    ("memory_model", "offered"),
+    [("tso", {"source", "parsimonious", "graph", "concolic"}), ("rc11", {"graph", "concolic"})],
 )
 def test_only_algorithms_for_the_memory_model_of_the_model_are_offered(
     editor: Editor, write: Write, memory_model: str, offered: set[str]

@@ -52,7 +52,10 @@ const ENTRIES: &[Entry] = &[
     Entry { name: "graph", memory_models: &["rc11"], create: |options| graph_under("rc11", options) },
     Entry { name: "unfolding", memory_models: &["sc"], create: |options| Box::new(Unfolding::new(options.k)) },
     // ConDPOR is TruSt with constraint events.
-    Entry { name: "concolic", memory_models: &["sc"], create: |_| Box::<Graph>::default() },
+    Entry { name: "concolic", memory_models: &["sc"], create: |options| graph_under("sc", options) },
+    Entry { name: "concolic", memory_models: &["tso"], create: |options| graph_under("tso", options) },
+    Entry { name: "concolic", memory_models: &["pso"], create: |options| graph_under("pso", options) },
+    Entry { name: "concolic", memory_models: &["rc11"], create: |options| graph_under("rc11", options) },
     Entry {
         name: "value-centric",
         memory_models: &["sc"],

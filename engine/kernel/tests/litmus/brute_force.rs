@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use _kernel::operation::MemoryOrder;
 
-use super::{Statement, Value};
+use super::{are_satisfiable, Statement, Value};
 
 #[derive(Clone, Debug)]
 struct Event {
@@ -19,8 +19,16 @@ struct Event {
 }
 
 type Matrix = Vec<Vec<bool>>;
-/// What a thread did, and its registers at the end.
-type Run = (Vec<Event>, Vec<(String, i64)>);
+/// A symbolic condition, and whether it was taken to hold.
+type Literal = (u32, bool);
+
+/// What a thread did and decided, and its registers at the end.
+#[derive(Clone, Default)]
+struct Run {
+    events: Vec<Event>,
+    registers: Vec<(String, i64)>,
+    literals: Vec<Literal>,
+}
 
 fn relation(size: usize, holds: impl Fn(usize, usize) -> bool) -> Matrix {
     (0..size).map(|one| (0..size).map(|other| holds(one, other)).collect()).collect()
@@ -63,19 +71,12 @@ fn only(size: usize, holds: impl Fn(usize) -> bool) -> Matrix {
 }
 
 /// The outcomes (registers as they end, by thread) and what each thread did, for every choice of values.
-fn runs(
-    code: &[Statement],
-    thread: usize,
-    values: &[i64],
-    registers: Vec<(String, i64)>,
-    events: Vec<Event>,
-    found: &mut Vec<Run>,
-) {
+fn runs(code: &[Statement], thread: usize, values: &[i64], run: Run, found: &mut Vec<Run>) {
     let Some((first, rest)) = code.split_first() else {
-        found.push((events, registers));
+        found.push(run);
         return;
     };
-    let get = |name: &str| registers.iter().rev().find(|(one, _)| one == name).map_or(0, |(_, value)| *value);
+    let get = |name: &str| run.registers.iter().rev().find(|(one, _)| one == name).map_or(0, |(_, value)| *value);
     let event = |variable: &str, read, written, order| Event {
         thread,
         variable: Some(variable.to_owned()),
@@ -85,11 +86,10 @@ fn runs(
         fence: false,
     };
     let mut go_on = |new: Option<Event>, set: Option<(String, i64)>| {
-        let mut events = events.clone();
-        events.extend(new);
-        let mut registers = registers.clone();
-        registers.extend(set);
-        runs(rest, thread, values, registers, events, found);
+        let mut run = run.clone();
+        run.events.extend(new);
+        run.registers.extend(set);
+        runs(rest, thread, values, run, found);
     };
     match first {
         Statement::Store(variable, value, order) => {
@@ -107,7 +107,20 @@ fn runs(
         Statement::If(condition, body) => {
             let holds = condition.iter().any(|(register, value)| get(register) == *value);
             let code: Vec<Statement> = if holds { body.iter().chain(rest).cloned().collect() } else { rest.to_vec() };
-            runs(&code, thread, values, registers, events, found);
+            runs(&code, thread, values, run, found);
+        }
+        Statement::Choose(register, count) => {
+            for value in 0..*count {
+                go_on(None, Some((register.clone(), value)));
+            }
+        }
+        Statement::Branch(register, condition) => {
+            for taken in [true, false] {
+                let mut run = run.clone();
+                run.literals.push((*condition, taken));
+                run.registers.push((register.clone(), i64::from(taken)));
+                runs(rest, thread, values, run, found);
+            }
         }
         Statement::Load(register, variable, order) => {
             for value in values {
@@ -154,7 +167,7 @@ pub fn enumerate(
     let mut all: Vec<Vec<Run>> = Vec::new();
     for (index, code) in threads.iter().enumerate() {
         let mut found = Vec::new();
-        runs(code, index + 1, values, Vec::new(), Vec::new(), &mut found);
+        runs(code, index + 1, values, Run::default(), &mut found);
         all.push(found);
     }
     let mut enumerated = Enumerated::default();
@@ -172,26 +185,30 @@ pub fn enumerate(
             })
             .collect();
         let mut known: Vec<(String, i64)> = Vec::new();
+        let mut literals: Vec<Literal> = Vec::new();
         for (thread, which) in choice.iter().enumerate() {
-            let (run, set) = &all[thread][*which];
-            events.extend(run.iter().cloned());
-            known.extend(set.iter().cloned());
+            let run = &all[thread][*which];
+            events.extend(run.events.iter().cloned());
+            known.extend(run.registers.iter().cloned());
+            literals.extend(run.literals.iter().copied());
         }
         let outcome: Vec<i64> = registers
             .iter()
             .map(|name| known.iter().rev().find(|(one, _)| one == name).map_or(0, |(_, value)| *value))
             .collect();
-        choose_sources(&events, &mut Vec::new(), &mut |sources| {
-            let mut graphs = 0;
-            choose_orders(&events, variables, &mut Vec::new(), &mut |order| {
-                graphs += u64::from(allows(&events, sources, order, memory_model));
+        if are_satisfiable(&literals) {
+            choose_sources(&events, &mut Vec::new(), &mut |sources| {
+                let mut graphs = 0;
+                choose_orders(&events, variables, &mut Vec::new(), &mut |order| {
+                    graphs += u64::from(allows(&events, sources, order, memory_model));
+                });
+                if graphs > 0 {
+                    enumerated.graphs += graphs;
+                    enumerated.reads_from_classes += 1;
+                    enumerated.outcomes.insert(outcome.clone());
+                }
             });
-            if graphs > 0 {
-                enumerated.graphs += graphs;
-                enumerated.reads_from_classes += 1;
-                enumerated.outcomes.insert(outcome.clone());
-            }
-        });
+        }
         let Some(position) = (0..choice.len()).find(|thread| choice[*thread] + 1 < all[*thread].len()) else {
             return enumerated;
         };

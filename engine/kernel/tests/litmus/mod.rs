@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use _kernel::driver::{Counts, Driver, Summary};
+use _kernel::execution::{Literal, Sides, Solver};
 use _kernel::explorer::{create, End, Explorer, ExplorerOptions};
 use _kernel::limits::{Limits, Meter};
 use _kernel::memory::{MemoryModel, PrimitiveState, Relaxed, SequentialConsistency};
@@ -37,6 +38,10 @@ pub enum Statement {
     /// Some register has to have a value, else the thread stops for good.
     Assume(Vec<(String, i64)>),
     If(Vec<(String, i64)>, Vec<Statement>),
+    /// The register gets a number below the constant.
+    Choose(String, i64),
+    /// The register becomes 1 if the symbolic condition holds, else 0.
+    Branch(String, u32),
     Spawn(usize),
     Join(usize),
 }
@@ -171,6 +176,8 @@ struct Running {
     /// What is left to do, the next last.
     rest: Vec<Statement>,
     started: bool,
+    /// What has just been performed, if its answer sets a register.
+    drawing: Option<Statement>,
 }
 
 /// A litmus test as a program: thread 0 spawns and joins the others, then loads the variables that are asked for.
@@ -183,6 +190,44 @@ pub struct Litmus {
     written: BTreeMap<u32, i64>,
     event: EventId,
     reads: Option<EventId>,
+}
+
+/// How many values each of the two symbolic variables can have, and how many conditions there are on them.
+pub const DOMAIN: i64 = 3;
+pub const CONDITIONS: u32 = 6;
+
+/// Whether a condition holds of the values.
+pub fn holds(condition: u32, [a, b]: [i64; 2]) -> bool {
+    match condition {
+        0 => a < 1,
+        1 => a < 2,
+        2 => b == 1,
+        3 => a < b,
+        4 => a == b,
+        _ => a >= 0,
+    }
+}
+
+/// Whether all of the conditions can be as they were taken.
+pub fn are_satisfiable(literals: &[(u32, bool)]) -> bool {
+    let mut values = (0..DOMAIN).flat_map(|a| (0..DOMAIN).map(move |b| [a, b]));
+    values.any(|values| literals.iter().all(|(condition, taken)| holds(*condition, values) == *taken))
+}
+
+struct SmallDomain;
+
+impl Solver for SmallDomain {
+    fn sides(&mut self, path: &[Literal], condition: u32) -> Sides {
+        let mut literals: Vec<(u32, bool)> = path.iter().map(|literal| (literal.condition, literal.taken)).collect();
+        assert!(are_satisfiable(&literals), "only satisfiable paths are asked about");
+        let mut can_be = |taken| {
+            literals.push((condition, taken));
+            let answer = are_satisfiable(&literals);
+            literals.pop();
+            answer
+        };
+        Sides { when_true: can_be(true), when_false: can_be(false) }
+    }
 }
 
 fn variables_of(statements: &[Statement], found: &mut BTreeSet<String>) {
@@ -254,14 +299,18 @@ impl Program for Litmus {
         self.memory.clear();
         self.written.clear();
         for (running, code) in self.running.iter_mut().zip(&self.threads) {
-            *running = Running { rest: code.iter().rev().cloned().collect(), started: false };
+            *running = Running { rest: code.iter().rev().cloned().collect(), ..Running::default() };
         }
         self.running[0].started = true;
         Vec::new()
     }
 
-    fn advance(&mut self, thread: ThreadId, _answer: Answer) -> Arrival {
+    fn advance(&mut self, thread: ThreadId, answer: Answer) -> Arrival {
         let index = thread.index();
+        if let Some(Statement::Choose(register, _) | Statement::Branch(register, _)) = &self.running[index].drawing {
+            self.registers.insert(register.clone(), i64::from(answer.outcome));
+        }
+        self.running[index].drawing = None;
         self.running[index].started = true;
         loop {
             let Some(next) = self.running[index].rest.last().cloned() else { return Arrival::Finished };
@@ -300,9 +349,16 @@ impl Program for Litmus {
                         }
                         Statement::Spawn(child) => Operation::new(OperationKind::Spawn, none, *child as u32),
                         Statement::Join(child) => Operation::new(OperationKind::Join, none, *child as u32),
+                        Statement::Choose(_, count) => Operation::new(OperationKind::Choose, none, *count as u32),
+                        Statement::Branch(_, condition) => Operation::new(OperationKind::Branch, none, *condition),
                         _ => Operation::new(OperationKind::Blocked, none, 0),
                     };
-                    return Arrival::Operation { operation, alternatives: 1 };
+                    let alternatives = match &other {
+                        Statement::Choose(_, count) => *count as u32,
+                        Statement::Branch(..) => 2,
+                        _ => 1,
+                    };
+                    return Arrival::Operation { operation, alternatives };
                 }
             }
         }
@@ -372,6 +428,7 @@ impl Program for Litmus {
                     self.write(&variable, desired);
                 }
             }
+            Statement::Choose(..) | Statement::Branch(..) => self.running[thread.index()].drawing = Some(next),
             _ => {}
         }
     }
@@ -406,9 +463,14 @@ pub fn explore_litmus(
 }
 
 /// The same by classes of reads-from.
-pub fn explore_classes(threads: &[Vec<Statement>], registers: &[String], memory_model: &str) -> Option<Found> {
+pub fn explore_classes(
+    threads: &[Vec<Statement>],
+    registers: &[String],
+    algorithm: &str,
+    memory_model: &str,
+) -> Option<Found> {
     let options = ExplorerOptions { reads_from: true, ..ExplorerOptions::default() };
-    let explorer = create("graph", memory_model, &options).expect("known").expect("supported");
+    let explorer = create(algorithm, memory_model, &options).expect("known").expect("supported");
     explore_with(threads, registers, explorer, Box::<Relaxed>::default())
 }
 
@@ -420,6 +482,7 @@ fn explore_with(
 ) -> Option<Found> {
     let meter = Meter::new(Limits { max_executions: Some(50_000), ..Limits::default() });
     let mut driver = Driver::new(explorer, memory, meter);
+    driver.execution.conditions().solve_with(Box::new(SmallDomain));
     let mut litmus = Litmus::new(threads, registers);
     let outcomes = RefCell::new(BTreeSet::new());
     let last = Rc::new(RefCell::new(Vec::new()));

@@ -18,6 +18,8 @@ impl Visit<'_> {
         if event.outcome != 0 && sides.when_false {
             let mut plan: Plan = self.plan(event.id.index());
             plan.entries.push(Entry { outcome: 0, ..self.entry(event.id) });
+            // What the memory model allows of the events is allowed with either side of the constraint.
+            plan.coherence = self.coherence_of(|id| id < event.id);
             self.plans.push(plan);
         }
     }

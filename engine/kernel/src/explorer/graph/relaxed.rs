@@ -10,7 +10,7 @@ use super::plan::{Entry, Name, Plan, Refreshed};
 use super::trace::{counts, Added, Part, Stamp};
 use super::visit::{Prefix, Visit};
 use crate::execution::{join, Event};
-use crate::operation::{accesses_conflict, EventId, LocationId, OperationKind, ThreadId, NO_VALUE};
+use crate::operation::{accesses_conflict, EventId, LocationId, OperationKind, ThreadId, ANY_VALUE, NO_VALUE};
 
 /// The coherence order of each location.
 pub type Coherence<T> = FxHashMap<LocationId, Vec<T>>;
@@ -35,17 +35,21 @@ pub fn reads(event: &Event) -> bool {
 fn writes_finding(event: &Event, found: Option<u32>) -> bool {
     match event.operation.kind {
         OperationKind::Store | OperationKind::ReadModifyWrite => true,
-        OperationKind::CompareExchange => {
-            found.is_some_and(|token| token != NO_VALUE && token == event.operation.detail)
-        }
+        OperationKind::CompareExchange => found.is_some_and(|token| is_expected(token, event.operation.detail)),
         _ => false,
     }
+}
+
+/// Whether a compare-exchange that expects a value counts as a write where it finds one with this token. Where it finds a
+/// symbolic value it does, and leaves what was there if a branch decides that the two are not equal.
+fn is_expected(found: u32, expected: u32) -> bool {
+    found == ANY_VALUE || (found != NO_VALUE && found == expected)
 }
 
 /// Whether the event, as it was performed, wrote. A compare-exchange that did has found the token that it expected.
 pub fn wrote(event: &Event) -> bool {
     match event.operation.kind {
-        OperationKind::CompareExchange => event.before == event.operation.detail,
+        OperationKind::CompareExchange => event.before == event.operation.detail || event.before == ANY_VALUE,
         _ => writes_finding(event, None),
     }
 }
@@ -427,6 +431,7 @@ pub fn graph(events: &[&Event], reads: &[Option<Option<Name>>], coherence: &Cohe
             (true, Some(_), _) => Kind::Update,
             (true, None, _) => Kind::Read,
             (false, _, OperationKind::Fence) => Kind::Fence,
+            (false, _, OperationKind::Choose | OperationKind::Branch | OperationKind::Blocked) => Kind::Local,
             _ => Kind::Other,
         };
         let mut predecessors: SmallVec<[usize; 3]> = SmallVec::new();

@@ -164,19 +164,21 @@ impl Atomic {
     }
 
     /// Keep the value that is about to be stored, where loads read from a write of their choice.
-    fn keep_write(slf: &Bound<'_, Self>, event: bool, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn keep_write(slf: &Bound<'_, Self>, event: Option<EventId>, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let (host, location) = (Atomic::host(slf), slf.get().primitive.location);
-        let chooses = event && host.state().reads.enabled;
-        if !chooses {
-            return Ok(());
-        }
+        let Some(write) = event.filter(|_| host.state().reads.enabled) else { return Ok(()) };
         {
             let mut state = host.state();
             let left = state.exchange_token(value);
-            state.driver.note_values(Values { found: None, left });
+            state.driver.execution.set_values(write, Values { found: None, left });
         }
         let place = || Place::Atomic { atomic: slf.clone().unbind() };
-        host.keep_write(slf.py(), event, location, place, Some(value))
+        host.keep_write_of(slf.py(), event, location, place, Some(value))
+    }
+
+    /// The event that has just been performed. What the operation does next with symbolic values may be events of its own.
+    fn performed(slf: &Bound<'_, Self>, event: bool) -> Option<EventId> {
+        event.then(|| Atomic::host(slf).state().last_event())
     }
 
     fn update<'py>(
@@ -186,10 +188,11 @@ impl Atomic {
         compute: impl FnOnce(&Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let event = Atomic::touch(slf, Kind::Update, order)?;
+        let performed = Atomic::performed(slf, event);
         let old = Atomic::held(slf);
         // An update that raises has taken place all the same, and leaves what was there.
         let computed = compute(&old);
-        Atomic::keep_write(slf, event, computed.as_ref().unwrap_or(&old))?;
+        Atomic::keep_write(slf, performed, computed.as_ref().unwrap_or(&old))?;
         let new = computed?;
         if matches!(slf.get().primitive.standing(slf.py())?, Standing::Live) {
             let silent = same_value(&old, &new)?;
@@ -247,7 +250,7 @@ impl Atomic {
             return Ok(());
         }
         let event = Atomic::touch(slf, Kind::Store, order)?;
-        Atomic::keep_write(slf, event, value)?;
+        Atomic::keep_write(slf, Atomic::performed(slf, event), value)?;
         Atomic::replace(slf, value);
         let host = Atomic::host(slf);
         host.note_left(event, value);
@@ -336,7 +339,10 @@ impl Atomic {
                 event = true;
             }
         }
-        let took_place = host.undivided(|| matches(host, &Atomic::held(slf), expected))?;
+        let performed = Atomic::performed(slf, event);
+        let held = Atomic::held(slf);
+        let is_symbolic = host.is_symbolic(&held) || host.is_symbolic(expected);
+        let took_place = host.undivided(|| matches(host, &held, expected))?;
         if matches!(standing, Standing::Live) {
             let location = slf.get().primitive.location;
             host.state().synchronise_atomic(location, !took_place);
@@ -345,8 +351,11 @@ impl Atomic {
             if event {
                 Atomic::keep_undo(slf, host);
             }
-            Atomic::keep_write(slf, event, desired)?;
+            Atomic::keep_write(slf, performed, desired)?;
             Atomic::replace(slf, desired);
+        } else if is_symbolic {
+            // It counts as a write, of what was there.
+            Atomic::keep_write(slf, performed, &held)?;
         }
         host.note_left(event, &Atomic::held(slf));
         if host.is_recording() {

@@ -17,7 +17,9 @@ use super::place::Place;
 use super::recording::Word;
 use super::state::{Phase, State};
 use super::switching::Touch;
-use crate::operation::{Accesses, EventId, LocationId, MemoryOrder, Operation, OperationKind, ThreadId, NO_VALUE};
+use crate::operation::{
+    Accesses, EventId, LocationId, MemoryOrder, Operation, OperationKind, ThreadId, ANY_VALUE, NO_VALUE,
+};
 
 /// A place that has been stored to in this execution.
 struct Kept {
@@ -168,15 +170,23 @@ impl State {
         }
     }
 
+    /// The event that has just been performed.
+    pub fn last_event(&self) -> EventId {
+        EventId((self.driver.position() as u32).saturating_sub(1))
+    }
+
     fn last_exchange_took_place(&self) -> bool {
-        let last = EventId((self.driver.position() as u32).saturating_sub(1));
-        let event = self.driver.execution.event(last);
-        event.before == event.operation.detail
+        let event = self.driver.execution.event(self.last_event());
+        event.before == event.operation.detail || event.before == ANY_VALUE
     }
 
     /// A token that two values share if a compare-exchange takes them for the same; None if that cannot be told.
+    /// Whether a symbolic value is the same as another is a branch.
     pub fn exchange_token(&mut self, value: &Bound<'_, PyAny>) -> Option<u32> {
         const OBJECTS: u32 = 1 << 31;
+        if self.symbolic && self.types.facts(value).symbolic {
+            return Some(ANY_VALUE);
+        }
         match self.identities.value_token(value) {
             0 if is_builtin(value) => None,
             0 => self.objects.made(value).map(|object| OBJECTS + object.0),
@@ -242,14 +252,25 @@ impl Host {
         place: impl FnOnce() -> Place,
         value: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
+        let write = event.then(|| self.state().last_event());
+        self.keep_write_of(py, write, location, place, value)
+    }
+
+    /// The same for an event that need not be the last.
+    pub fn keep_write_of(
+        &self,
+        py: Python<'_>,
+        event: Option<EventId>,
+        location: LocationId,
+        place: impl FnOnce() -> Place,
+        value: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
         let (wanted, known) = {
             let state = self.state();
-            let wanted = event && state.reads.enabled && state.phase == Phase::Running;
+            let wanted = state.reads.enabled && state.phase == Phase::Running;
             (wanted, state.reads.places.contains_key(&location))
         };
-        if !wanted {
-            return Ok(());
-        }
+        let Some(write) = event.filter(|_| wanted) else { return Ok(()) };
         if !known {
             let place = place();
             let initial = place.now(py)?;
@@ -257,7 +278,6 @@ impl Host {
             state.reads.places.insert(location, Kept { place, initial, holds: EventId::NONE });
         }
         let mut state = self.state();
-        let write = EventId((state.driver.position() as u32).saturating_sub(1));
         let value = value.map(|value| value.clone().unbind());
         let former = state.reads.writes.insert(write, Write { location, value, step: 0 });
         if let Some(kept) = state.reads.places.get_mut(&location) {

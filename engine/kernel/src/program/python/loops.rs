@@ -29,7 +29,9 @@ use super::state::{Phase, State};
 use super::switching::Touch;
 use super::waiting::predicate_writes;
 use crate::explorer::End;
-use crate::operation::{Access, AccessMode, Accesses, EventId, LocationId, Operation, OperationKind, ThreadId};
+use crate::operation::{
+    Access, AccessMode, Accesses, EventId, LocationId, Operation, OperationKind, ThreadId, ANY_VALUE,
+};
 use crate::threads::Status;
 
 /// Reads beyond which an iteration is taken as one that does something.
@@ -175,7 +177,7 @@ impl State {
         let mut accesses = self.driver.execution.event(id).accesses.clone();
         if self.driver.memory.is_relaxed(operation) {
             let took_place = operation.kind == OperationKind::CompareExchange
-                && self.driver.execution.event(id).before == operation.detail;
+                && [operation.detail, ANY_VALUE].contains(&self.driver.execution.event(id).before);
             let mode = match operation.kind {
                 OperationKind::Store => AccessMode::Write,
                 OperationKind::CompareExchange if took_place => AccessMode::Write,

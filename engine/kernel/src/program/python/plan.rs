@@ -204,7 +204,7 @@ impl Plan {
     fn chooses_reads(&self) -> bool {
         match self.algorithm.as_str() {
             "replay" => self.chosen_reads,
-            "graph" => self.memory_model != "sc" || self.explorer_options.reads_from,
+            "graph" | "concolic" => self.memory_model != "sc" || self.explorer_options.reads_from,
             _ => false,
         }
     }

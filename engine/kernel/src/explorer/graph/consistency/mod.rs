@@ -26,6 +26,8 @@ pub enum Kind {
     Fence,
     /// Spawning, joining, an operation on a lock or a container: ordered with all that it is ordered with.
     Other,
+    /// A drawn value, a symbolic branch, a failed assumption: what a thread does with itself alone.
+    Local,
 }
 
 /// An event of a graph.

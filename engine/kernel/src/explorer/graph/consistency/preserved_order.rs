@@ -46,7 +46,7 @@ impl Consistency for PartialStoreOrder {
             match second.kind {
                 Kind::Read => false,
                 Kind::Write => barriers[earlier] < barriers[later] || first.location == second.location,
-                Kind::Update | Kind::Fence | Kind::Other => true,
+                Kind::Update | Kind::Fence | Kind::Other | Kind::Local => true,
             }
         })
     }
@@ -98,6 +98,10 @@ fn allows(graph: &[Node], keeps: impl Fn(usize, usize) -> bool) -> bool {
             // Coherence: what comes first in the thread is not later at the location.
             if node.precedes_at_location(other) {
                 return false;
+            }
+            // What is local to a thread waits for nothing; what comes before it and after it is ordered directly.
+            if node.kind == Kind::Local || other.kind == Kind::Local {
+                continue;
             }
             // Between threads, an operation on an object, a spawn or a join waits for all that comes before it, and all that
             // comes after it waits for it.

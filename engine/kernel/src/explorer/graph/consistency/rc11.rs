@@ -77,7 +77,8 @@ fn is_sequentially_consistent(graph: &[Node], before: &Relation) -> bool {
     let follows_in_thread =
         |first: usize, second: usize| first < second && graph[first].thread == graph[second].thread;
     let elsewhere = |first: usize, second: usize| {
-        graph[first].location != graph[second].location || graph[first].location == LocationId::NONE
+        let is_local = graph[first].kind == Kind::Local || graph[second].kind == Kind::Local;
+        !is_local && (graph[first].location != graph[second].location || graph[first].location == LocationId::NONE)
     };
     let base = |first: usize, second: usize| {
         let (one, other) = (&graph[first], &graph[second]);
