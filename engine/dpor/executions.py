@@ -91,8 +91,8 @@ def _recorded(hosted: HostedModel, found: Found) -> Violation:
             chosen_reads=chooses_reads(hosted.options),
             looks=waits_by_looking(hosted.options),
         )
-        same = next((again for again in seen if again.place == found.place), None)
-        if same is not None:
+        failure = next((number for number, again in enumerate(seen) if again.place == found.place), None)
+        if failure is not None:
             break
     else:
         raise DporError(
@@ -100,6 +100,7 @@ def _recorded(hosted: HostedModel, found: Found) -> Violation:
             f"{hosted.info.name} broke once and did not break when the same choices were made again",
             "does it depend on something that is not fixed, such as addresses, time or state outside the model?",
         )
+    same = seen[failure]
     message = message_of(same, recorder)
     execution = recorder.execution(recorder.failure(same.kind, message, same.thread, same.exception))
     schedule = Schedule(
@@ -110,6 +111,7 @@ def _recorded(hosted: HostedModel, found: Found) -> Violation:
         memory_model=hosted.options.memory_model.value,
         chosen_reads=chooses_reads(hosted.options),
         waits_by_looking=waits_by_looking(hosted.options),
+        failure=failure,
     )
     return with_values(explain(execution, encode(schedule), hosted.root), hosted)
 

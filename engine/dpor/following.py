@@ -90,6 +90,7 @@ def followed(
                 everything_visible=True,
                 max_steps=max(hosted.options.max_steps, 2 * len(schedule.steps)),
                 seen=seen,
+                stop_at_failure=schedule.failure == 0,
                 chosen_reads=schedule.chosen_reads,
                 looks=schedule.waits_by_looking,
             )
@@ -189,11 +190,12 @@ class _Follower(Recorder):
     def conclude(self, changed: bool, seen: list[Found], outcome: dict[str, Any]) -> Followed:
         """What following the schedule gave."""
         divergence = self._divergence or self._renamed() or self._stuck(outcome)
-        if divergence is not None or not seen:
+        number = self._schedule.failure
+        if divergence is not None or len(seen) <= number:
             execution = self.execution(None)
             result = ReplayResult(None, steps_of(execution), changed, divergence)
             return Followed(result, execution, self, self._hosted, None)
-        found = seen[0]
+        found = seen[number]
         execution = self.execution(
             self.failure(found.kind, message_of(found, self), found.thread, found.exception)
         )
@@ -207,6 +209,7 @@ class _Follower(Recorder):
                 memory_model=hosted.options.memory_model.value,
                 chosen_reads=self._schedule.chosen_reads,
                 waits_by_looking=self._schedule.waits_by_looking,
+                failure=number,
             )
         )
         violation = with_values(explain(execution, text, hosted.root), hosted)

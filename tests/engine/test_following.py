@@ -47,3 +47,28 @@ def test_a_mended_model_with_module_state_diverges_where_it_was_mended(tmp_path:
     assert replayed.violation is None
     assert replayed.changed
     assert "main.0: load total" in (replayed.divergence or "")
+
+
+FAIL_TWICE = """
+import dpor
+
+def fails():
+    assert False, "here"
+
+@dpor.model
+def model():
+    dpor.spawn(fails)
+    dpor.join_all()
+    assert False, "and here"
+"""
+
+
+def test_a_failure_after_another_one_in_its_execution_can_be_replayed(tmp_path: Path) -> None:
+    file = tmp_path / "model.py"
+    file.write_text(FAIL_TWICE)
+    result = check_model(CheckRequest(str(file), "model", str(tmp_path), all_violations=True))
+    messages = ["assertion failed: here", "assertion failed: and here"]
+    assert [violation.message for violation in result.violations] == messages
+    for violation in result.violations:
+        request = ReplayRequest(str(file), "model", str(tmp_path), violation.schedule)
+        assert replay_model(request).violation == violation

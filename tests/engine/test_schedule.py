@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import dataclasses
 import json
 import re
 import textwrap
@@ -49,6 +50,15 @@ def refusal(text: str) -> DporError:
 
 def test_a_schedule_survives_its_text_form():
     assert decode(encode(EXAMPLE)) == EXAMPLE
+
+
+@pytest.mark.parametrize(
+    "looks", [{}, {"waits_by_looking": True}, {"waits_by_looking": True, "chosen_reads": True}]
+)
+@pytest.mark.parametrize("failure", [0, 2])
+def test_how_a_schedule_is_followed_survives(looks: dict[str, bool], failure: int):
+    schedule = dataclasses.replace(EXAMPLE, failure=failure, **looks)
+    assert decode(encode(schedule)) == schedule
 
 
 def test_the_text_is_one_word_of_url_safe_characters():
@@ -124,6 +134,8 @@ def test_every_single_changed_character_is_refused_or_changes_nothing():
         ["m", [], "", "sc", [], [], [], [], []],
         [1, {}, "", "sc", [], [], [], [], []],
         ["m", {}, "", "sc", ["main"], ["load"], [None], [[1]], [0, 0, 0, 0]],
+        ["m", {}, "", "sc", [], [], [], [], [], -1],
+        ["m", {}, "", "sc", [], [], [], [], [], 1, True],
     ],
 )
 def test_content_of_another_shape_is_refused(content: Any):

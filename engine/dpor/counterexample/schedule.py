@@ -62,7 +62,8 @@ class Schedule:
     `model` is `<file name>::<model name>` without folders, so that it means the same on every machine;
     `fingerprint` stands for the model's code when the schedule was made; `chosen_reads` says that loads read from the
     writes that their steps name, not from what memory holds; `waits_by_looking` that a wait for a predicate is a loop
-    whose loads are steps, as it always is then.
+    whose loads are steps, as it always is then. `failure` says which of the failures in the execution is meant: 0 is
+    the first, which ends it; later ones are of threads that went on after it.
     """
 
     model: str
@@ -72,6 +73,7 @@ class Schedule:
     memory_model: str = "sc"
     chosen_reads: bool = False
     waits_by_looking: bool = False
+    failure: int = 0
 
 
 def model_id(file: str, name: str) -> str:
@@ -110,6 +112,7 @@ def encode(schedule: Schedule) -> str:
         choices.entries,
         numbers,
         *([True] if schedule.chosen_reads else [_LOOKS] if schedule.waits_by_looking else ()),
+        *([schedule.failure] if schedule.failure else ()),
     ]
     data = json.dumps(content, separators=(",", ":"), ensure_ascii=False).encode()
     text = base64.urlsafe_b64encode(zlib.compress(data, 9)).decode().rstrip("=")
@@ -197,7 +200,8 @@ def _build(content: Any) -> Schedule:
     model, parameters, fingerprint, memory_model, threads, operations, targets, choices, numbers, *rest = (
         content
     )
-    if rest not in ([], [True], [_LOOKS]):
+    failure = rest.pop() if rest and type(rest[-1]) is int else 0
+    if rest not in ([], [True], [_LOOKS]) or failure < 0:
         raise ValueError("unknown entries")
     if len(numbers) % 4:
         raise ValueError("incomplete step")
@@ -220,6 +224,7 @@ def _build(content: Any) -> Schedule:
         memory_model=_string(memory_model),
         chosen_reads=rest == [True],
         waits_by_looking=bool(rest),
+        failure=failure,
     )
 
 
