@@ -282,7 +282,7 @@ def chooses_reads(options: ModelOptions) -> bool:
 
 def waits_by_looking(options: ModelOptions) -> bool:
     """Whether a wait for a predicate is a loop whose loads are operations like others."""
-    return options.algorithm in GRAPHS
+    return options.algorithm in (*GRAPHS, Algorithm.VALUE_CENTRIC)
 
 
 def _check_graph(options: ModelOptions) -> None:

@@ -6,6 +6,7 @@ import expectations
 import pytest
 
 from dpor.codes import Code
+from dpor.counterexample.schedule import decode
 from dpor.errors import DporError
 from dpor.results import Verdict, ViolationKind
 
@@ -169,6 +170,43 @@ def waits_for_a_predicate():
     done = dpor.Atomic(False)
     dpor.spawn(done.store, True)
     dpor.wait_until(lambda: done.load())
+
+
+@dpor.model
+def waits_among_many(n: int = 6):
+    turn = dpor.Atomic(0)
+    for _ in range(n):
+        dpor.spawn(turn.store, 1)
+    dpor.wait_until(lambda: turn.load() == 1)
+
+
+@dpor.model
+def overwritten():
+    turn = dpor.Atomic(0)
+    dpor.spawn(turn.store, 1)
+    dpor.spawn(turn.store, 0)
+    dpor.wait_until(lambda: turn.load() == 1)
+
+
+@dpor.model
+def overwritten_for_a_loop():
+    turn = dpor.Atomic(0)
+
+    def poll():
+        while turn.load() != 1:
+            pass
+
+    dpor.spawn(poll)
+    dpor.spawn(turn.store, 1)
+    dpor.spawn(turn.store, 0)
+
+
+@dpor.model
+def waits_for_two():
+    here, there = dpor.Atomic(0), dpor.Atomic(0)
+    dpor.spawn(here.store, 1)
+    dpor.spawn(there.store, 1)
+    dpor.wait_until(lambda: here.load() and there.load())
 """
 
 
@@ -217,16 +255,36 @@ def test_equal_values_of_different_types_are_different(check_here):
     assert check_here("unlike_by_type").verdict is Verdict.VIOLATED
 
 
+@pytest.mark.parametrize("model", ["polls", "waits_for_a_predicate"])
+def test_who_only_looks_reads_what_is_there_or_stops(check_here, model):
+    result = check_here(model)
+    assert result.verdict is Verdict.VERIFIED
+    # What was looked for is seen at once, or there is another execution in which it is.
+    assert (result.executions, result.blocked, result.redundant) == (1, 1, 0)
+
+
+def test_a_wait_for_one_value_of_many_is_one_execution_for_each_value(check_here):
+    result = check_here("waits_among_many")
+    assert result.verdict is Verdict.VERIFIED
+    assert result.executions == 1
+    assert result.executions + result.blocked == result.classes
+
+
 @pytest.mark.parametrize(
-    ("model", "words"),
-    [
-        ("polls", "a loop that only looks"),
-        ("waits_for_a_predicate", "wait_until"),
-    ],
+    ("model", "kind"),
+    [("overwritten", ViolationKind.DEADLOCK), ("overwritten_for_a_loop", ViolationKind.LIVELOCK)],
 )
-def test_what_cannot_be_decided_by_values_is_refused_by_name(check_here, model, words):
-    with pytest.raises(DporError, match=words) as refused:
-        check_here(model)
+def test_who_looks_for_ever_in_one_execution_of_a_class_is_found(check_here, model, kind):
+    for algorithm in ("value-centric", "optimal"):
+        result = check_here(model, algorithm=algorithm)
+        assert {violation.kind for violation in result.violations} == {kind}
+        schedule = decode(result.violations[0].schedule)
+        assert schedule.waits_by_looking == (algorithm == "value-centric")
+
+
+def test_a_predicate_that_looks_at_several_things_is_refused_by_name(check_here):
+    with pytest.raises(DporError, match="more than once") as refused:
+        check_here("waits_for_two")
     assert refused.value.code is Code.UNSUPPORTED_PAIR
     assert "optimal" in (refused.value.mend or "")
 

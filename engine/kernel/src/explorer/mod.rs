@@ -33,7 +33,7 @@ use std::rc::Rc;
 
 use crate::execution::{Execution, Outcomes, Step};
 use crate::memory::MemoryModel;
-use crate::operation::{Choice, EventId, Operation, OperationKind, ThreadId};
+use crate::operation::{Choice, EventId, LocationId, Operation, OperationKind, ThreadId};
 use crate::threads::Threads;
 
 /// What an explorer sees when it has to choose.
@@ -193,6 +193,11 @@ pub trait Explorer {
         true
     }
 
+    /// Told before `finish` if threads have stopped after they looked in vain, and something has been written since to what
+    /// they looked at. An explorer whose classes do not fix whether that was written before or after searches the class for
+    /// an execution in which they all look last, and so for ever. `silent` are the events that wrote what they read.
+    fn looked_in_vain(&mut self, _looks: &[Look], _silent: &[EventId]) {}
+
     /// An operation that the explorer does not treat, which ended the exploration.
     fn refusal(&self) -> Option<OperationKind> {
         None
@@ -207,6 +212,13 @@ pub trait Explorer {
     fn divergence(&self) -> Option<&Divergence> {
         None
     }
+}
+
+/// An event in which a thread looked at a location in vain, before it stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Look {
+    pub event: EventId,
+    pub location: LocationId,
 }
 
 /// A sleep set: threads whose next step, as seen when it was explored from here, need not come next.

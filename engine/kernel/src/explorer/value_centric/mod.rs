@@ -16,6 +16,7 @@ mod classes;
 mod closure;
 mod events;
 mod extend;
+mod looks;
 mod order;
 mod postponed;
 mod realise;
@@ -29,14 +30,15 @@ use self::classes::class_of;
 use self::closure::close;
 use self::events::{join_past, EventIndex, Events, Observations, Past, Vertex, INITIAL};
 use self::extend::{extensions, Covered, Extension, Pending};
+use self::looks::Looks;
 use self::order::PartialOrder;
 use self::postponed::{Child, Known, Partition};
 use self::realise::realise;
 use self::shape::{shape, sleep, Condition, Locations, Sleep};
-use super::{depth_first_fraction, Decision, End, Explorer, Finished, Mismatch, State};
+use super::{depth_first_fraction, Decision, End, Explorer, Finished, Look, Mismatch, State};
 use crate::execution::{Event, Execution};
 use crate::memory::MemoryModel;
-use crate::operation::{AccessMode, Choice, LocationId, Operation, OperationKind, ThreadId};
+use crate::operation::{AccessMode, Choice, EventId, LocationId, Operation, OperationKind, ThreadId};
 
 /// A type 2 node of the paper's tree: an annotated partial order whose reads are being extended.
 struct Node {
@@ -89,6 +91,9 @@ pub struct ValueCentric {
     /// Whether it did not do what the plan needs.
     broken: bool,
     classes: FxHashSet<u128>,
+    looks: Looks,
+    /// Whether the plan is the last execution's class once more, with the looks of threads that stopped last.
+    looks_again: bool,
     refusal: Option<OperationKind>,
     /// Whether the root thread was ever seen.
     root_seen: bool,
@@ -369,12 +374,16 @@ impl ValueCentric {
             return false;
         };
         self.unseen = length + child.met;
+        self.plan_trace(&trace);
+        true
+    }
+
+    fn plan_trace(&mut self, trace: &[EventIndex]) {
         let choice = |event: &EventIndex| {
             let vertex = self.events.get(*event);
             (Choice::Step { thread: vertex.thread, outcome: vertex.outcome }, vertex.operation)
         };
         (self.plan, self.planned) = trace.iter().map(choice).unzip();
-        true
     }
 
     /// The reads that wait for ever at the end of an execution.
@@ -479,6 +488,10 @@ impl Explorer for ValueCentric {
     fn finish(&mut self, execution: &Execution, memory: &dyn MemoryModel, end: End) -> Finished {
         self.absorb(execution);
         self.last = execution.choices();
+        if std::mem::take(&mut self.looks_again) {
+            self.looks = Looks::default();
+            return Finished { more: self.backtrack(), duplicate: true };
+        }
         if std::mem::take(&mut self.broken) {
             self.supposed = None;
             return Finished { more: self.refusal.is_none() && self.backtrack(), duplicate: false };
@@ -504,7 +517,21 @@ impl Explorer for ValueCentric {
         if self.refusal.is_some() {
             return Finished { more: false, duplicate };
         }
+        let is_new = end == End::Maximal && !duplicate;
+        if let Some(trace) = is_new.then(|| self.looking_last()).flatten() {
+            self.plan_trace(&trace);
+            self.looks_again = true;
+            return Finished { more: true, duplicate };
+        }
         Finished { more: self.backtrack(), duplicate }
+    }
+
+    fn looked_in_vain(&mut self, looks: &[Look], silent: &[EventId]) {
+        self.looks.note(looks, silent);
+    }
+
+    fn waits_by_looking(&self) -> bool {
+        true
     }
 
     fn fraction(&self) -> f64 {

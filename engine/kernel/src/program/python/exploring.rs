@@ -274,6 +274,7 @@ impl Host {
             let end = self.run_execution(py, main, main_thread)?;
             let (summary, restart, stop) = {
                 let mut state = self.state();
+                state.tell_of_looks();
                 let summary = state.driver.end_execution(end);
                 // What explores by values relies on the order of what is not visible, until the first race is seen.
                 let misled = state.driver.wants_values() && state.restart == Some(Restart::Visible);

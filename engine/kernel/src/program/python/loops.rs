@@ -28,7 +28,7 @@ use super::recording::Word;
 use super::state::{Phase, State};
 use super::switching::Touch;
 use super::waiting::predicate_writes;
-use crate::explorer::End;
+use crate::explorer::Look;
 use crate::operation::{
     Access, AccessMode, Accesses, EventId, LocationId, Operation, OperationKind, ThreadId, ANY_VALUE,
 };
@@ -306,6 +306,23 @@ impl State {
         threads.alive().iter().copied().filter(stopped).all(|thread| self.spin_ended(thread).is_some())
     }
 
+    /// Tell the explorer what threads looked at in vain, if one of them could find something new in this execution, but
+    /// perhaps not in another one of its class.
+    pub fn tell_of_looks(&mut self) {
+        if !self.driver.wants_values() {
+            return;
+        }
+        let spins = self.driver.threads.alive().iter();
+        let spins: Vec<&Spin> =
+            spins.filter_map(|thread| self.threads.get(thread.index())?.loops.spin.as_ref()).collect();
+        if spins.is_empty() || !self.only_spins_stopped() || !self.livelocked().is_empty() {
+            return;
+        }
+        let reads = spins.iter().flat_map(|spin| spin.reads.iter()).filter(|(_, event)| *event != EventId::NONE);
+        let looks: Vec<Look> = reads.map(|(read, event)| Look { event: *event, location: read.location }).collect();
+        self.driver.explorer_mut().looked_in_vain(&looks, &self.silent_writes);
+    }
+
     /// The threads that go round in a loop for ever: none if one of them could still find something new.
     pub fn livelocked(&self) -> Vec<ThreadId> {
         let mut found = Vec::new();
@@ -447,11 +464,6 @@ pub fn same_value(first: &Bound<'_, PyAny>, second: &Bound<'_, PyAny>) -> PyResu
 impl Host {
     /// The thread came back to the head of a loop as it was: let it stop or wait.
     fn spin(&self, py: Python<'_>, spin: Spin) -> PyResult<()> {
-        if self.state().driver.wants_values() {
-            // Whether something is written after its reads is not the same in all executions of a class.
-            self.state().untreated = Some("a loop that only looks until another thread writes");
-            return self.leave(py, End::Cut);
-        }
         let word = if spin.waits { Word::WaitUntil } else { Word::Spin };
         let (me, waits) = {
             let mut state = self.state();

@@ -1,0 +1,87 @@
+//! Threads that stopped after they looked in vain, in a loop that does nothing else or for a predicate.
+//!
+//! Such a look is a read like others, after which its thread has no event: an execution in which the thread looked again
+//! later is in another class, or in the same one if it read the same. Whether the thread looks for ever is not the same
+//! in all executions of a class, since the class does not order what it read and what was written afterwards. But an
+//! execution in which it does look for ever has one in its class in which all such looks are last at their locations: a
+//! look changes nothing, and nothing of its thread follows. So each class is searched for an execution of that kind, and
+//! that one is run.
+
+use smallvec::SmallVec;
+
+use super::events::{EventIndex, Observation, INITIAL};
+use super::extend::{good_writes, Pending};
+use super::order::PartialOrder;
+use super::realise::realise;
+use super::ValueCentric;
+use crate::explorer::Look;
+use crate::operation::{EventId, LocationId};
+
+/// What is said of the looks in the running execution, in the terms of the driver.
+#[derive(Default)]
+pub struct Looks {
+    looks: Vec<Look>,
+    silent: Vec<EventId>,
+}
+
+impl Looks {
+    pub fn note(&mut self, looks: &[Look], silent: &[EventId]) {
+        self.looks = looks.to_vec();
+        self.silent = silent.to_vec();
+    }
+}
+
+impl ValueCentric {
+    /// An execution of the last one's class in which those who looked in vain look last.
+    pub(super) fn looking_last(&mut self) -> Option<Vec<EventIndex>> {
+        let Looks { looks, silent } = std::mem::take(&mut self.looks);
+        if looks.is_empty() {
+            return None;
+        }
+        let known = |event: &EventId| self.trace.get(event.index()).copied();
+        let looks =
+            looks.iter().map(|look| Some((known(&look.event)?, look.location))).collect::<Option<Vec<_>>>()?;
+        let silent: Vec<EventIndex> = silent.iter().filter_map(known).collect();
+        let narrow = self.widen_good_writes();
+        let order = self.order_with_looks_last(&looks, &silent);
+        let trace = order.and_then(|order| realise(&self.events, order, &self.trace, self.root));
+        for (event, good) in narrow {
+            self.events.set_good(event, good);
+        }
+        trace
+    }
+
+    fn order_with_looks_last(
+        &self,
+        looks: &[(EventIndex, LocationId)],
+        silent: &[EventIndex],
+    ) -> Option<PartialOrder> {
+        let mut order = PartialOrder::of_program(&self.events);
+        for (event, location) in looks {
+            let thread = self.events.get(*event).thread;
+            for &write in self.events.writers(*location) {
+                let is_news = self.events.get(write).thread != thread && !silent.contains(&write);
+                if is_news {
+                    order.insert(&self.events, write, *event).ok()?;
+                }
+            }
+        }
+        Some(order)
+    }
+
+    /// Let every read observe what it may in an execution of the class: what was written after its good writes were
+    /// decided on has been left to other nodes. Returns what they were.
+    fn widen_good_writes(&mut self) -> Vec<(EventIndex, SmallVec<[EventIndex; 2]>)> {
+        let mut narrow = Vec::new();
+        for event in 0..self.events.len() as EventIndex {
+            let vertex = self.events.get(event);
+            let [Observation { good, .. }] = &vertex.reads[..] else { continue };
+            let (read, source, good) = (Pending::of(vertex), good[0], good.clone());
+            let eligible = |write| write == INITIAL || (write != event && !read.is_in(&self.events.get(write).past));
+            let wide = good_writes(&self.events, &read, source, self.root, eligible);
+            self.events.set_good(event, wide);
+            narrow.push((event, good));
+        }
+        narrow
+    }
+}
