@@ -172,6 +172,13 @@ def test_what_is_inside_is_read(tmp_path: Path, name: str, algorithm: str) -> No
     assert check(tmp_path, text, algorithm).verdict is Verdict.VIOLATED
 
 
+@pytest.mark.parametrize("name", SEEN)
+def test_nothing_is_broken_without_the_write(tmp_path: Path, name: str) -> None:
+    fields, _, failing = SEEN[name]
+    text = MODEL.format(fields=fields, write="pass", check=failing)
+    assert check(tmp_path, text, "optimal").verdict is Verdict.VERIFIED
+
+
 ATOMIC = """
 @dpor.model
 def model():
