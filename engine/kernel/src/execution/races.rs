@@ -96,17 +96,6 @@ impl Execution {
         &self.events[self.fresh.min(self.events.len())..]
     }
 
-    /// The latest events before `position` that conflict with `access`: all of them, back to the last write.
-    pub fn last_conflicts(&self, access: Access, position: usize) -> impl Iterator<Item = EventId> + '_ {
-        let before = move |mode: AccessMode| {
-            let events = self.histories.get(access.location.index()).map_or(&[][..], |history| history.of(mode));
-            &events[..events.partition_point(|event| event.index() < position)]
-        };
-        let write = before(AccessMode::Write).last().copied().unwrap_or(EventId(0));
-        let modes = AccessMode::ALL.into_iter().filter(move |mode| mode.conflicts(access.mode));
-        modes.flat_map(move |mode| before(mode).iter().rev().copied().take_while(move |event| *event >= write))
-    }
-
     /// What the second event of a race would come after, and what it would touch, if it came before the first: the
     /// vector clock of what it comes after without itself, among the events that do not happen after the first.
     pub fn history_without(&self, race: Race, memory: &dyn MemoryModel) -> (Vec<u32>, Accesses) {

@@ -3,55 +3,63 @@
 //! An alternative to D after C is a configuration J such that C ∪ J is one too, J has no event of D, and every event of D
 //! is in conflict with one of J (Definition 4). A k-partial alternative need only be in conflict with k events of D
 //! (Definition 5): it is found in polynomial time, but the exploration that it leads to may run into an event of D.
-//!
-//! Only immediate conflicts are looked for. If an event of U that agrees with C is in conflict with e in D, then one of
-//! its causes is in immediate conflict with e, since what precedes e is in C; that cause serves as well.
 
-use super::event_structure::{Configuration, EventStructure, Number};
+use super::event_structure::{EventStructure, Number};
+
+/// An event that may be part of an alternative, with what it needs.
+struct Candidate {
+    /// Its history beyond C, itself first.
+    beyond: Vec<Number>,
+    /// Which of the selected events it is in conflict with.
+    conflicts: Vec<bool>,
+}
+
+/// A U-comb (Definition 6): for each of the selected events, the candidates that are in conflict with it.
+struct Comb<'a> {
+    structure: &'a EventStructure,
+    candidates: &'a [Candidate],
+    spikes: Vec<Vec<usize>>,
+}
 
 /// `Alt(C, D)`: J \ C for an alternative J, causes before effects; None if there is none in U.
 ///
-/// `disabled` is D, the event that was disabled last at its end; `k` bounds how many of it J has to be in conflict with.
+/// `length` is the number of events of C, `selected` are the events of D that J has to be in conflict with (step 1), and
+/// `clues` the events of U that can matter, each of which agrees with C and needs no event of D (step 3; done before,
+/// for all spikes).
 pub fn alternative(
     structure: &EventStructure,
-    configuration: &Configuration,
-    disabled: &[Number],
-    k: Option<usize>,
+    length: u32,
+    selected: &[Number],
+    clues: &[Number],
 ) -> Option<Vec<Number>> {
-    // 1. Select k events of D.
-    let selected: Vec<Number> = disabled.iter().rev().take(k.unwrap_or(usize::MAX)).copied().collect();
-    if !selected.iter().all(|event| structure.may_conflict(*event)) {
-        return None;
+    let mut candidates: Vec<Candidate> = Vec::with_capacity(clues.len());
+    for clue in clues {
+        let beyond: Vec<Number> = structure.beyond(*clue, length).collect();
+        let conflicts = |event: &Number| beyond.iter().any(|new| structure.depends(*new, *event));
+        let conflicts: Vec<bool> = selected.iter().map(conflicts).collect();
+        // One event with what it needs is mostly an alternative by itself.
+        if conflicts.iter().all(|conflict| *conflict) {
+            return Some(in_order(structure, beyond));
+        }
+        candidates.push(Candidate { beyond, conflicts });
     }
-    // 3. Leave out what is in conflict with C or needs an event of D; done first, since the spikes share what is left.
-    let extensions = structure.extensions(configuration, disabled);
-    // One event with what it needs is mostly an alternative by itself.
-    let serves = |beyond: &&Vec<Number>| {
-        let conflicts = |event: &Number| structure.immediate_conflict(beyond[0], *event);
-        selected.iter().all(conflicts)
-    };
-    if let Some(beyond) = extensions.iter().find(serves) {
-        return Some(in_order(structure, beyond.clone()));
-    }
-    // 2. Build a comb with a spike for each, of the events in conflict with it, each with what it needs beyond C.
-    let mut comb: Vec<Vec<&[Number]>> = Vec::with_capacity(selected.len());
-    for event in selected {
-        let conflicts =
-            |beyond: &&[Number]| beyond.first().is_some_and(|new| structure.immediate_conflict(*new, event));
-        let spike: Vec<&[Number]> = extensions.iter().map(Vec::as_slice).filter(conflicts).collect();
+    // 2. Build a comb with a spike for each, of the events in conflict with it.
+    let mut spikes: Vec<Vec<usize>> = Vec::with_capacity(selected.len());
+    for event in 0..selected.len() {
+        let spike: Vec<usize> = (0..candidates.len()).filter(|index| candidates[*index].conflicts[event]).collect();
         if spike.is_empty() {
             return None;
         }
-        comb.push(spike);
+        spikes.push(spike);
     }
-    comb.sort_by_key(Vec::len);
     // 4. Find a combination whose events are not in conflict with each other.
-    let mut chosen: Vec<&[Number]> = Vec::with_capacity(comb.len());
-    if !combine(structure, &comb, &mut chosen) {
+    let comb = Comb { structure, candidates: &candidates, spikes };
+    let mut chosen: Vec<usize> = Vec::with_capacity(selected.len());
+    if !comb.combine(&mut chosen) {
         return None;
     }
     // 5. It and what its events need is an alternative.
-    Some(in_order(structure, chosen.into_iter().flatten().copied().collect()))
+    Some(in_order(structure, chosen.into_iter().flat_map(|index| candidates[index].beyond.clone()).collect()))
 }
 
 /// The events, causes before effects.
@@ -61,17 +69,25 @@ fn in_order(structure: &EventStructure, mut events: Vec<Number>) -> Vec<Number> 
     events
 }
 
-fn combine<'a>(structure: &EventStructure, comb: &[Vec<&'a [Number]>], chosen: &mut Vec<&'a [Number]>) -> bool {
-    let Some(spike) = comb.get(chosen.len()) else { return true };
-    for candidate in spike {
-        if chosen.iter().any(|other| structure.conflict_beyond(candidate, other)) {
-            continue;
-        }
-        chosen.push(candidate);
-        if combine(structure, comb, chosen) {
+impl Comb<'_> {
+    /// Add to `chosen` until each of the selected events is in conflict with one of them.
+    fn combine(&self, chosen: &mut Vec<usize>) -> bool {
+        let open = |event: &usize| !chosen.iter().any(|index| self.candidates[*index].conflicts[*event]);
+        let Some(event) = (0..self.spikes.len()).filter(open).min_by_key(|event| self.spikes[*event].len()) else {
             return true;
+        };
+        for &index in &self.spikes[event] {
+            let new = &self.candidates[index].beyond;
+            let in_conflict = |other: &usize| self.structure.conflict_beyond(new, &self.candidates[*other].beyond);
+            if chosen.iter().any(in_conflict) {
+                continue;
+            }
+            chosen.push(index);
+            if self.combine(chosen) {
+                return true;
+            }
+            chosen.pop();
         }
-        chosen.pop();
+        false
     }
-    false
 }

@@ -1,4 +1,4 @@
-//! The part `U` of the unfolding that is known: a prime event structure, QPOR (CAV'18), sections 2 and 5.1.
+//! The events of the unfolding that are in use: a prime event structure, QPOR (CAV'18), sections 2 and 5.1.
 //!
 //! An event is an action after a history; it is the same event whenever the same thread does the same after the same
 //! history. Since the past decides what a thread does next, an event is told by its thread, the alternative that it
@@ -14,8 +14,8 @@
 use rustc_hash::FxHashMap;
 
 use super::trees::{Trees, NONE};
-use crate::execution::{Event, Execution};
-use crate::operation::{accesses_conflict, Access, Accesses, LocationId, ThreadId};
+use crate::execution::Event;
+use crate::operation::{accesses_conflict, Accesses, ThreadId};
 
 /// An event of the unfolding, by number.
 pub type Number = u32;
@@ -28,8 +28,8 @@ struct Node {
     causes: Box<[Number]>,
     /// How many events its history has, with itself.
     size: u32,
-    /// Whether it may be needed for alternatives.
-    listed: bool,
+    /// Its place in the configuration that is being explored; NONE if it is not in it.
+    place: u32,
 }
 
 /// What tells an event from others: its thread, what it drew, and its history.
@@ -40,52 +40,14 @@ pub struct EventStructure {
     nodes: Vec<Node>,
     trees: Trees,
     names: FxHashMap<Name, Number>,
-    /// Events by thread and preceding event of the thread: those of one entry are in conflict.
-    siblings: FxHashMap<(ThreadId, Number), Vec<Number>>,
-    /// How many events that may be needed for alternatives touch a location, where there are any.
-    listed: FxHashMap<LocationId, u32>,
-    /// How many threads there are.
-    width: usize,
-}
-
-/// The configuration `C` that is being explored: a prefix of an execution, as events of the unfolding.
-pub struct Configuration<'a> {
-    pub execution: &'a Execution,
-    /// How many events of the execution belong to it.
-    pub length: usize,
-    /// The events of each thread, in order, of which the first `counts` belong to it.
-    pub chains: &'a [Vec<Number>],
-    pub counts: &'a [u32],
-}
-
-impl Configuration<'_> {
-    fn count(&self, thread: usize) -> u32 {
-        self.counts.get(thread).copied().unwrap_or(0)
-    }
-}
-
-/// The latest events of a configuration that conflict with an access, by thread and place in the thread.
-#[derive(Default)]
-struct Latest {
-    known: Vec<(Access, Vec<(usize, u32)>)>,
-}
-
-impl Latest {
-    fn conflicts(&mut self, access: Access, configuration: &Configuration) -> &[(usize, u32)] {
-        let position = self.known.iter().position(|(known, _)| *known == access).unwrap_or_else(|| {
-            let event = |id| configuration.execution.event(id);
-            let latest = configuration.execution.last_conflicts(access, configuration.length);
-            let places = latest.map(|id| (event(id).thread.index(), event(id).index)).collect();
-            self.known.push((access, places));
-            self.known.len() - 1
-        });
-        &self.known[position].1
-    }
+    /// Numbers that no event has any more.
+    free: Vec<Number>,
 }
 
 impl EventStructure {
+    /// How many events there are.
     pub fn len(&self) -> usize {
-        self.nodes.len()
+        self.names.len()
     }
 
     pub fn thread(&self, event: Number) -> ThreadId {
@@ -141,26 +103,28 @@ impl EventStructure {
             return known;
         }
         let causes = name.2.clone();
-        self.width = self.width.max(thread.index() + 1);
-        let parent = causes[thread.index()];
-        let number = self.trees.add(parent);
+        let own = causes[thread.index()];
         let size =
             1 + causes.iter().filter(|cause| **cause != NONE).map(|cause| self.trees.depth(*cause) + 1).sum::<u32>();
-        self.nodes.push(Node { thread, outcome, accesses: accesses.clone(), causes, size, listed: false });
-        self.siblings.entry((thread, parent)).or_default().push(number);
+        let node = Node { thread, outcome, accesses: accesses.clone(), causes, size, place: NONE };
+        let number = match self.free.pop() {
+            Some(number) => {
+                self.nodes[number as usize] = node;
+                number
+            }
+            None => {
+                self.nodes.push(node);
+                self.nodes.len() as Number - 1
+            }
+        };
+        self.trees.place(number, own);
         self.names.insert(name, number);
         number
     }
 
-    /// Keep an event among those that alternatives are made of.
-    pub fn list(&mut self, event: Number) {
-        let node = &mut self.nodes[event as usize];
-        if std::mem::replace(&mut node.listed, true) {
-            return;
-        }
-        for access in &node.accesses {
-            *self.listed.entry(access.location).or_default() += 1;
-        }
+    /// Note that the event is the configuration's `place`th, or NONE: that it has left it.
+    pub fn set_place(&mut self, event: Number, place: u32) {
+        self.nodes[event as usize].place = place;
     }
 
     /// `tmax`: the last event of a thread in the history of an event, with itself.
@@ -185,102 +149,19 @@ impl EventStructure {
         first.thread == second.thread || accesses_conflict(&first.accesses, &second.accesses)
     }
 
-    /// Whether any known event could be in immediate conflict with this one; cheap, and most often false.
-    pub fn may_conflict(&self, event: Number) -> bool {
-        let node = &self.nodes[event as usize];
-        let siblings = self.siblings.get(&(node.thread, self.trees.parent(event)));
-        siblings.is_some_and(|siblings| siblings.len() > 1)
-            || node.accesses.iter().any(|access| self.listed.contains_key(&access.location))
+    /// The events of the history of `event`, itself first, that are not among the first `length` of the configuration,
+    /// which must agree with it.
+    pub fn beyond(&self, event: Number, length: u32) -> impl Iterator<Item = Number> + '_ {
+        let new = move |event: Number| (event != NONE && self.nodes[event as usize].place >= length).then_some(event);
+        let causes = self.nodes[event as usize].causes.iter();
+        let threads = causes
+            .flat_map(move |last| std::iter::successors(new(*last), move |event| new(self.trees.parent(*event))));
+        std::iter::once(event).chain(threads)
     }
 
-    /// The events beyond the configuration that agree with it and need none of `disabled`, each with its history beyond
-    /// the configuration. What an event that does not agree causes need not be looked at.
-    pub fn extensions(&self, configuration: &Configuration, disabled: &[Number]) -> Vec<Vec<Number>> {
-        let mut found = Vec::new();
-        let mut open: Vec<Number> = Vec::new();
-        let mut latest = Latest::default();
-        for thread in 0..self.width {
-            let count = configuration.count(thread) as usize;
-            let last = if count == 0 { NONE } else { configuration.chains[thread][count - 1] };
-            open.extend(self.siblings.get(&(ThreadId(thread as u32), last)).into_iter().flatten());
-        }
-        while let Some(event) = open.pop() {
-            let Some(beyond) = self.beyond(event, configuration, disabled, &mut latest) else { continue };
-            open.extend(self.siblings.get(&(self.thread(event), event)).into_iter().flatten());
-            found.push(beyond);
-        }
-        found
-    }
-
-    /// Whether two events depend on each other, and neither is in the other's history.
-    pub fn immediate_conflict(&self, first: Number, second: Number) -> bool {
-        self.depends(first, second) && !self.contains(second, first) && !self.contains(first, second)
-    }
-
-    /// Whether the threads of the event's history go the way that they go in the configuration.
-    fn follows(&self, event: Number, configuration: &Configuration) -> bool {
-        let own = self.thread(event).index();
-        self.nodes[event as usize].causes.iter().enumerate().all(|(thread, &last)| {
-            let count = configuration.count(thread);
-            if last == NONE {
-                return thread != own || count == 0;
-            }
-            let depth = self.trees.depth(last);
-            let shared = depth.min(count.wrapping_sub(1));
-            (thread != own || depth + 1 >= count)
-                && (count == 0 || self.trees.ancestor(last, shared) == configuration.chains[thread][shared as usize])
-        })
-    }
-
-    /// The history of `event` without the configuration, itself first, or None if the two are in conflict or it needs one
-    /// of `disabled`.
-    fn beyond(
-        &self,
-        event: Number,
-        configuration: &Configuration,
-        disabled: &[Number],
-        latest: &mut Latest,
-    ) -> Option<Vec<Number>> {
-        let mut agrees = |new: Number| {
-            let in_history = |(thread, index): &(usize, u32)| {
-                let last = self.last_of(event, *thread);
-                last != NONE && self.trees.depth(last) >= *index
-            };
-            let mut accesses = self.nodes[new as usize].accesses.iter();
-            accesses.all(|access| latest.conflicts(*access, configuration).iter().all(in_history))
-        };
-        // Most are in conflict by themselves: a write after other reads than those of the configuration.
-        if !agrees(event)
-            || disabled.iter().any(|other| self.contains(event, *other))
-            || !self.follows(event, configuration)
-        {
-            return None;
-        }
-        let mut new = vec![event];
-        for (thread, &last) in self.nodes[event as usize].causes.iter().enumerate() {
-            let mut current = last;
-            while current != NONE && self.trees.depth(current) >= configuration.count(thread) {
-                new.push(current);
-                current = self.trees.parent(current);
-            }
-        }
-        new[1..].iter().all(|new| agrees(*new)).then_some(new)
-    }
-
-    /// Whether an event is in immediate conflict with one of the configuration or of `disabled`.
-    pub fn is_in_conflict(&self, event: Number, configuration: &Configuration, disabled: &[Number]) -> bool {
-        let node = &self.nodes[event as usize];
-        let (own, depth) = (node.thread.index(), self.trees.depth(event));
-        let beside = depth < configuration.count(own)
-            && self.trees.parent(configuration.chains[own][depth as usize]) == self.trees.parent(event);
-        beside
-            || disabled.iter().any(|other| *other != event && self.immediate_conflict(*other, event))
-            || node.accesses.iter().any(|access| {
-                configuration.execution.last_conflicts(*access, configuration.length).any(|id| {
-                    let other = configuration.execution.event(id);
-                    !self.contains(event, configuration.chains[other.thread.index()][other.index as usize])
-                })
-            })
+    /// Whether `event`, which agrees with the first `length` events of the configuration, agrees with `next` after them.
+    pub fn agrees_after(&self, event: Number, length: u32, next: Number) -> bool {
+        self.contains(event, next) || !self.beyond(event, length).any(|new| self.depends(new, next))
     }
 
     /// Whether two events are in conflict, given the parts of their histories beyond a configuration that neither is in
@@ -291,47 +172,23 @@ impl EventStructure {
         })
     }
 
-    /// Keep the events for which `keep` says so, and what is in their histories. Returns the new number of each event,
-    /// NONE for those that are gone.
-    pub fn retain(&mut self, mut keep: Vec<bool>) -> Vec<Number> {
-        for number in (0..self.nodes.len()).rev() {
-            if keep[number] {
-                for cause in &self.nodes[number].causes {
-                    if *cause != NONE {
-                        keep[*cause as usize] = true;
-                    }
-                }
+    /// Forget all events but those of `kept` and what is in their histories.
+    pub fn retain(&mut self, kept: impl Iterator<Item = Number>) {
+        let mut keep = vec![false; self.nodes.len()];
+        let mut open: Vec<Number> = kept.collect();
+        while let Some(event) = open.pop() {
+            if !std::mem::replace(&mut keep[event as usize], true) {
+                let causes = self.nodes[event as usize].causes.iter();
+                open.extend(causes.filter(|cause| **cause != NONE && !keep[**cause as usize]));
             }
         }
-        let mut numbers = vec![NONE; self.nodes.len()];
-        let mut next = 0;
-        for (number, kept) in keep.iter().enumerate() {
-            if *kept {
-                numbers[number] = next;
-                next += 1;
+        let free = &mut self.free;
+        self.names.retain(|_, number| {
+            let kept = keep[*number as usize];
+            if !kept {
+                free.push(*number);
             }
-        }
-        let renamed = |number: &Number| if *number == NONE { NONE } else { numbers[*number as usize] };
-        let old = std::mem::take(&mut self.nodes);
-        self.names.clear();
-        self.siblings.clear();
-        self.listed.clear();
-        self.trees.retain(&keep);
-        for (number, mut node) in old.into_iter().enumerate() {
-            if !keep[number] {
-                continue;
-            }
-            node.causes = node.causes.iter().map(renamed).collect();
-            let parent = node.causes[node.thread.index()];
-            let new = self.nodes.len() as Number;
-            self.names.insert((node.thread, node.outcome, node.causes.clone()), new);
-            self.siblings.entry((node.thread, parent)).or_default().push(new);
-            let listed = std::mem::take(&mut node.listed);
-            self.nodes.push(node);
-            if listed {
-                self.list(new);
-            }
-        }
-        numbers
+            kept
+        });
     }
 }

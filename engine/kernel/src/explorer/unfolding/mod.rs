@@ -14,23 +14,31 @@
 //! - The events that are in conflict with a maximal configuration are added where it has been reached (all that its
 //!   prefixes would add are among them), and by reversing races instead of by walking up lock trees (section 5.3): for
 //!   each race e, e' the event that e' would be after all that does not happen after e. The paper adds every history that
-//!   e' can have; those with other subsets of the reads before a write are added when an execution with such a subset has
-//!   been explored. That is enough: by the correctness of Optimal-DPOR (Abdulla et al., JACM'17, Theorem 7.6) all that
-//!   is left to explore after C and e begins like the reversal of a race that was seen after e, whose events are those
-//!   of the execution that it was seen in and this one.
+//!   e' can have; here each is added when a configuration has been reached in which it is all that e' comes after but e.
 //! - A drawn value is an event for each alternative; these are in conflict with each other.
+//! - Line 13 keeps less. Of U, an event e of C or D has its clues (`levels`): the events in immediate conflict with it that
+//!   were added while C ∪ {e} was explored. Alternatives to D are made of the clues of D.
 //!
-//! - Line 13 keeps less: what is in immediate conflict with an event of C or D, and its causes. Alternatives are made of
-//!   nothing else (`alternatives`).
+//! Why clues are enough. Let D be d1, d2, ... in the order in which they were disabled, with those that have left it, and
+//! M a maximal configuration that contains C and nothing of D. For each di take an event fi of M in immediate conflict with it, one of C if there is one.
+//! Claim: fi is a clue of di, or else di is in conflict with the history of some fj, j < i, that is a clue of dj. Assume
+//! the second is false, and the claim true for all j < i. Then the histories of those fj that are clues, what is in the
+//! history of fi before it, and di form a configuration with what C was where di was disabled. It is in conflict with all
+//! that was disabled there before di, so the exploration after di has visited it, continued by what the thread of fi does
+//! next. That is in a race with di, whose reversal is fi: a clue of di. So the clues that are in M are in conflict with
+//! all of D; and if the event that was disabled first has no clue that can be added to C, there is no such M at all.
 //!
-//! `U` may grow with the number of classes, as in the paper.
+//! The clues may grow with the number of classes, as wakeup trees can, and U in the paper.
 
 mod alternatives;
 mod event_structure;
+mod levels;
 mod trees;
 
 use alternatives::alternative;
-use event_structure::{Configuration, EventStructure, Number};
+use event_structure::{EventStructure, Number};
+use levels::Level;
+use trees::NONE;
 
 use super::{depth_first_fraction, Decision, End, Explorer, Finished, State};
 use crate::execution::Execution;
@@ -40,23 +48,12 @@ use crate::operation::ThreadId;
 /// Below this many events nothing is removed from U.
 const FEW: usize = 256;
 
-/// One call of `Explore`, after the events of the execution up to it.
-#[derive(Default)]
-struct Level {
-    /// D, without what C is in conflict with; the event that was disabled last is at the end.
-    disabled: Vec<Number>,
-    /// A, in the order in which it can be added.
-    add: Vec<Number>,
-    /// How many events were disabled here.
-    explored: usize,
-}
-
 pub struct Unfolding {
     /// How many disabled events an alternative has to be in conflict with; None: all.
     k: Option<usize>,
-    /// U
+    /// U, with C and D
     structure: EventStructure,
-    /// The events of the current execution as events of the unfolding.
+    /// C, in the order of the current execution.
     events: Vec<Number>,
     /// The same by thread.
     chains: Vec<Vec<Number>>,
@@ -81,8 +78,8 @@ impl Unfolding {
     /// Whether the thread's pending operation with this outcome is disabled. What is in D can be added to C at any time.
     fn is_disabled(&self, thread: ThreadId, outcome: u32, draws: bool) -> bool {
         self.levels.last().is_some_and(|level| {
-            level.disabled.iter().any(|event| {
-                self.structure.thread(*event) == thread && (!draws || self.structure.outcome(*event) == outcome)
+            level.disabled().any(|event| {
+                self.structure.thread(event) == thread && (!draws || self.structure.outcome(event) == outcome)
             })
         })
     }
@@ -94,66 +91,55 @@ impl Unfolding {
         outcomes.into_iter().find(|outcome| !self.is_disabled(thread, *outcome, draws))
     }
 
-    /// Line 4, for the whole execution: add what is in conflict with it to U.
+    /// Line 4, for the whole execution: add what is in immediate conflict with it to U.
     fn add_conflicting_extensions(&mut self, execution: &Execution, memory: &dyn MemoryModel) {
         for race in execution.fresh_races(memory) {
             let second = execution.event(race.second);
             let (clock, accesses) = execution.history_without(race, memory);
             let event = self.structure.intern(second, second.outcome, &clock, &accesses, &self.chains);
-            self.structure.list(event);
+            self.levels[race.first.index()].note(event);
         }
         for event in execution.fresh_events().iter().filter(|event| event.alternatives > 1) {
             let drawn = self.events[event.id.index()];
-            for outcome in 0..event.alternatives {
-                self.structure.alternative_outcome(drawn, outcome);
+            for outcome in (0..event.alternatives).filter(|outcome| *outcome != event.outcome) {
+                let other = self.structure.alternative_outcome(drawn, outcome);
+                self.levels[event.id.index()].note(other);
             }
         }
+    }
+
+    /// Line 11: what J has beyond C for an alternative J to D after C, where the last level stands.
+    fn alternative(&mut self) -> Option<Vec<Number>> {
+        let (structure, configuration) = (&self.structure, &self.events);
+        let count = self.levels.last()?.disabled().len();
+        let mut clues: Vec<Number> = Vec::new();
+        for index in 0..count {
+            clues.extend(levels::clues(&mut self.levels, index, structure, configuration));
+            // For what was disabled first there is a clue of its own, or none of use among the others.
+            if clues.is_empty() && self.k.is_none() {
+                return None;
+            }
+        }
+        // The k events that were disabled last.
+        let selected: Vec<Number> = self.levels.last()?.disabled().rev().take(self.k.unwrap_or(count)).collect();
+        alternative(structure, configuration.len() as u32, &selected, &clues)
     }
 
     /// Line 13: U := U ∩ Q; here only when U has doubled.
-    fn prune(&mut self, execution: &Execution) {
+    fn prune(&mut self) {
         if self.structure.len() < self.crowded {
             return;
         }
-        let counts: Vec<u32> = self.chains.iter().map(|chain| chain.len() as u32).collect();
-        let configuration =
-            Configuration { execution, length: self.events.len(), chains: &self.chains, counts: &counts };
-        let disabled: Vec<Number> = self.disabled_anywhere();
-        let mut keep = vec![false; self.structure.len()];
-        let needed = self.levels.iter().flat_map(|level| level.disabled.iter().chain(&level.add)).chain(&self.events);
-        needed.for_each(|event| keep[*event as usize] = true);
-        for event in 0..self.structure.len() as Number {
-            if !keep[event as usize] {
-                keep[event as usize] = self.structure.is_in_conflict(event, &configuration, &disabled);
-            }
-        }
-        let numbers = self.structure.retain(keep);
-        let rename = |event: &mut Number| *event = numbers[*event as usize];
-        self.events.iter_mut().for_each(rename);
-        self.chains.iter_mut().flatten().for_each(rename);
-        for level in &mut self.levels {
-            level.disabled.iter_mut().chain(&mut level.add).for_each(rename);
-        }
+        let needed = self.levels.iter().flat_map(Level::events).chain(self.events.iter().copied());
+        self.structure.retain(needed);
         self.crowded = FEW.max(2 * self.structure.len());
     }
 
-    /// The events that are disabled at some level.
-    fn disabled_anywhere(&self) -> Vec<Number> {
-        let mut found: Vec<Number> = Vec::new();
-        for level in &self.levels {
-            let new = level.disabled.len().saturating_sub(level.explored);
-            found.extend(&level.disabled[new..]);
-        }
-        found
-    }
-
-    /// Forget the last event of C. It stays in U for alternatives if it is in conflict with a disabled event.
-    fn remove_last(&mut self, thread: ThreadId, disabled: &[Number]) -> Option<Number> {
+    /// Forget the last event of C.
+    fn remove_last(&mut self, thread: ThreadId) -> Option<Number> {
         let event = self.events.pop()?;
         self.chains[thread.index()].pop();
-        if disabled.iter().any(|other| *other != event && self.structure.depends(event, *other)) {
-            self.structure.list(event);
-        }
+        self.structure.set_place(event, NONE);
         Some(event)
     }
 }
@@ -188,50 +174,38 @@ impl Explorer for Unfolding {
         }
         let clock = execution.clocks().row(performed.id);
         let event = self.structure.intern(performed, performed.outcome, clock, &performed.accesses, &self.chains);
+        self.structure.set_place(event, self.events.len() as u32);
         self.events.push(event);
         self.chains[thread].push(event);
         // Line 10: Explore(C ∪ {e}, D, A \ {e}).
-        let structure = &self.structure;
-        let next = self.levels.last().map_or_else(Level::default, |level| {
-            // What a predicate reads is not always foreseen; then the thread did something else than what A holds.
-            let foreseen = level.add.first().is_none_or(|planned| *planned == event);
-            Level {
-                disabled: level.disabled.iter().copied().filter(|other| !structure.depends(*other, event)).collect(),
-                add: if foreseen { level.add.iter().skip(1).copied().collect() } else { Vec::new() },
-                explored: 0,
-            }
-        });
+        let Some(level) = self.levels.last() else { return };
+        // What a predicate reads is not always foreseen; then the thread did something else than what A holds.
+        let foreseen = level.add.first().is_none_or(|planned| *planned == event);
+        let add = if foreseen { level.add.iter().skip(1).copied().collect() } else { Vec::new() };
+        let next = level.after(event, add, &self.structure);
         self.levels.push(next);
     }
 
     fn finish(&mut self, execution: &Execution, memory: &dyn MemoryModel, _end: End) -> Finished {
         self.add_conflicting_extensions(execution, memory);
-        self.levels.truncate(self.events.len() + 1);
-        let mut disabled = self.disabled_anywhere();
-        let mut counts: Vec<u32> = self.chains.iter().map(|chain| chain.len() as u32).collect();
-        while let Some(last) = self.levels.pop() {
-            disabled.truncate(disabled.len() - last.explored);
+        while self.levels.pop().is_some() {
             let Some(done) = execution.events().get(self.levels.len().wrapping_sub(1)) else { break };
-            let Some(event) = self.remove_last(done.thread, &disabled) else { break };
-            counts[done.thread.index()] -= 1;
+            let Some(event) = self.remove_last(done.thread) else { break };
             let Some(level) = self.levels.last_mut() else { break };
             // Line 11: is there an alternative to D ∪ {e}?
-            level.disabled.push(event);
-            level.explored += 1;
-            disabled.push(event);
-            let configuration =
-                Configuration { execution, length: self.events.len(), chains: &self.chains, counts: &counts };
+            level.disable(event);
+            let Some(add) = self.alternative() else { continue };
             // Line 12: Explore(C, D ∪ {e}, J \ C).
-            if let Some(add) = alternative(&self.structure, &configuration, &level.disabled, self.k) {
+            if let Some(level) = self.levels.last_mut() {
                 level.add = add;
-                self.prune(execution);
-                return Finished { more: true, duplicate: false };
             }
+            self.prune();
+            return Finished { more: true, duplicate: false };
         }
         Finished { more: false, duplicate: false }
     }
 
     fn fraction(&self) -> f64 {
-        depth_first_fraction(self.levels.iter().map(|level| (level.explored, level.explored + 1)))
+        depth_first_fraction(self.levels.iter().map(|level| (level.explored(), level.explored() + 1)))
     }
 }

@@ -18,15 +18,15 @@ struct Node {
     skips: SmallVec<[u32; 1]>,
 }
 
-/// A forest whose nodes are numbered as they are added.
+/// A forest of numbered nodes.
 #[derive(Default)]
 pub struct Trees {
     nodes: Vec<Node>,
 }
 
 impl Trees {
-    /// Add a child of `parent` (NONE: a root). Returns its number.
-    pub fn add(&mut self, parent: u32) -> u32 {
+    /// Make `number` a child of `parent` (NONE: a root), whatever it was; no number between may have been left out.
+    pub fn place(&mut self, number: u32, parent: u32) {
         let depth = if parent == NONE { 0 } else { self.depth(parent) + 1 };
         let mut skips = SmallVec::new();
         let mut distance = STEP;
@@ -35,8 +35,11 @@ impl Trees {
             let Some(next) = distance.checked_mul(STEP) else { break };
             distance = next;
         }
-        self.nodes.push(Node { depth, parent, skips });
-        self.nodes.len() as u32 - 1
+        let node = Node { depth, parent, skips };
+        match self.nodes.get_mut(number as usize) {
+            Some(place) => *place = node,
+            None => self.nodes.push(node),
+        }
     }
 
     /// How many nodes are above it.
@@ -67,18 +70,6 @@ impl Trees {
         let depth = self.depth(upper);
         depth <= self.depth(lower) && self.ancestor(lower, depth) == upper
     }
-
-    /// Keep only the nodes for which `keep` is true, with their order; parents of kept nodes must be kept.
-    pub fn retain(&mut self, keep: &[bool]) {
-        let old = std::mem::take(&mut self.nodes);
-        let mut numbers = vec![NONE; old.len()];
-        for (number, node) in old.into_iter().enumerate() {
-            if keep[number] {
-                let parent = if node.parent == NONE { NONE } else { numbers[node.parent as usize] };
-                numbers[number] = self.add(parent);
-            }
-        }
-    }
 }
 
 #[cfg(test)]
@@ -88,34 +79,40 @@ mod tests {
     #[test]
     fn every_ancestor_of_a_deep_node_is_found() {
         let mut trees = Trees::default();
-        let mut chain = vec![trees.add(NONE)];
-        for _ in 0..300 {
-            chain.push(trees.add(chain[chain.len() - 1]));
+        trees.place(0, NONE);
+        for number in 1..=300 {
+            trees.place(number, number - 1);
         }
         for lower in [1, 4, 16, 17, 63, 64, 255, 256, 300] {
             for upper in 0..=lower {
-                assert_eq!(trees.ancestor(chain[lower], upper as u32), chain[upper]);
+                assert_eq!(trees.ancestor(lower, upper), upper);
             }
         }
-        let sibling = trees.add(chain[10]);
-        assert!(trees.is_ancestor(chain[10], sibling));
-        assert!(!trees.is_ancestor(chain[11], sibling));
-        assert!(!trees.is_ancestor(sibling, chain[20]));
+        trees.place(301, 10);
+        assert!(trees.is_ancestor(10, 301));
+        assert!(!trees.is_ancestor(11, 301));
+        assert!(!trees.is_ancestor(301, 20));
     }
 
     #[test]
-    fn what_is_kept_has_the_ancestors_it_had() {
+    fn a_number_that_is_used_again_has_the_ancestors_of_its_new_place() {
         let mut trees = Trees::default();
-        let mut chain = vec![trees.add(NONE)];
-        for _ in 0..40 {
-            trees.add(chain[chain.len() - 1]);
-            chain.push(trees.add(chain[chain.len() - 1]));
+        trees.place(0, NONE);
+        for number in 1..=40 {
+            trees.place(number, number - 1);
         }
-        let keep: Vec<bool> = (0..81).map(|node| chain.contains(&node)).collect();
-        trees.retain(&keep);
-        for lower in 0..41u32 {
-            for upper in 0..=lower {
-                assert_eq!(trees.ancestor(lower, upper), upper);
+        // A leaf of the first 20 and what was below it make a new branch of node 8.
+        let mut branch = vec![8];
+        for number in (20..=40).rev() {
+            trees.place(number, branch[branch.len() - 1]);
+            branch.push(number);
+        }
+        for (place, lower) in branch.iter().enumerate() {
+            for upper in 0..=8 {
+                assert_eq!(trees.ancestor(*lower, upper), upper);
+            }
+            for (distance, upper) in branch[..=place].iter().rev().enumerate() {
+                assert_eq!(trees.ancestor(*lower, trees.depth(*lower) - distance as u32), *upper);
             }
         }
     }
