@@ -123,7 +123,7 @@ def _answerer(folder: Path):
 
 def treating(program: Program | Text) -> tuple[str, ...]:
     """The algorithms that can treat the program."""
-    algorithms = ("source", "optimal", "parsimonious")
+    algorithms = ("source", "optimal", "parsimonious", "unfolding")
     return algorithms if "wait_until(" in program.source() else (*algorithms, "graph")
 
 
