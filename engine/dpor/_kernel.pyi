@@ -145,7 +145,8 @@ class Host:
         The result: counts (`executions`, `blocked`, `redundant`, `cut`, `events`, `interleavings`), `seconds`,
         `complete`, `bound` (the name of the bound that was reached, or None), `escape` (what could not be controlled),
         `untreated` (an operation that the algorithm does not treat, or None),
-        `foreign` (packages whose calls were taken as atomic), `restart` (None, `["module-state"]` or `["rebound",
+        `foreign` (packages whose calls were taken as atomic), `ends` (what the model uses that tells that an object
+        has come to its end), `restart` (None, `["module-state"]` or `["rebound",
         module, variable]`: explore again with that changed), `nondeterminism` (None, or step, thread, expected and
         found operation), `divergence` (None, or step, thread, reason), `frontier` (what is left, for `frontiers`),
         `lessons` (schedules that a host has to follow with algorithm "learn" before it goes on with a frontier),

@@ -480,11 +480,17 @@ def _algorithm(options: ModelOptions) -> dict[str, Any]:
 
 
 def _assumptions(outcome: dict[str, Any]) -> tuple[str, ...]:
-    return tuple(
+    foreign = (
         f"{package} is not instrumented: each call of it was taken as one atomic operation; "
         + _way_inside(package)
         for package in sorted(outcome["foreign"])
     )
+    late = (
+        f"what threads can share lives until the execution ends: what {end} does or tells when an object ends earlier "
+        "was not explored"
+        for end in sorted(outcome["ends"])
+    )
+    return (*foreign, *late)
 
 
 def _way_inside(package: str) -> str:

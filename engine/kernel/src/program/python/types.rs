@@ -92,6 +92,8 @@ pub struct TypeTable {
     attributes: FxHashMap<(usize, usize, bool), AttributeKind>,
     /// Attributes that are methods of their class but were found to be rebound on an instance or class.
     rebound: FxHashMap<(u32, String), ()>,
+    /// What tells that an object has come to its end: finalizers of classes that were seen, and weak references.
+    ends: Vec<String>,
 }
 
 const OPAQUE_MODULES: [&str; 20] = [
@@ -152,6 +154,7 @@ impl TypeTable {
     fn learn(&mut self, ty: &Bound<'_, PyType>) -> TypeFacts {
         let kind = classify(ty);
         let name = format!("{}.{}", module_of(ty), qualified_name(ty));
+        self.note_end(ty, &name);
         let token = self.token(name);
         let identity_key = kind == TypeKind::Instance && compares_by_identity(ty);
         let symbolic = ty.hasattr(intern!(ty.py(), "__dpor_symbolic__")).unwrap_or(false);
@@ -179,6 +182,35 @@ impl TypeTable {
             shown_by_foreign_code,
             items_by_foreign_code,
         }
+    }
+
+    /// Note it if instances of the type tell that an object has come to its end.
+    fn note_end(&mut self, ty: &Bound<'_, PyType>, name: &str) {
+        let py = ty.py();
+        let finalizer = ty.getattr(intern!(py, "__del__")).is_ok_and(|method| is_instrumented(&method));
+        let weak = match name {
+            "weakref.ReferenceType" => Some("weakref.ref"),
+            "weakref.ProxyType" | "weakref.CallableProxyType" => Some("weakref.proxy"),
+            "_weakrefset.WeakSet" => Some("weakref.WeakSet"),
+            "weakref.WeakMethod"
+            | "weakref.WeakKeyDictionary"
+            | "weakref.WeakValueDictionary"
+            | "weakref.finalize" => Some(name),
+            _ => None,
+        };
+        let end = match weak {
+            _ if finalizer => format!("{}.__del__", qualified_name(ty)),
+            Some(weak) => weak.to_owned(),
+            None => return,
+        };
+        if !self.ends.contains(&end) {
+            self.ends.push(end);
+        }
+    }
+
+    /// What the model uses that tells that an object has come to its end, by name.
+    pub fn ends(&self) -> &[String] {
+        &self.ends
     }
 
     /// A number for a name.

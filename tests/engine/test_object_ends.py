@@ -1,0 +1,57 @@
+"""What tells that an object has come to its end is named as an assumption, since objects live as long as executions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dpor.checking import check_model
+from dpor.results import CheckRequest
+
+MODEL = """
+import weakref
+
+import dpor
+
+class Thing:
+    pass
+
+class Finalized(Thing):
+    def __del__(self):
+        pass
+
+@dpor.model
+def model():
+    thing = Thing()
+    things = [thing]
+    dpor.spawn(things.clear)
+    {statement}
+"""
+
+
+@pytest.mark.parametrize(
+    ("statement", "named"),
+    [
+        ("assert weakref.ref(thing)() is thing", "weakref.ref"),
+        ("weakref.proxy(thing).field = 1", "weakref.proxy"),
+        ("weakref.finalize(thing, things.clear)", "weakref.finalize"),
+        ("weakref.WeakValueDictionary()[1] = thing", "weakref.WeakValueDictionary"),
+        ("weakref.WeakKeyDictionary()[thing] = 1", "weakref.WeakKeyDictionary"),
+        ("weakref.WeakSet().add(thing)", "weakref.WeakSet"),
+        ("things.append(Finalized())", "Finalized.__del__"),
+    ],
+)
+def test_what_depends_on_the_end_of_an_object_is_named(tmp_path: Path, statement: str, named: str) -> None:
+    (assumption,) = assumptions(tmp_path, statement)
+    assert f"what {named} does or tells" in assumption
+
+
+def test_nothing_is_assumed_of_objects_that_nobody_watches(tmp_path: Path) -> None:
+    assert not assumptions(tmp_path, "things.append(Thing())")
+
+
+def assumptions(folder: Path, statement: str) -> tuple[str, ...]:
+    file = folder / "model.py"
+    file.write_text(MODEL.format(statement=statement), encoding="utf-8")
+    return check_model(CheckRequest(str(file), "model", str(folder))).assumptions
