@@ -298,12 +298,12 @@ def _check_graph(options: ModelOptions) -> None:
         )
     if not chooses_reads(options):
         return
-    if options.races is not Races.IGNORE:
+    if options.races is not Races.IGNORE and options.memory_model is not MemoryModel.RC11:
         raise DporError(
             Code.BAD_OPTION,
-            f"algorithm {options.algorithm.value!r} finds data races under memory model 'sc' without partition 'rf' "
-            f"only (races={options.races.value!r})",
-            "leave races out, or use --algorithm optimal with memory model sc, tso or pso",
+            f"algorithm {options.algorithm.value!r} does not find data races under memory model "
+            f"{options.memory_model.value!r} with partition {options.partition.value!r} (races={options.races.value!r})",
+            "leave races out, or use --algorithm optimal",
         )
     if options.preemption_bound is not None:
         raise DporError(

@@ -330,7 +330,7 @@ def test_an_unsupported_algorithm_names_graph_for_rc11(tmp_path):
     "options",
     [
         {"partition": "rf", "algorithm": "optimal"},
-        {"races": "error", "memory_model": "rc11"},
+        {"races": "error", "memory_model": "tso"},
         {"races": "warn", "partition": "rf"},
         {"preemption_bound": 1, "memory_model": "tso"},
     ],

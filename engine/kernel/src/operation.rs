@@ -97,6 +97,18 @@ pub enum MemoryOrder {
     SequentiallyConsistent,
 }
 
+impl MemoryOrder {
+    pub fn acquires(self) -> bool {
+        use MemoryOrder::*;
+        matches!(self, Acquire | AcquireRelease | SequentiallyConsistent)
+    }
+
+    pub fn releases(self) -> bool {
+        use MemoryOrder::*;
+        matches!(self, Release | AcquireRelease | SequentiallyConsistent)
+    }
+}
+
 /// The token of no value: what an operation expects if that equals nothing that has a token.
 pub const NO_VALUE: u32 = u32::MAX;
 

@@ -3,11 +3,15 @@
 //! Vector clocks as in FastTrack (Flanagan and Freund, PLDI'09), advanced by operations on primitives and atomics and
 //! by spawn and join only, not by plain accesses. Apart from happens-before of the exploration, which orders every
 //! conflict: here the question is whether something other than luck does.
+//!
+//! Where loads read from a write of their choice (RC11), what a thread learns of others is said by the writes that it
+//! reads from and by memory orders: `synchronizes-with` of Lahav, Vafeiadis, Kang, Hur, Dreyer, PLDI'17, section 3, which
+//! is computed along the execution, since every write that is read is older.
 
 use rustc_hash::FxHashMap;
 
 use super::clock::join;
-use crate::operation::{AccessMode, LocationId, ThreadId};
+use crate::operation::{AccessMode, EventId, LocationId, MemoryOrder, ThreadId};
 
 /// Two unordered accesses; the second is the one at which the race was found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,13 +33,17 @@ pub struct DataRaces {
     threads: Vec<Vec<u32>>,
     released: FxHashMap<LocationId, Vec<u32>>,
     stamps: FxHashMap<LocationId, Vec<Stamp>>,
+    /// What who reads from a write learns of: what came before it, or before a release fence, or is learned from the
+    /// write that it updates (release sequences).
+    published: FxHashMap<EventId, Vec<u32>>,
+    /// For each thread what came before its last release fence, and what an acquire fence would let it learn of.
+    fenced: Vec<Vec<u32>>,
+    unacquired: Vec<Vec<u32>>,
 }
 
 impl DataRaces {
     pub fn reset(&mut self) {
-        self.threads.clear();
-        self.released.clear();
-        self.stamps.clear();
+        *self = DataRaces::default();
     }
 
     fn clock(&mut self, thread: ThreadId) -> &mut Vec<u32> {
@@ -75,6 +83,39 @@ impl DataRaces {
         join(self.released.entry(location).or_default(), released);
     }
 
+    /// The thread has read from a write.
+    pub fn read_from(&mut self, thread: ThreadId, write: EventId, order: MemoryOrder) {
+        let Some(published) = self.published.get(&write).cloned() else { return };
+        match order.acquires() {
+            true => join(self.clock(thread), &published),
+            false => join(of_thread(&mut self.unacquired, thread), &published),
+        }
+    }
+
+    /// The thread has written; `updated` is the write that it has read from if it was a read-modify-write.
+    pub fn write(&mut self, thread: ThreadId, write: EventId, updated: Option<EventId>, order: MemoryOrder) {
+        let mut published = of_thread(&mut self.fenced, thread).clone();
+        if let Some(former) = updated.and_then(|former| self.published.get(&former)) {
+            join(&mut published, former);
+        }
+        if order.releases() {
+            join(&mut published, &self.release(thread));
+        }
+        if !published.is_empty() {
+            self.published.insert(write, published);
+        }
+    }
+
+    pub fn fence(&mut self, thread: ThreadId, order: MemoryOrder) {
+        if order.acquires() {
+            let learned = of_thread(&mut self.unacquired, thread).clone();
+            join(self.clock(thread), &learned);
+        }
+        if order.releases() {
+            *of_thread(&mut self.fenced, thread) = self.release(thread);
+        }
+    }
+
     pub fn spawn(&mut self, parent: ThreadId, child: ThreadId) {
         let clock = self.clock(parent).clone();
         join(self.clock(child), &clock);
@@ -105,6 +146,13 @@ impl DataRaces {
         }
         None
     }
+}
+
+fn of_thread(clocks: &mut Vec<Vec<u32>>, thread: ThreadId) -> &mut Vec<u32> {
+    if clocks.len() <= thread.index() {
+        clocks.resize_with(thread.index() + 1, Vec::new);
+    }
+    &mut clocks[thread.index()]
 }
 
 #[cfg(test)]

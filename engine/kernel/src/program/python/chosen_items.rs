@@ -17,7 +17,9 @@ use super::switching::Touch;
 use super::types::TypeKind;
 use super::whole_reads::{Depth, Part};
 use crate::explorer::End;
-use crate::operation::{AccessMode, Accesses, Buffering, EventId, LocationId, MemoryOrder, Operation, OperationKind};
+use crate::operation::{
+    Access, AccessMode, Accesses, Buffering, EventId, LocationId, MemoryOrder, Operation, OperationKind,
+};
 
 const MIXED: &str =
     "an object in which one thread stores items or attributes while another changes its size or takes it as a whole";
@@ -118,6 +120,8 @@ impl Host {
         self.perform(py, operation, 1, |_| Touch::of(Accesses::new()))?;
         let mixed = {
             let mut state = self.state();
+            let mode = if kind == OperationKind::Load { AccessMode::Read } else { AccessMode::Write };
+            state.plain_access(&[Access { location, mode }]);
             let current = state.current;
             let item = state.driver.event_access(current, location, AccessMode::Read);
             state.driver.event_access(current, container.whole, on_whole) || item

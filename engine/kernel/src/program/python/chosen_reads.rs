@@ -56,6 +56,8 @@ pub struct ChosenReads {
     /// number of its step and 1, or 1 for the initial value.
     unnumbered: Option<EventId>,
     source: u32,
+    /// The write that the running operation reads from, if it has been chosen.
+    read_from: Option<EventId>,
     /// Threads with a store that their later loads need not wait for.
     unfenced: Vec<ThreadId>,
 }
@@ -180,6 +182,30 @@ impl State {
         event.before == event.operation.detail || event.before == ANY_VALUE
     }
 
+    /// The running thread has performed an operation that orders threads by what it reads from, for the detection of data
+    /// races.
+    pub fn synchronise_by_reads(&mut self, operation: &Operation) {
+        use OperationKind::*;
+        let event = self.last_event();
+        let writes = match operation.kind {
+            Store | ReadModifyWrite => true,
+            CompareExchange => self.last_exchange_took_place(),
+            _ => false,
+        };
+        let reads = matches!(operation.kind, Load | ReadModifyWrite | CompareExchange);
+        let (thread, order, source) = (self.current, operation.order, self.reads.read_from);
+        let Some(races) = &mut self.data_races else { return };
+        if operation.kind == Fence {
+            races.fence(thread, order);
+        }
+        if let (true, Some(source)) = (reads, source) {
+            races.read_from(thread, source, order);
+        }
+        if writes {
+            races.write(thread, event, source.filter(|_| reads), order);
+        }
+    }
+
     /// A token that two values share if a compare-exchange takes them for the same; None if that cannot be told.
     /// Whether a symbolic value is the same as another is a branch.
     pub fn exchange_token(&mut self, value: &Bound<'_, PyAny>) -> Option<u32> {
@@ -209,7 +235,12 @@ impl State {
 impl Host {
     /// Before an operation reads: let its place hold what the chosen write left.
     pub fn settle(&self, py: Python<'_>, operation: &Operation) -> PyResult<()> {
-        let chosen = self.state().chosen_source(operation);
+        let chosen = {
+            let mut state = self.state();
+            let chosen = state.chosen_source(operation);
+            state.reads.read_from = chosen.map(|(_, write)| write);
+            chosen
+        };
         match chosen {
             Some((location, write)) => self.settle_at(py, location, write),
             None => Ok(()),

@@ -312,6 +312,9 @@ impl State {
     #[inline]
     pub fn synchronise(&mut self, operation: &Operation) {
         use OperationKind::*;
+        if self.data_races.is_some() && self.reads.enabled {
+            self.synchronise_by_reads(operation);
+        }
         let Some(races) = &mut self.data_races else { return };
         match operation.kind {
             Spawn => races.spawn(self.current, ThreadId(operation.detail)),
@@ -328,6 +331,10 @@ impl State {
     /// The running thread has performed an atomic operation.
     #[inline]
     pub fn synchronise_atomic(&mut self, location: LocationId, reads_only: bool) {
+        if self.reads.enabled {
+            // The event has done so, by its order.
+            return;
+        }
         if let Some(races) = &mut self.data_races {
             races.synchronise(self.current, location, reads_only);
         }

@@ -287,9 +287,11 @@ impl Host {
         if chooses {
             // A schedule that is followed says itself what is read, and needs no fences.
             let event = explores && order != MemoryOrder::Relaxed;
+            let operation = Operation { order, ..Operation::new(OperationKind::Fence, LocationId::NONE, 0) };
             if event {
-                let operation = Operation { order, ..Operation::new(OperationKind::Fence, LocationId::NONE, 0) };
                 self.perform(py, operation, 1, |_| Touch::of(Accesses::new()))?;
+            } else {
+                self.state().synchronise(&operation);
             }
             self.note(py, Word::Fence, None, None, None, event);
             return Ok(());

@@ -60,13 +60,11 @@ impl Node {
     }
 
     pub fn acquires(&self) -> bool {
-        use MemoryOrder::*;
-        matches!(self.order, Acquire | AcquireRelease | SequentiallyConsistent)
+        self.order.acquires()
     }
 
     pub fn releases(&self) -> bool {
-        use MemoryOrder::*;
-        matches!(self.order, Release | AcquireRelease | SequentiallyConsistent)
+        self.order.releases()
     }
 
     /// Whether both touch one location, in coherence order or from-read order if the second comes later: `eco` from the
