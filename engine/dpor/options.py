@@ -302,7 +302,8 @@ def _check_graph(options: ModelOptions) -> None:
         raise DporError(
             Code.BAD_OPTION,
             f"algorithm {options.algorithm.value!r} does not find data races under memory model "
-            f"{options.memory_model.value!r} with partition {options.partition.value!r} (races={options.races.value!r})",
+            f"{options.memory_model.value!r} with partition {options.partition.value!r} "
+            f"(races={options.races.value!r})",
             "leave races out, or use --algorithm optimal",
         )
     if options.preemption_bound is not None:
