@@ -32,10 +32,10 @@ from dpor.results import CheckRequest, Verdict
 ALGORITHMS = ("optimal", "parsimonious", "graph", "unfolding", "source", "value-centric")
 SYMBOLIC_ALGORITHMS = ("optimal", "concolic", "source")
 WRONG = "WRONG COUNT"
-OPTIMAL = ("optimal", "parsimonious", "graph", "unfolding", "concolic")
 SYMBOLIC_MODELS = rows.ROOT / "tests" / "engine" / "test_symbolic" / "models.py"
 PROGRAMS: tuple[tuple[str, dict[str, int]], ...] = (
     ("readers", {"n": 10}),
+    ("readers", {"n": 12}),
     ("account", {"n": 3}),
     ("lastzero", {"n": 8}),
     ("floating_read", {"n": 6}),
@@ -50,9 +50,13 @@ PROGRAMS: tuple[tuple[str, dict[str, int]], ...] = (
     ("indexer", {"n": 14}),
     ("ssbexp", {"n": 12}),
     ("ssbexp_at", {"n": 10}),
-    ("dispatcher", {"n": 4, "m": 2}),
+    ("ssb3", {"n": 9, "m": 4}),
+    ("ssb3", {"n": 7, "m": 6}),
+    ("dispatcher", {"n": 5, "m": 3}),
     ("poke", {"n": 5, "m": 3}),
+    ("poke", {"n": 7, "m": 3}),
     ("mpc", {"n": 3, "m": 3}),
+    ("mpc", {"n": 3, "m": 5}),
 )
 # Executions by the closed forms of the ConDPOR paper: (n!)^2, n!, 2^(n-1), 6 and 3.
 SYMBOLIC_PROGRAMS: tuple[tuple[str, dict[str, int], int], ...] = (
@@ -124,7 +128,7 @@ def _compare(case: Case, algorithms: Sequence[str], rounds: int, seconds: float)
             if not cell.problem:
                 _check(case, name, seconds, cell)
     for name, cell in cells.items():
-        known = name in OPTIMAL and not cell.problem and case.classes is not None
+        known = name in rows.OPTIMAL and not cell.problem and case.classes is not None
         if known and (cell.classes, cell.redundant) != (case.classes, 0):
             cell.problem = f"{WRONG} {cell.classes:,} · {cell.redundant:,}"
     return cells

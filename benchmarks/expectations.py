@@ -132,7 +132,7 @@ def program_files() -> dict[str, Path]:
 def _read(row: Mapping[str, str]) -> Expectation:
     return Expectation(
         program=row["program"],
-        parameters=_read_parameters(row["parameters"]),
+        parameters=read_parameters(row["parameters"]),
         executions=int(row["executions"]),
         blocked=int(row["blocked_by_assume"]),
         rf_executions=_read_optional(row["rf_executions"]),
@@ -140,7 +140,8 @@ def _read(row: Mapping[str, str]) -> Expectation:
     )
 
 
-def _read_parameters(text: str) -> dict[str, int]:
+def read_parameters(text: str) -> dict[str, int]:
+    """Read `N=3;M=2` as `{"n": 3, "m": 2}`."""
     pairs = (item.split("=") for item in text.split(";") if item)
     return {name.lower(): int(value) for name, value in pairs}
 
