@@ -130,6 +130,7 @@ class HostedModel:
         self.instrumentation.uninstall()
         self.patches.uninstall()
         self.host.uninstall()
+        self.host.close()
         if self._path_entry in sys.path:
             sys.path.remove(self._path_entry)
 

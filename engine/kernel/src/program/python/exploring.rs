@@ -228,6 +228,9 @@ impl Host {
         if state.phase != Phase::Idle {
             return Err(PyValueError::new_err("an exploration is already running"));
         }
+        if state.closing {
+            return Err(PyValueError::new_err("the host is closed"));
+        }
         let explorer = plan.first_explorer(&mut state.identities, &state.noted)?;
         let followed = plan.scheduled_steps(&mut state.identities)?;
         state.driver = Driver::new(explorer, plan.memory(), Meter::new(plan.limits));

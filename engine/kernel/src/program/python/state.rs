@@ -166,6 +166,8 @@ pub struct State {
     pub objects: Objects,
     /// Greenlets whose thread has ended, ready to run another.
     pub idle: Vec<Greenlet>,
+    /// Whether the host is done with its model.
+    pub closing: bool,
     /// The greenlet that explores; it has control between executions.
     pub hub: Option<Greenlet>,
     /// How the running execution has ended, once it has.
@@ -239,6 +241,7 @@ impl State {
             execution_number: 0,
             objects: Objects::default(),
             idle: Vec::new(),
+            closing: false,
             hub: None,
             ended: None,
         })

@@ -243,7 +243,7 @@ impl Host {
 
     /// The life of a pooled greenlet: run threads one after another.
     fn run_threads(&self, py: Python<'_>) -> PyResult<()> {
-        loop {
+        while !self.state().closing {
             let thread = self.state().current;
             self.run_thread(py);
             let next = {
@@ -288,6 +288,7 @@ impl Host {
                 }
             }
         }
+        Ok(())
     }
 
     /// Run one execution from the hub. Returns how it ended.
@@ -388,5 +389,24 @@ impl Host {
     /// What a pooled greenlet runs.
     fn _run_threads(&self, py: Python<'_>) -> PyResult<()> {
         self.run_threads(py)
+    }
+
+    /// Let go of the model: of its objects, which the host knows and which know the host, and of the pooled greenlets,
+    /// whose stacks hold on to it. Nothing can be explored afterwards. An exploration that could not end is left as it is.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        if self.state().phase != Phase::Idle {
+            return Ok(());
+        }
+        self.state().closing = true;
+        loop {
+            let idle = self.state().idle.pop();
+            let Some(idle) = idle else { break };
+            self.greenlets.switch(py, &idle)?;
+        }
+        self.release_objects();
+        let closed = State { closing: true, ..State::new(py)? };
+        let model = std::mem::replace(&mut *self.state(), closed);
+        drop(model);
+        Ok(())
     }
 }
