@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from dpor.checking import check_model
+from dpor.codes import Code
 from dpor.counterexample.replay import replay_model
+from dpor.errors import DporError
 from dpor.results import CheckRequest, ReplayRequest
 
 MODEL = """
@@ -68,18 +70,24 @@ def left_behind() -> list[object]:
 
 
 @pytest.mark.parametrize("memory_model", ["sc", "tso"])
-@pytest.mark.parametrize("model", ["verified", "violated", "raises", "waits_for_a_task", "refused"])
+@pytest.mark.parametrize("model", ["verified", "violated", "raises", "waits_for_a_task"])
 def test_the_objects_of_a_model_end_with_its_check(tmp_path: Path, model: str, memory_model: str) -> None:
     file = tmp_path / "model.py"
     file.write_text(MODEL, encoding="utf-8")
     options = {"memory_model": memory_model}
     request = CheckRequest(str(file), model, str(tmp_path), options=options, all_violations=True)
-    schedules: list[str] = []
-    try:
-        schedules += [violation.schedule for violation in check_model(request).violations]
-    except Exception as error:
-        assert model == "refused", error
+    violations = check_model(request).violations
     assert not left_behind()
-    for schedule in schedules:
+    for schedule in (violation.schedule for violation in violations):
         replay_model(ReplayRequest(str(file), model, str(tmp_path), schedule, options=options))
         assert not left_behind()
+
+
+def test_the_objects_of_a_refused_model_end_with_its_check(tmp_path: Path) -> None:
+    file = tmp_path / "model.py"
+    file.write_text(MODEL, encoding="utf-8")
+    with pytest.raises(DporError) as caught:
+        check_model(CheckRequest(str(file), "refused", str(tmp_path)))
+    assert caught.value.code is Code.UNCONTROLLED
+    del caught
+    assert not left_behind()
