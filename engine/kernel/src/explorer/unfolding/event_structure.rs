@@ -11,7 +11,10 @@
 //! thread, or touch a location in modes that conflict. Both histories usually share most of what they have with the
 //! configuration that is being explored, so only what goes beyond that is looked at.
 
-use rustc_hash::FxHashMap;
+use std::hash::BuildHasher;
+
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use smallvec::SmallVec;
 
 use super::trees::{Trees, NONE};
 use crate::execution::Event;
@@ -32,22 +35,28 @@ struct Node {
     place: u32,
 }
 
-/// What tells an event from others: its thread, what it drew, and its history.
-type Name = (ThreadId, u32, Box<[Number]>);
+impl Node {
+    /// Whether it has this name: what tells an event from others are its thread, what it drew, and its history.
+    fn is(&self, thread: ThreadId, outcome: u32, causes: &[Number]) -> bool {
+        self.thread == thread && self.outcome == outcome && *self.causes == *causes
+    }
+}
 
 #[derive(Default)]
 pub struct EventStructure {
     nodes: Vec<Node>,
     trees: Trees,
-    names: FxHashMap<Name, Number>,
+    /// The events by hash of their names.
+    names: FxHashMap<u64, SmallVec<[Number; 2]>>,
     /// Numbers that no event has any more.
     free: Vec<Number>,
+    scratch: Vec<Number>,
 }
 
 impl EventStructure {
     /// How many events there are.
     pub fn len(&self) -> usize {
-        self.names.len()
+        self.nodes.len() - self.free.len()
     }
 
     pub fn thread(&self, event: Number) -> ThreadId {
@@ -81,32 +90,36 @@ impl EventStructure {
                 chains[thread][count as usize - 1]
             }
         };
-        let mut causes: Vec<Number> = clock.iter().enumerate().map(cause).collect();
+        let mut causes = std::mem::take(&mut self.scratch);
+        causes.clear();
+        causes.extend(clock.iter().enumerate().map(cause));
         causes.resize(causes.len().max(own + 1), NONE);
         while causes.len() > own + 1 && causes.last() == Some(&NONE) {
             causes.pop();
         }
-        self.add(event.thread, outcome, causes.into_boxed_slice(), accesses)
+        let number = self.add(event.thread, outcome, &causes, accesses);
+        self.scratch = causes;
+        number
     }
 
     /// Another outcome of the same draw.
     pub fn alternative_outcome(&mut self, event: Number, outcome: u32) -> Number {
         let node = &self.nodes[event as usize];
         let (thread, causes, accesses) = (node.thread, node.causes.clone(), node.accesses.clone());
-        self.add(thread, outcome, causes, &accesses)
+        self.add(thread, outcome, &causes, &accesses)
     }
 
-    fn add(&mut self, thread: ThreadId, outcome: u32, causes: Box<[Number]>, accesses: &Accesses) -> Number {
-        let name: Name = (thread, outcome, causes);
-        if let Some(&known) = self.names.get(&name) {
+    fn add(&mut self, thread: ThreadId, outcome: u32, causes: &[Number], accesses: &Accesses) -> Number {
+        let hash = FxBuildHasher.hash_one((thread, outcome, causes));
+        let named = self.names.entry(hash).or_default();
+        if let Some(&known) = named.iter().find(|number| self.nodes[**number as usize].is(thread, outcome, causes)) {
             self.nodes[known as usize].accesses.clone_from(accesses);
             return known;
         }
-        let causes = name.2.clone();
         let own = causes[thread.index()];
         let size =
             1 + causes.iter().filter(|cause| **cause != NONE).map(|cause| self.trees.depth(*cause) + 1).sum::<u32>();
-        let node = Node { thread, outcome, accesses: accesses.clone(), causes, size, place: NONE };
+        let node = Node { thread, outcome, accesses: accesses.clone(), causes: causes.into(), size, place: NONE };
         let number = match self.free.pop() {
             Some(number) => {
                 self.nodes[number as usize] = node;
@@ -118,7 +131,7 @@ impl EventStructure {
             }
         };
         self.trees.place(number, own);
-        self.names.insert(name, number);
+        named.push(number);
         number
     }
 
@@ -182,13 +195,17 @@ impl EventStructure {
                 open.extend(causes.filter(|cause| **cause != NONE && !keep[**cause as usize]));
             }
         }
-        let free = &mut self.free;
-        self.names.retain(|_, number| {
-            let kept = keep[*number as usize];
-            if !kept {
-                free.push(*number);
-            }
-            kept
+        let (free, nodes) = (&mut self.free, &mut self.nodes);
+        self.names.retain(|_, named| {
+            named.retain(|number| {
+                let kept = keep[*number as usize];
+                if !kept {
+                    nodes[*number as usize].causes = Box::default();
+                    free.push(*number);
+                }
+                kept
+            });
+            !named.is_empty()
         });
     }
 }
