@@ -149,7 +149,8 @@ class Host:
         `complete`, `bound` (the name of the bound that was reached, or None), `escape` (what could not be controlled),
         `untreated` (an operation that the algorithm does not treat, or None),
         `foreign` (packages whose calls were taken as atomic), `ends` (what the model uses that tells that an object
-        has come to its end), `restart` (None, `["module-state"]` or `["rebound",
+        has come to its end), `keeps_order` (whether items of lists or dicts were not loaded from a write of the
+        load's choice, though others were), `restart` (None, `["module-state"]` or `["rebound",
         module, variable]`: explore again with that changed), `nondeterminism` (None, or step, thread, expected and
         found operation), `divergence` (None, or step, thread, reason), `frontier` (what is left, for `frontiers`),
         `lessons` (schedules that a host has to follow with algorithm "learn" before it goes on with a frontier),

@@ -27,7 +27,16 @@ from dpor.executions import (
 from dpor.following import follow as follow
 from dpor.hosted import HostedModel, json_parameters
 from dpor.instrument.coverage import covered_lines
-from dpor.options import GRAPHS, Algorithm, Expectation, ModelOptions, Partition, Races, chooses_reads
+from dpor.options import (
+    GRAPHS,
+    Algorithm,
+    Expectation,
+    MemoryModel,
+    ModelOptions,
+    Partition,
+    Races,
+    chooses_reads,
+)
 from dpor.results import (
     CheckRequest,
     Coverage,
@@ -134,7 +143,7 @@ class _Check:
             violations=violations,
             warnings=warnings,
             expect=expect,
-            assumptions=_assumptions(outcome),
+            assumptions=_assumptions(outcome, options.memory_model),
             dependencies=self._dependencies(),
             coverage=self._coverage(),
         )
@@ -479,7 +488,7 @@ def _algorithm(options: ModelOptions) -> dict[str, Any]:
     return {"algorithm": options.algorithm.value, "k": options.k}
 
 
-def _assumptions(outcome: dict[str, Any]) -> tuple[str, ...]:
+def _assumptions(outcome: dict[str, Any], memory_model: MemoryModel) -> tuple[str, ...]:
     foreign = (
         f"{package} is not instrumented: each call of it was taken as one atomic operation; "
         + _way_inside(package)
@@ -490,7 +499,12 @@ def _assumptions(outcome: dict[str, Any]) -> tuple[str, ...]:
         "was not explored"
         for end in sorted(outcome["ends"])
     )
-    return (*foreign, *late)
+    ordered = (
+        "a list or dict is resized or taken as a whole while another thread uses its items: all operations on it were "
+        "taken as ordered, as by the lock that CPython has for it, and its items not as relaxed",
+    )
+    keeps_order = outcome["keeps_order"] and memory_model is MemoryModel.RC11
+    return (*foreign, *late, *(ordered if keeps_order else ()))
 
 
 def _way_inside(package: str) -> str:

@@ -291,20 +291,24 @@ dpor.join_all()
     assert again.violation.kind.value == kind
 
 
-REFUSED = {
+RESIZED = {
     "size": ("pair.items[0] = 1", "pair.items.insert(0, 2)"),
     "whole": ("pair.items[0] = 1", "seen['sum'] = sum(pair.items)"),
+    "compared": ("pair.items[0] = 1", "seen['same'] = pair.items == [1, 0]"),
     "removal": ("pair.table['first'] = 1", "del pair.table['first']"),
+    "cache": (
+        "if 'new' not in pair.table: pair.table['new'] = 0\n    pair.table['new'] += 1",
+        "if 'new' not in pair.table: pair.table['new'] = 0\n    pair.table['new'] += 1",
+    ),
+}
+REFUSED = {
     "two looks": ("pair.first = 1", "dpor.wait_until(lambda: pair.first and pair.first)"),
     "attributes": ("pair.first = 1", "seen['all'] = dict(vars(pair))"),
 }
 
 
-@pytest.mark.parametrize("memory_model", ["tso", "rc11"])
-@pytest.mark.parametrize("case", REFUSED)
-def test_what_has_no_meaning_there_is_refused(tmp_path, case, memory_model):
-    one, two = REFUSED[case]
-    body = f"""
+def of_two_threads(one, two):
+    return f"""
 def one():
     {one}
 def two():
@@ -313,6 +317,61 @@ dpor.spawn(one)
 dpor.spawn(two)
 dpor.join_all()
 """
+
+
+@pytest.mark.parametrize(("memory_model", "partition"), [("sc", "rf"), ("rc11", "coherence"), ("rc11", "rf")])
+@pytest.mark.parametrize("case", RESIZED)
+def test_a_container_that_is_resized_keeps_its_order(tmp_path, case, memory_model, partition):
+    body = of_two_threads(*RESIZED[case])
+    expected = check(tmp_path, body, "sc", algorithm="optimal")
+    result = check(tmp_path, body, memory_model, partition=partition)
+    assert (result.verdict, result.executions) == (expected.verdict, expected.executions)
+    named = any("taken as ordered" in assumption for assumption in result.assumptions)
+    assert named == (memory_model == "rc11")
+
+
+def test_what_was_stored_before_an_item_was_inserted_is_seen_with_it(tmp_path):
+    body = """
+def send():
+    pair.first = 42
+    pair.items.append(1)
+def receive():
+    if len(pair.items) == 3 and pair.items[2] == 1:
+        assert pair.first == 42
+dpor.spawn(send)
+dpor.spawn(receive)
+"""
+    result = check(tmp_path, body, "rc11")
+    assert (result.verdict, result.executions) == (Verdict.VERIFIED, 2)
+
+
+def test_a_violation_with_a_container_that_keeps_its_order_is_replayed(tmp_path):
+    body = """
+def one():
+    pair.items.append(pair.items[0])
+def two():
+    pair.items[0] = 1
+    pair.first = 1
+dpor.spawn(one)
+dpor.spawn(two)
+if pair.first == 1:
+    assert pair.items[0] == 1
+    assert pair.items[-1] == 1
+"""
+    result = check(tmp_path, body, "rc11")
+    assert result.verdict is Verdict.VIOLATED
+    again = replayed(tmp_path, result.violations[0].schedule)
+    assert again.divergence is None
+    assert again.violation is not None
+    assert again.violation.trace == result.violations[0].trace
+
+
+@pytest.mark.parametrize(
+    ("memory_model", "case"),
+    [*(("tso", case) for case in (*REFUSED, *RESIZED)), *(("rc11", case) for case in REFUSED)],
+)
+def test_what_has_no_meaning_there_is_refused(tmp_path, case, memory_model):
+    body = of_two_threads(*{**REFUSED, **RESIZED}[case])
     with pytest.raises(DporError) as refused:
         check(tmp_path, body, memory_model)
     assert refused.value.code is Code.UNSUPPORTED_PAIR

@@ -4,7 +4,12 @@
 //! else is done to a container is one operation on an object, in an order that every thread agrees on. The two do not mix
 //! at random: which items there are, and what they hold together, has no meaning while a store to one of them may or may
 //! not have reached a thread. So an operation on the whole must be ordered with the stores to items, by spawn, join or
-//! a lock; it then reads the items one by one before it takes place. What is not ordered so is refused.
+//! a lock; it then reads the items one by one before it takes place.
+//!
+//! Where that turns out not to be so, the exploration begins again with a container that keeps its order: loads and stores
+//! of its items are operations on an object like any other. Under sequential consistency that is what they are anyway. Under
+//! RC11 it is an assumption, which the report names, and which CPython keeps by the lock that it has for each container.
+//! TSO and PSO have machines of their own, which say what it means (`weak_memory.rs`); there it is refused.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -12,7 +17,7 @@ use pyo3::types::{PyDict, PyList};
 use super::container_effects::ContainerEffect;
 use super::containers::{has_cell, Container};
 use super::host::Host;
-use super::state::{Phase, State};
+use super::state::{Phase, Restart, State};
 use super::switching::Touch;
 use super::types::TypeKind;
 use super::whole_reads::{Depth, Part};
@@ -75,6 +80,25 @@ impl Host {
         self.leave(py, End::Cut)
     }
 
+    /// Operations on the container as a whole and on its items meet in a way that has no meaning where loads read from a
+    /// write of their choice: let it keep its order, if it is a list or dict and the memory model says what that means.
+    /// Never returns normally.
+    fn keep_order<T>(&self, py: Python<'_>, container: LocationId, what: &'static str) -> PyResult<T> {
+        let keeps_order = {
+            let mut state = self.state();
+            let can = !state.reads.objects_are_fences && state.reads.containers.contains(&container);
+            let is_new = can && state.learning && state.keeps_order.insert(container);
+            if is_new {
+                state.restart.get_or_insert(Restart::Visible);
+            }
+            can && state.learning
+        };
+        match keeps_order {
+            true => self.leave(py, End::Cut),
+            false => self.leave_untreated(py, what),
+        }
+    }
+
     /// Whether loads and stores of the item read from, or are, writes to choose from.
     pub fn chooses_item(
         &self,
@@ -83,7 +107,10 @@ impl Host {
         location: LocationId,
         key: &Bound<'_, PyAny>,
     ) -> bool {
-        let chooses = self.state().chooses(location);
+        let chooses = {
+            let state = self.state();
+            state.chooses(location) && !state.keeps_order.contains(&container.whole)
+        };
         chooses
             && matches!(container.kind, TypeKind::List | TypeKind::Dict | TypeKind::DefaultDict)
             && has_cell(object, key)
@@ -100,14 +127,15 @@ impl Host {
         key: &Bound<'_, PyAny>,
     ) -> PyResult<bool> {
         let (explores, outdated) = {
-            let state = self.state();
+            let mut state = self.state();
+            state.reads.containers.insert(container.whole);
             (state.explores_reads(), state.is_outdated(location))
         };
         if !explores {
             return self.touch_cell(py, object, container, effect, key);
         }
         if outdated {
-            return self.leave_untreated(py, OUTDATED);
+            return self.keep_order(py, container.whole, OUTDATED);
         }
         let (kind, on_whole) = match effect.reads_only() {
             true => (OperationKind::Load, AccessMode::IntentRead),
@@ -127,7 +155,7 @@ impl Host {
             state.driver.event_access(current, container.whole, on_whole) || item
         };
         if mixed {
-            return self.leave_untreated(py, MIXED);
+            return self.keep_order(py, container.whole, MIXED);
         }
         Ok(true)
     }
@@ -168,7 +196,8 @@ impl Host {
             }
         }
         let event = self.touch_container_as(py, object, container, effect, key, Buffering::Drains)?;
-        if event && explores {
+        let keeps_order = self.state().keeps_order.contains(&container.whole);
+        if event && explores && !keeps_order {
             if effect == Append {
                 let end = object.cast::<PyList>().map_or(0, |list| list.len());
                 let end = end.into_pyobject(py)?;
@@ -176,7 +205,7 @@ impl Host {
             }
             let mixed = self.state().note_structure(container, effect, location);
             if mixed {
-                return self.leave_untreated(py, MIXED);
+                return self.keep_order(py, container.whole, MIXED);
             }
         }
         Ok(event)
@@ -241,19 +270,22 @@ impl Host {
             let current = state.current;
             let event = EventId((state.driver.position() as u32).saturating_sub(1));
             let accesses = state.driver.execution.event(event).accesses.clone();
-            let mut mixed = false;
+            let mut mixed = None;
             for access in accesses {
                 if access.mode == AccessMode::Write {
                     state.outdate_items(access.location, None);
                 }
-                mixed |= state.driver.event_access(current, access.location, access.mode);
+                let keeps_order = state.keeps_order.contains(&access.location);
+                if !keeps_order && state.driver.event_access(current, access.location, access.mode) {
+                    mixed = mixed.or(Some(access.location));
+                }
             }
             mixed
         };
-        if mixed {
-            return self.leave_untreated(py, MIXED);
+        match mixed {
+            Some(location) => self.keep_order(py, location, MIXED),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Ask whether there is an item.

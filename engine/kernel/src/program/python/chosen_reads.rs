@@ -9,7 +9,7 @@
 //! A schedule names a write by the step that performed it, since events are numbered by what a check knew of races.
 
 use pyo3::prelude::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::atomic::is_builtin;
 use super::host::Host;
@@ -50,6 +50,8 @@ pub struct ChosenReads {
     by_step: FxHashMap<u32, EventId>,
     /// The items that were stored to, by container.
     items: FxHashMap<LocationId, Vec<LocationId>>,
+    /// The lists and dicts of which items were read or stored to.
+    pub containers: FxHashSet<LocationId>,
     /// Items whose container was changed since in another way.
     outdated: Vec<LocationId>,
     /// The write that the next recorded step stands for, and what the one of the running thread read from: the

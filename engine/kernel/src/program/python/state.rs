@@ -152,6 +152,8 @@ pub struct State {
     pub weak: WeakMemory,
     /// The values of all stores, where loads read from a write of their choice.
     pub reads: ChosenReads,
+    /// Where loads read from a write of their choice: lists and dicts whose items are not such places.
+    pub keeps_order: FxHashSet<LocationId>,
     /// What the visible writes of this execution replaced, by event.
     pub undo: Vec<(EventId, Undo)>,
     /// Events of this execution that wrote what was there already.
@@ -233,6 +235,7 @@ impl State {
             predicates_used: false,
             weak: WeakMemory::default(),
             reads: ChosenReads::default(),
+            keeps_order: FxHashSet::default(),
             undo: Vec::new(),
             silent_writes: Vec::new(),
             spins_wait: false,
