@@ -20,7 +20,8 @@ class Assignments(Iterables):
         )
         if all(map(self._is_simple, node.targets)):
             node.value = value
-            return node
+            made = [leaf for target in node.targets for leaf in _starred(target)]
+            return [node, *self.made_by_unpacking(made)] if made else node
         if len(node.targets) == 1:
             return self.tidy(self._bind(node.targets[0], value, node), node)
         name = self.temporary()
@@ -44,7 +45,7 @@ class Assignments(Iterables):
 
     def _bind(self, target: ast.expr, value: ast.expr, position: ast.AST) -> list[ast.stmt]:
         if self._is_simple(target):
-            return [at(ast.Assign([target], value), position)]
+            return [at(ast.Assign([target], value), position), *self.made_by_unpacking(_starred(target))]
         if not isinstance(target, ast.Tuple | ast.List):
             return [at(ast.Expr(self.store(value, target, position)), position)]
         leaves: list[ast.expr] = []
@@ -60,7 +61,8 @@ class Assignments(Iterables):
             leaves.append(at(ast.Starred(stored, ast.Store()), element) if starred else stored)
             later += self.bind(leaf, at(ast.Name(name, ast.Load()), leaf))
         unpack = at(ast.Tuple(leaves, ast.Store()), target)
-        return [at(ast.Assign([unpack], value), position), *later]
+        made = self.made_by_unpacking(_starred(unpack))
+        return [at(ast.Assign([unpack], value), position), *made, *later]
 
     def tidy(self, statements: list[ast.stmt], position: ast.AST) -> list[ast.stmt]:
         """Add the removal of temporaries where they would show, in the body of a class."""
@@ -197,3 +199,9 @@ def _again(node: ast.expr) -> ast.expr:
     if isinstance(node, ast.Name):
         return at(ast.Name(node.id, ast.Load()), node)
     return node
+
+
+def _starred(target: ast.expr) -> list[ast.expr]:
+    """What is bound to new lists where a value is unpacked into the target."""
+    elements = target.elts if isinstance(target, ast.Tuple | ast.List) else []
+    return [element.value for element in elements if isinstance(element, ast.Starred)]

@@ -16,9 +16,9 @@ class Iterables(Rewriter):
 
     def iterable(self, node: ast.expr) -> ast.expr:
         """Rewrite the iterable of a synchronous loop."""
-        if isinstance(node, ast.GeneratorExp | ast.Constant):
-            return self.expression(node)
-        if isinstance(node, DISPLAYS):
+        if isinstance(node, ast.Constant):
+            return node
+        if isinstance(node, (*DISPLAYS, ast.GeneratorExp)):
             return self.contents(node)
         if isinstance(node, ast.Call) and self.is_builtin(node.func, _RANGE):
             return self.expression(node)
@@ -48,17 +48,16 @@ class Iterables(Rewriter):
 class Comprehensions(Iterables):
     """List, set and dict comprehensions and generator expressions."""
 
-    def visit_ListComp(self, node: ast.ListComp | ast.SetComp | ast.DictComp) -> ast.expr:
+    def visit_ListComp(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> ast.expr:
         return self.hook(Hook.CREATED, node, self._comprehension(node))
 
     visit_SetComp = visit_ListComp
     visit_DictComp = visit_ListComp
 
-    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
-        return self._comprehension(node)
+    visit_GeneratorExp = visit_ListComp
 
     def contents(self, node: ast.expr) -> ast.expr:
-        if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp):
+        if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
             return self._comprehension(node)
         return super().contents(node)
 

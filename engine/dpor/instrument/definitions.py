@@ -19,11 +19,18 @@ class Definitions(Iterables):
         outer, self.scope = self.scope, self.symbols.scopes[node]
         body = self.block(node.body)
         cells = [self._new_cell(node, name) for name in self.symbols.cells(self.scope)]
-        node.body = _after_docstring(body, cells)
+        node.body = _after_docstring(body, [*cells, *self._keywords(node)])
         self.scope = outer
         return node
 
     visit_AsyncFunctionDef = visit_FunctionDef
+
+    def _keywords(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.stmt]:
+        """Statements that make the dict known that `**keywords` is."""
+        keywords = node.args.kwarg
+        if keywords is None or self.access(keywords.arg) is not Access.PLAIN:
+            return []
+        return self.made_by_unpacking([at(ast.Name(keywords.arg, ast.Load()), _heading(node))])
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
         self._defaults(node.args)

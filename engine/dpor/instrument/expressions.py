@@ -8,6 +8,7 @@ from dpor.instrument.hooks import Hook
 from dpor.instrument.rewriter import DISPLAYS, Rewriter, at, is_constant, is_number
 
 READS_WHOLE = (ast.Add, ast.Mult, ast.BitOr, ast.BitAnd, ast.Sub, ast.BitXor, ast.Mod, ast.MatMult)
+MAKES_CONTAINER = (ast.Add, ast.Mult, ast.BitOr, ast.BitAnd, ast.Sub, ast.BitXor)
 BY_IDENTITY = (ast.Is, ast.IsNot)
 MEMBERSHIP = (ast.In, ast.NotIn)
 TELLS_TRUTH = frozenset({"all", "any", "bool", "callable", "hasattr", "isinstance", "issubclass"})
@@ -49,6 +50,8 @@ class Expressions(Rewriter):
     visit_Dict = visit_List
 
     def contents(self, node: ast.expr) -> ast.expr:
+        if isinstance(node, ast.BinOp):
+            return self._operation(node)
         if isinstance(node, ast.List | ast.Tuple | ast.Set):
             node.elts = self.expressions(node.elts)
         elif isinstance(node, ast.Dict):
@@ -79,6 +82,26 @@ class Expressions(Rewriter):
         return node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        makes_container = self._makes_container(node)
+        result = self.contents(node)
+        return self.hook(Hook.CREATED, node, result) if makes_container else result
+
+    def _makes_container(self, node: ast.BinOp) -> bool:
+        """Whether an operator can give a new list, set or dict, which has to be known before threads share it."""
+        if not isinstance(node.op, MAKES_CONTAINER):
+            return False
+        operands = (node.left, node.right)
+        if isinstance(node.op, ast.Mult):
+            return not all(map(self._is_atom, operands))
+        return not any(map(self._is_atom, operands))
+
+    def _is_atom(self, node: ast.expr) -> bool:
+        """True if the value of `node` is a number, a text or the like."""
+        if isinstance(node, ast.BinOp):
+            return not self._makes_container(node)
+        return not isinstance(node, ast.Tuple) and self._is_scalar(node)
+
+    def _operation(self, node: ast.BinOp) -> ast.expr:
         if isinstance(node.op, ast.Mod) and not is_number(node.left):
             node.left, node.right = self.raw_display(node.left), self._shown(node.right)
             return node

@@ -154,6 +154,14 @@ class Rewriter(ast.NodeTransformer):
             return self.hook(Hook.STORE_CELL, position, value, ast.Name(name, ast.Load()))
         return self.hook(Hook.STORE_GLOBAL, position, value, namespace(), self.global_key(name))
 
+    def made_by_unpacking(self, names: Iterable[ast.expr]) -> list[ast.stmt]:
+        """Statements that make the lists known that unpacking has just bound to plain names."""
+        return [
+            at(ast.Expr(self.hook(Hook.CREATED, name, ast.Name(name.id, ast.Load()))), name)
+            for name in names
+            if isinstance(name, ast.Name)
+        ]
+
     def observe(self, node: ast.expr, original: ast.expr | None = None) -> ast.expr:
         """Announce that the (rewritten) value is about to be read as a whole."""
         return self.hook(Hook.OBSERVE, original or node, node)
@@ -171,13 +179,13 @@ class Rewriter(ast.NodeTransformer):
         return self.contents(node) if isinstance(node, ast.Dict) else self.observe(self.expression(node))
 
     def raw_display(self, node: ast.expr) -> ast.expr:
-        """Rewrite a display that is used up on the spot, so that nobody needs to hear of it."""
-        if isinstance(node, (*DISPLAYS, ast.ListComp, ast.SetComp, ast.DictComp)):
+        """Rewrite a display, or what an operator gives, that is used up on the spot: nobody needs to hear of it."""
+        if isinstance(node, (*DISPLAYS, ast.ListComp, ast.SetComp, ast.DictComp, ast.BinOp)):
             return self.contents(node)
         return self.expression(node)
 
     def contents(self, node: ast.expr) -> ast.expr:
-        """Rewrite what is in a display or comprehension, not the display itself."""
+        """Rewrite what is in a display, comprehension or operation, not the display itself."""
         raise NotImplementedError
 
     def test(self, node: ast.expr) -> ast.expr:

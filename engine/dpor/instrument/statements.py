@@ -115,18 +115,22 @@ class Statements(Assignments):
 
     def _case(self, case: ast.match_case) -> None:
         captured: dict[str, str] = {}
+        made: list[ast.expr] = []
         for pattern in ast.walk(case.pattern):
             if isinstance(pattern, ast.MatchAs | ast.MatchStar) and pattern.name:
                 pattern.name = self._capture(pattern.name, captured)
             elif isinstance(pattern, ast.MatchMapping) and pattern.rest:
                 pattern.rest = self._capture(pattern.rest, captured)
+            name = pattern.name if isinstance(pattern, ast.MatchStar) else getattr(pattern, "rest", None)
+            if name:
+                made.append(at(ast.Name(name, ast.Load()), case.pattern))
         stores = [
             self.store_name(at(ast.Name(name, ast.Load()), case.pattern), bound, case.pattern)
             for bound, name in captured.items()
         ]
-        binding: list[ast.stmt] = []
+        binding = self.made_by_unpacking(made)
         if case.guard is None:
-            binding = [at(ast.Expr(store), case.pattern) for store in stores]
+            binding += [at(ast.Expr(store), case.pattern) for store in stores]
         else:
             guard = self.test(case.guard)
             done = [

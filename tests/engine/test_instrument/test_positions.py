@@ -84,15 +84,18 @@ def calls(line: str, hooks: Any) -> list[tuple[str, str]]:
                 ("compared", "t.box == t.box"),
             ],
         ),
-        ("t.box * 2", [("load_attribute", "t.box"), ("observe", "t.box")]),
-        ("t.n + t.n", [("load_attribute", "t.n"), ("load_attribute", "t.n"), ("operands", "t.n + t.n")]),
+        ("t.box * 2", [("load_attribute", "t.box"), ("observe", "t.box"), ("created", "t.box * 2")]),
+        (
+            "t.n + t.n",
+            [*[("load_attribute", "t.n")] * 2, ("operands", "t.n + t.n"), ("created", "t.n + t.n")],
+        ),
         (
             "[t.n + i for i in [t.n + t.n]]",
             [
                 *[("load_attribute", "t.n")] * 2,
-                ("operands", "t.n + t.n"),
+                *[("operands", "t.n + t.n"), ("created", "t.n + t.n")],
                 ("load_attribute", "t.n"),
-                ("operands", "t.n + i"),
+                *[("operands", "t.n + i"), ("created", "t.n + i")],
                 ("created", "[t.n + i for i in [t.n + t.n]]"),
             ],
         ),
@@ -121,6 +124,7 @@ def test_every_node_of_a_statement_keeps_its_lines(logging_hooks: Any) -> None:
         ("load_attribute", "3:8-3:15"),
         ("load_attribute", "4:10-4:18"),
         ("operands", "3:8-4:18"),
+        ("created", "3:8-4:18"),
         ("store_attribute", "2:4-5:5"),
     ]
 

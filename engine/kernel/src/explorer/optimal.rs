@@ -15,11 +15,12 @@
 
 use std::rc::Rc;
 
+use super::replay::{Divergence, DivergenceReason};
 use super::wakeup_tree::{covers, Branch, Prefix, WakeupTree};
 use super::{depth_first_fraction, sleep_after, Decision, End, Explorer, Finished, SleepSet, State};
 use crate::execution::{Execution, Step};
 use crate::memory::MemoryModel;
-use crate::operation::ThreadId;
+use crate::operation::{Operation, ThreadId};
 
 /// One prefix E of the current execution.
 struct Node {
@@ -37,6 +38,8 @@ pub struct Optimal {
     /// Sleep set and wakeup tree for the prefix at the end of the current execution.
     sleep: SleepSet,
     tree: WakeupTree,
+    /// The first planned step that its thread did not come to.
+    divergence: Option<Divergence>,
 }
 
 impl Optimal {
@@ -103,6 +106,12 @@ impl Explorer for Optimal {
         if state.is_enabled(step.thread) && (!step.draws() || state.outcomes(step.thread).contains(&step.outcome)) {
             Decision::Take(step.choice())
         } else {
+            let comes_to =
+                |pending: &Operation| (pending.kind, pending.target) == (step.operation.kind, step.operation.target);
+            if !state.pending(step.thread).is_some_and(comes_to) {
+                let (thread, reason) = (step.thread, DivergenceReason::CannotRun);
+                self.divergence.get_or_insert(Divergence { step: self.depth, thread, reason });
+            }
             Decision::GiveUp
         }
     }
@@ -120,11 +129,16 @@ impl Explorer for Optimal {
             node.sleep.push(execution.step(depth));
             node.explored += 1;
             if !node.tree.is_empty() {
-                return Finished { more: true, duplicate: false };
+                // A step that was possible and is not any more: nothing that would come now means what it says.
+                return Finished { more: self.divergence.is_none(), duplicate: false };
             }
             self.nodes.pop();
         }
         Finished { more: false, duplicate: false }
+    }
+
+    fn divergence(&self) -> Option<&Divergence> {
+        self.divergence.as_ref()
     }
 
     fn fraction(&self) -> f64 {

@@ -37,6 +37,9 @@ EXPECTED = {
     "generator": "verified",
     "daemon_that_looks_for_ever": "verified",
     "failed_assumption_beside_a_loop": "verified",
+    "looking_twice_while_it_changes": "verified",
+    "compare_exchange_with_what_was_loaded": "verified",
+    "looking_twice_for_ever": ["livelock"],
 }
 COUNTS = {
     "flag": (1, 1),
@@ -453,3 +456,47 @@ def failed_assumption_beside_a_loop():
     dpor.spawn(write)
     while not shared.flag:
         pass
+
+
+@dpor.model
+def looking_twice_while_it_changes():
+    """Of one look at a condition the first half can see the old value and the second the new one."""
+    number = [1, 2]
+
+    def leave():
+        number[0] = 0
+
+    def wait():
+        while number[0] and number[0] < number[1]:
+            pass
+
+    dpor.spawn(leave)
+    dpor.spawn(wait)
+
+
+@dpor.model
+def compare_exchange_with_what_was_loaded():
+    """A turn that fails because of a write in its middle is not the last."""
+    atomic = dpor.Atomic(0)
+
+    def replace():
+        while not atomic.compare_exchange(atomic.load(), 5):
+            pass
+
+    dpor.spawn(replace)
+    dpor.spawn(atomic.store, 1)
+
+
+@dpor.model
+def looking_twice_for_ever():
+    number = [1, 3]
+
+    def change():
+        number[0] = 2
+
+    def wait():
+        while number[0] and number[0] < number[1]:
+            pass
+
+    dpor.spawn(change)
+    dpor.spawn(wait)

@@ -26,6 +26,7 @@ use relaxed::{entry_of, is_relaxed, wrote};
 use trace::{Added, Deferred, Part, Trace};
 use visit::Visit;
 
+use super::replay::{Divergence, DivergenceReason};
 use super::{depth_first_fraction, Decision, End, Explorer, Finished, State};
 use crate::execution::{Event, Execution};
 use crate::memory::MemoryModel;
@@ -55,6 +56,8 @@ pub struct Graph {
     surprised: bool,
     /// The choices of the last execution.
     last: Vec<Entry>,
+    /// The first planned event that its thread did not come to.
+    divergence: Option<Divergence>,
 }
 
 impl Graph {
@@ -224,7 +227,13 @@ impl Explorer for Graph {
                     let entry = entry.clone();
                     self.defer(&entry, by);
                 }
-                _ => return Decision::GiveUp,
+                _ => {
+                    if !self.surprised && state.pending(entry.thread).is_none() {
+                        let (thread, reason) = (entry.thread, DivergenceReason::CannotRun);
+                        self.divergence.get_or_insert(Divergence { step: position, thread, reason });
+                    }
+                    return Decision::GiveUp;
+                }
             }
         }
         if self.surprised && !self.is_consistent(state.execution) {
@@ -271,11 +280,16 @@ impl Explorer for Graph {
         while let Some(frame) = self.frames.last_mut() {
             if let Some(plan) = frame.plans.pop() {
                 self.plan = plan;
-                return Finished { more: true, duplicate: false };
+                // An event that was possible and is not any more: no graph that was planned means what it says.
+                return Finished { more: self.divergence.is_none(), duplicate: false };
             }
             self.frames.pop();
         }
         Finished { more: false, duplicate: false }
+    }
+
+    fn divergence(&self) -> Option<&Divergence> {
+        self.divergence.as_ref()
     }
 
     fn waits_by_looking(&self) -> bool {

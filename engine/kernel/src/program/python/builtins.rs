@@ -298,6 +298,11 @@ pub fn reads_arguments(object: &Bound<'_, PyAny>, method: &str) -> bool {
     }
 }
 
+/// Whether a method of an immutable value gives a new list or dict.
+pub fn gives_container(method: &str) -> bool {
+    matches!(method, "split" | "rsplit" | "splitlines" | "findall" | "groupdict" | "copy" | "maketrans" | "tolist")
+}
+
 /// What a function of a C module does with its arguments.
 pub fn c_function_effect(module: &Bound<'_, PyAny>, function: &str) -> BuiltinEffect {
     let name = module.getattr("__name__").and_then(|name| name.extract::<String>()).unwrap_or_default();

@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyString, PySuper, PyType};
 
 use super::builtins::{
-    attribute_effect, c_function_effect, is_made_by_class_statement, origin, reads_arguments, BuiltinEffect,
-    CallableKind, Origin,
+    attribute_effect, c_function_effect, gives_container, is_made_by_class_statement, origin, reads_arguments,
+    BuiltinEffect, CallableKind, Origin,
 };
 use super::controlled_call::{ControlledCall, How};
 use super::host::Host;
@@ -45,6 +45,20 @@ impl Host {
         Ok(found)
     }
 
+    /// Whether a function in Python is a generator function, remembered by its code.
+    fn makes_generators(&self, function: &Bound<'_, PyAny>) -> PyResult<bool> {
+        const GENERATOR: u32 = 0x20;
+        let Ok(code) = function.getattr(intern!(function.py(), "__code__")) else { return Ok(false) };
+        let key = code.as_ptr() as usize;
+        if let Some((known, _)) = self.state().generator_codes.get(&key) {
+            return Ok(*known);
+        }
+        let flags: u32 = code.getattr(intern!(function.py(), "co_flags"))?.extract()?;
+        let found = flags & GENERATOR != 0;
+        self.state().generator_codes.insert(key, (found, code.unbind()));
+        Ok(found)
+    }
+
     fn callable_kind(&self, callable: &Bound<'_, PyAny>) -> CallableKind {
         self.state().builtins.kind_of(callable)
     }
@@ -54,6 +68,9 @@ impl Host {
         let callable = self.callable_kind(&function);
         if callable == CallableKind::Function {
             return match self.function_origin(&function)? {
+                Origin::Instrumented if self.makes_generators(&function)? => {
+                    self.controlled(py, &function, How::Generator)
+                }
                 Origin::Instrumented | Origin::Safe => Ok(function),
                 Origin::Examining => self.controlled(py, &function, How::Builtin(BuiltinEffect::Examine)),
                 Origin::Foreign => self.controlled(py, &function, How::ForeignFunction),
@@ -66,6 +83,9 @@ impl Host {
             let inner = function.getattr(intern!(py, "__func__"))?;
             let object = function.getattr(intern!(py, "__self__"))?;
             return match origin(&inner)? {
+                Origin::Instrumented if self.makes_generators(&inner)? => {
+                    self.controlled(py, &function, How::Generator)
+                }
                 Origin::Foreign if self.kind(&object) == TypeKind::Class => {
                     self.controlled(py, &function, How::ForeignFunction)
                 }
@@ -117,7 +137,7 @@ impl Host {
                 return Ok(function);
             }
             let name: String = function.getattr(intern!(py, "__name__"))?.extract()?;
-            if kind == TypeKind::Immutable && reads_arguments(&object, &name) {
+            if kind == TypeKind::Immutable && (reads_arguments(&object, &name) || gives_container(&name)) {
                 return self.controlled(py, &function, How::Value { object: object.unbind() });
             }
             if kind == TypeKind::Class {
@@ -155,7 +175,11 @@ impl Host {
                     let found = match known {
                         Some(found) => found,
                         None => {
-                            let found = origin(&function.getattr(intern!(py, "__func__"))?)?;
+                            let inner = function.getattr(intern!(py, "__func__"))?;
+                            if self.makes_generators(&inner)? {
+                                return self.control(py, function);
+                            }
+                            let found = origin(&inner)?;
                             self.state().method_origins.insert(key, found);
                             found
                         }
@@ -168,7 +192,7 @@ impl Host {
             }
             TypeKind::Immutable => {
                 let function = object.getattr(name)?;
-                if reads_arguments(object, name.to_str()?) {
+                if reads_arguments(object, name.to_str()?) || gives_container(name.to_str()?) {
                     return self.control(py, function);
                 }
                 // While modules are imported every kind passes for immutable, but what is made then must be known.

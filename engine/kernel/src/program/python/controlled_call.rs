@@ -1,6 +1,6 @@
 //! A call of built-in or uninstrumented code as one atomic operation, as in CPython.
 
-use pyo3::exceptions::{PyAttributeError, PyTypeError};
+use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
@@ -34,8 +34,10 @@ pub enum How {
     Foreign { object: Py<PyAny> },
     /// A function of uninstrumented Python code.
     ForeignFunction,
-    /// A method of an immutable value, which reads its arguments.
+    /// A method of an immutable value that reads its arguments or gives a new container.
     Value { object: Py<PyAny> },
+    /// A function whose calls make generators.
+    Generator,
     /// An `operator.attrgetter`, `itemgetter` or `methodcaller`.
     Getter,
     /// A method taken from a container's class, as in `dict.get(mapping, key)`.
@@ -61,16 +63,17 @@ impl ControlledCall {
                 host.touch_foreign(py, function, None, arguments, keywords)?;
                 return host.created(function.call(arguments, keywords)?);
             }
+            How::Generator => return host.created(function.call(arguments, keywords)?),
             How::Getter => return host.call_getter(py, function, arguments, keywords),
             _ => {}
         }
         host.undivided(|| match &self.how {
-            How::ForeignFunction | How::Getter => function.call(arguments, keywords),
+            How::ForeignFunction | How::Generator | How::Getter => function.call(arguments, keywords),
             How::Value { object } => {
                 let mut read = given(arguments, keywords);
                 read.push(object.bind(py).clone());
                 host.look(py, &read, Depth::Text)?;
-                function.call(arguments, keywords)
+                host.created(function.call(arguments, keywords)?)
             }
             How::Container { object, name } => {
                 host.call_container(py, object.bind(py), name.bind(py), function, arguments, keywords)
@@ -182,7 +185,7 @@ impl Host {
         };
         let called = function.call(&read, keywords);
         let result = self.noted(py, called, Word::Call, object, Some(name.as_any()), event)?;
-        if effect == ContainerEffect::View && self.kind(&result) != TypeKind::Immutable {
+        if effect == ContainerEffect::View && self.kind(&result) == TypeKind::View {
             self.alias_of(&result, object);
         } else {
             self.adopt_result(&result, object, key.as_ref());
@@ -299,7 +302,7 @@ impl Host {
                 }
                 let event = self.touch_container(py, &object, ContainerEffect::WriteWhole, None)?;
                 let key = intern!(py, "next").as_any();
-                let called = function.call(arguments, keywords);
+                let called = self.advance(py, &object, || function.call(arguments, keywords));
                 let result = self.noted(py, called, Word::Call, &object, Some(key), event)?;
                 self.note(py, Word::Call, Some(&object), Some(key), Some(&result), event);
                 Ok(result)
@@ -354,6 +357,35 @@ impl Host {
                 Ok(result)
             }
         }
+    }
+
+    /// Advance an iterator, after this has become an event. Of a generator whose code is interleaved with that of other
+    /// threads the end is an operation too: until then nobody else can advance it.
+    pub fn advance<'py>(
+        &self,
+        py: Python<'py>,
+        iterator: &Bound<'py, PyAny>,
+        next: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if iterator.get_type().name()? != "generator" {
+            return next();
+        }
+        let address = iterator.as_ptr() as usize;
+        let (begun, free) = {
+            let mut state = self.state();
+            (state.driver.position(), state.advancing.insert(address))
+        };
+        if !free {
+            return Err(PyValueError::new_err("generator already executing"));
+        }
+        let result = next();
+        let interleaved = self.state().driver.position() != begun;
+        let ended = match interleaved {
+            true => self.touch_container(py, iterator, ContainerEffect::WriteWhole, None).map(drop),
+            false => Ok(()),
+        };
+        self.state().advancing.remove(&address);
+        ended.and(result)
     }
 
     /// An atomic operation of code that is not instrumented: on its object, if it is a method, and on what it is given,

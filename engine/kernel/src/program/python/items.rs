@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::PyStopIteration;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
+use pyo3::types::{PyInt, PyList, PySlice, PyTuple};
 
 use super::container_effects::{content, item_effect, ContainerEffect};
 use super::containers::{has_cell, Container};
@@ -31,7 +31,10 @@ impl Host {
         let mut state = self.state();
         let kind = state.types.facts(value).kind;
         if kind.is_tracked() {
-            if let (Some(container), Some(key)) = (state.container(object), state.identities.item(key)) {
+            if key.is_instance_of::<PySlice>() {
+                let facts = state.types.facts(value);
+                state.object(value, facts);
+            } else if let (Some(container), Some(key)) = (state.container(object), state.identities.item(key)) {
                 state.adopt(value, container.object, key);
             }
         }
@@ -279,9 +282,13 @@ impl Host {
         Ok(operand)
     }
 
-    /// A container display or comprehension has just made this object.
+    /// This object has just been made by a display, a comprehension, an operator, unpacking or a call of built-in code.
+    /// It gets its identity now: by who first touches it later it would depend on the schedule.
     #[pyo3(signature = (object, /))]
     pub fn created<'py>(&self, object: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        if object.is_exact_instance_of::<PyInt>() {
+            return Ok(object);
+        }
         self.concrete_content(&object)?;
         let mut state = self.state();
         if state.phase != Phase::Unwinding {
@@ -386,10 +393,11 @@ impl Steps {
             (this.host.clone_ref(py), this.inner.bind(py).clone(), this.source.bind(py).clone(), this.effect)
         };
         let event = host.get().touch_container(py, &source, effect, None)?;
-        let next = inner.call_method0(pyo3::intern!(py, "__next__"));
+        let host = host.get();
+        let next = host.advance(py, &source, || inner.call_method0(pyo3::intern!(py, "__next__")));
         match next {
             Ok(value) => {
-                host.get().note(py, Word::Iterate, Some(&source), None, Some(&value), event);
+                host.note(py, Word::Iterate, Some(&source), None, Some(&value), event);
                 Ok(Some(value))
             }
             Err(error) if error.is_instance_of::<PyStopIteration>(py) => Ok(None),

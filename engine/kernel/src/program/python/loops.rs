@@ -58,7 +58,8 @@ struct Watch {
 /// Why a thread goes round in a loop without doing anything.
 #[derive(Default)]
 pub struct Spin {
-    /// What it read, with the last event in which it did.
+    /// What it read, with the first event of the iteration in which it did: what has been written since then it would
+    /// find next time, even if it has found it already at a later look.
     reads: Vec<(Access, EventId)>,
     /// The locks that it held at the head of the loop and gives back within it.
     released: Vec<LocationId>,
@@ -125,10 +126,10 @@ impl Loops {
         depths.values().all(|depth| *depth == 0).then_some(released)
     }
 
-    /// What the iteration read: each location once, as of the last time.
+    /// What the iteration read: each location once, as of the first time.
     fn reads_since(&self, from: usize) -> Vec<(Access, EventId)> {
         let mut found: Vec<(Access, EventId)> = Vec::new();
-        for (access, event) in self.reads[from..].iter().rev() {
+        for (access, event) in &self.reads[from..] {
             if !found.iter().any(|(other, _)| other == access) {
                 found.push((*access, *event));
             }

@@ -132,6 +132,10 @@ pub struct State {
     pub method_origins: FxHashMap<(usize, usize), Origin>,
     /// Who wrote the functions of a module, by its namespace, which is kept.
     pub module_origins: FxHashMap<usize, (Origin, Py<PyAny>)>,
+    /// Generators that threads are advancing, by address.
+    pub advancing: FxHashSet<usize>,
+    /// Whether functions are generator functions, by their code, which is kept.
+    pub generator_codes: FxHashMap<usize, (bool, Py<PyAny>)>,
     /// Packages whose operations were taken as atomic because they are not instrumented.
     pub foreign: Vec<String>,
     /// How many operations the recorder has been told of in this execution.
@@ -225,6 +229,8 @@ impl State {
             builtins: Builtins::new(py)?,
             method_origins: FxHashMap::default(),
             module_origins: FxHashMap::default(),
+            advancing: FxHashSet::default(),
+            generator_codes: FxHashMap::default(),
             foreign: Vec::new(),
             noted: Rc::default(),
             halted: false,

@@ -303,6 +303,7 @@ impl Host {
             state.halted = false;
             state.found_races.clear();
             state.spurious_at.clear();
+            state.advancing.clear();
             state.silent_writes.clear();
             state.race_told = false;
             if let Some(races) = &mut state.data_races {

@@ -192,6 +192,12 @@ impl Host {
         if state.phase == Phase::Running || state.phase == Phase::Idle {
             let facts = state.types.facts(cell.as_any());
             state.object(cell.as_any(), facts);
+            // A dict of keyword arguments is made by the call itself.
+            let made = cell.borrow().value.as_ref().map(|value| value.bind(py).clone());
+            if let Some(made) = made.filter(|value| value.is_exact_instance_of::<PyDict>()) {
+                let facts = state.types.facts(&made);
+                state.object(&made, facts);
+            }
         }
         Ok(cell.unbind())
     }
