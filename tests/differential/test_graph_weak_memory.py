@@ -24,6 +24,7 @@ from dpor.results import ReplayRequest
 
 PROGRAMS = generator.programs(rich=True, weight=6)
 WAITING = generator.programs(rich=True, weight=6, families=("predicate",))
+PREDICATES = generator.programs(rich=True, weight=7, families=("predicate over several locations",))
 SIMPLE = generator.programs(rich=False, weight=7)
 MACHINES = ("tso", "pso")
 
@@ -101,6 +102,20 @@ def test_waiting_for_a_predicate_is_looking_until_it_holds(program, answer):
     # A look in vain is an execution of its own, in which the thread is left waiting.
     assert (graphs.executions, result.redundant) == (expected.executions, 0)
     assert graphs.blocked >= expected.blocked
+
+
+@pytest.mark.parametrize("algorithm", ["graph", "concolic"])
+@FIXED
+@given(program=PREDICATES)
+def test_a_predicate_over_several_locations_is_looked_at_at_one_moment(program, answer, algorithm):
+    note(program.source())
+    graphs, result = answer(program, algorithm)
+    expected, _ = answer(program, "exhaustive", max_executions=MAX_INTERLEAVINGS)
+    assert graphs.found() == expected.found()
+    # The look is ordered with writes that decide nothing, such as of `y` where `x or y` finds `x`.
+    assert graphs.executions >= expected.executions
+    assert graphs.blocked >= expected.blocked
+    assert result.redundant == 0
 
 
 @FIXED

@@ -171,8 +171,8 @@ pub trait Explorer {
         true
     }
 
-    /// Whether a wait for a predicate is a loop that looks, in which the reads are operations like others: then the
-    /// predicate can look at one thing only, since it is to hold at one moment.
+    /// Whether a wait for a predicate is a loop that looks, in which the reads are operations like others. A predicate
+    /// that looks at several things is one read then, since it is to hold at one moment.
     fn waits_by_looking(&self) -> bool {
         false
     }

@@ -27,7 +27,7 @@ use super::host::Host;
 use super::recording::Word;
 use super::state::{Phase, State};
 use super::switching::Touch;
-use super::waiting::predicate_writes;
+use super::waiting::{name_of, predicate_writes};
 use crate::explorer::Look;
 use crate::operation::{
     Access, AccessMode, Accesses, EventId, LocationId, Operation, OperationKind, ThreadId, ANY_VALUE,
@@ -65,6 +65,13 @@ pub struct Spin {
     released: Vec<LocationId>,
     /// Whether it is `wait_until` that looks.
     pub waits: bool,
+}
+
+impl Spin {
+    /// A predicate of `wait_until` was false when `event` looked at `joint`.
+    pub fn of_predicate(joint: Access, event: EventId) -> Spin {
+        Spin { reads: vec![(joint, event)], released: Vec::new(), waits: true }
+    }
 }
 
 /// A local variable's value: whether it is the same later is asked without keeping alive what may have a destructor.
@@ -505,10 +512,20 @@ impl Host {
 }
 
 impl Host {
-    /// `wait_until` as a loop that looks, of which a round that finds the predicate false changes nothing. What it looks at
-    /// has to be one thing, since the predicate holds at a moment.
+    /// `wait_until` as a loop that looks, of which a round that finds the predicate false changes nothing. The predicate
+    /// holds at a moment, so that a look at several things is one event.
     pub fn wait_by_looking(&self, py: Python<'_>, predicate: &Bound<'_, PyAny>) -> PyResult<()> {
+        let name = name_of(predicate);
         loop {
+            if self.state().joint_predicates.contains(&name) {
+                let (value, held, spin) = self.look_at_once(py, predicate)?;
+                if held {
+                    self.note(py, Word::WaitUntil, None, None, Some(&value), false);
+                    return Ok(());
+                }
+                self.spin(py, spin)?;
+                continue;
+            }
             let token = self.enter_loop();
             let value = predicate.call0()?;
             let held = self.truth(py, &value)?;
@@ -522,8 +539,12 @@ impl Host {
             };
             let exploring = !self.state().spins_wait;
             if exploring && looks > 1 {
-                let what = "wait_until with a predicate that looks at shared state more than once";
-                return self.leave_untreated(py, what);
+                if self.state().reads.enabled {
+                    let what = "wait_until with a predicate that looks at shared state more than once";
+                    return self.leave_untreated(py, what);
+                }
+                let reads: Vec<Access> = spin.reads.iter().map(|(read, _)| *read).collect();
+                return self.look_at_once_from_now_on(py, name, &reads);
             }
             if held {
                 self.note(py, Word::WaitUntil, None, None, Some(&value), false);

@@ -146,6 +146,8 @@ pub struct State {
     pub rebound: FxHashSet<(String, String)>,
     /// Locations that predicates read together with others.
     pub joint_reads: FxHashSet<LocationId>,
+    /// Where waits look: the predicates that look at several things, by name.
+    pub joint_predicates: FxHashSet<String>,
     /// Locations inside of objects that race, which operations on the whole of these read in some of their places only.
     pub nested_reads: FxHashMap<LocationId, SmallVec<[ObjectId; 1]>>,
     /// These objects.
@@ -236,6 +238,7 @@ impl State {
             halted: false,
             rebound: FxHashSet::default(),
             joint_reads: FxHashSet::default(),
+            joint_predicates: FxHashSet::default(),
             nested_reads: FxHashMap::default(),
             nesting: FxHashSet::default(),
             predicates_used: false,

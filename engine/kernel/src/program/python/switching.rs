@@ -60,7 +60,9 @@ impl Host {
                 let current = state.current;
                 state.driver.arrive(current, operation, alternatives);
                 if state.driver.wants_values() {
-                    let Touch { accesses, found, .. } = touch(&mut state);
+                    let mut touched = touch(&mut state);
+                    state.order_joint_writes(&operation, &mut touched);
+                    let Touch { accesses, found, .. } = touched;
                     let foreseen = Foreseen { accesses: accesses.unwrap_or_default(), found };
                     state.driver.foresee(current, foreseen);
                 }

@@ -4,11 +4,13 @@
 //! accesses of the one event that the wait is. An evaluation that gives False leaves no trace.
 
 use pyo3::exceptions::PyRuntimeError;
+use pyo3::intern;
 use pyo3::prelude::*;
-use smallvec::SmallVec;
+use smallvec::{smallvec, SmallVec};
 
 use super::host::Host;
 use super::identity::{KeyId, ObjectId};
+use super::loops::Spin;
 use super::recording::Word;
 use super::state::{Phase, Restart, State};
 use super::switching::Touch;
@@ -34,10 +36,16 @@ impl State {
     /// there is a moment at which the predicate holds.
     fn join_reads(&mut self, reads: &[Access]) {
         let several = reads.iter().any(|read| read.location != reads[0].location);
-        if !several {
-            return;
+        if several {
+            self.join(reads);
         }
+    }
+
+    fn join(&mut self, reads: &[Access]) {
         for read in reads {
+            if !self.is_visible(read.location) {
+                self.make_visible(read.location);
+            }
             if self.joint_reads.insert(read.location) && self.learning {
                 self.restart.get_or_insert(Restart::Visible);
             }
@@ -161,6 +169,61 @@ impl Host {
         }
         Ok(())
     }
+}
+
+impl Host {
+    /// Look whether a predicate holds that reads several things, in one event: a read of the location that all writes to
+    /// what it may read share. Returns its value, whether that is true, and what the thread waits for if not.
+    pub fn look_at_once<'py>(
+        &self,
+        py: Python<'py>,
+        predicate: &Bound<'py, PyAny>,
+    ) -> PyResult<(Bound<'py, PyAny>, bool, Spin)> {
+        let joint = Access { location: self.state().joint_location(), mode: AccessMode::Read };
+        let operation = Operation::new(OperationKind::Load, joint.location, 0);
+        self.perform(py, operation, 1, |_| Touch::of(smallvec![joint]))?;
+        {
+            let mut state = self.state();
+            state.phase = Phase::Probing;
+            state.probed.clear();
+        }
+        let looked = predicate.call0().and_then(|value| Ok((self.truth(py, &value)?, value)));
+        let spin = {
+            let mut state = self.state();
+            state.phase = Phase::Running;
+            let reads = std::mem::take(&mut state.probed);
+            state.join(&reads);
+            Spin::of_predicate(joint, state.last_event())
+        };
+        let (held, value) = looked?;
+        Ok((value, held, spin))
+    }
+
+    /// The predicate of a `wait_until` looks at several things: let it look at all of them at once from now on, when the
+    /// exploration has begun again. Never returns normally.
+    pub fn look_at_once_from_now_on<T>(&self, py: Python<'_>, predicate: String, reads: &[Access]) -> PyResult<T> {
+        {
+            let mut state = self.state();
+            state.join(reads);
+            state.joint_predicates.insert(predicate);
+            state.restart.get_or_insert(Restart::Visible);
+        }
+        self.leave(py, End::Cut)
+    }
+}
+
+/// A name for a predicate that is the same in all executions: where its code is.
+pub fn name_of(predicate: &Bound<'_, PyAny>) -> String {
+    let py = predicate.py();
+    let place = |function: &Bound<'_, PyAny>| -> PyResult<String> {
+        let code = function.getattr(intern!(py, "__code__"))?;
+        let (file, line) = (code.getattr(intern!(py, "co_filename"))?, code.getattr(intern!(py, "co_firstlineno"))?);
+        Ok(format!("{file}:{line}:{}", function.getattr(intern!(py, "__qualname__"))?))
+    };
+    let class = predicate.get_type();
+    place(predicate)
+        .or_else(|_| class.getattr(intern!(py, "__call__")).and_then(|call| place(&call)))
+        .unwrap_or_else(|_| class.fully_qualified_name().map_or_else(|_| String::new(), |name| name.to_string()))
 }
 
 /// What is seen by other threads of what a predicate read.
