@@ -12,6 +12,11 @@ ROWS = [row for row in ALL_ROWS if row.classes <= LIMIT]
 LONGEST = {"length_param": 1024}
 # Source sets explore most of its classes dozens of times over; the benchmark has it.
 TOO_REDUNDANT = {"poke(n=8, m=3)"}
+# Of the POP paper's table all but the two largest, which the benchmark has.
+POP_LIMIT = 20_000
+POP_ROWS = [
+    row for row in ALL_ROWS if row.name in expectations.POP_TABLE and LIMIT < row.classes <= POP_LIMIT
+]
 
 # Below the sizes that are worth measuring: few enough interleavings to look at each of them.
 EXHAUSTIBLE = [
@@ -72,6 +77,18 @@ def test_each_class_is_explored_once(row, algorithm, check):
     result = check(row.file, row.program, dict(row.parameters), algorithm=algorithm)
     assert (*_counts(result), result.redundant) == (row.executions, row.blocked, 0)
     assert not result.violations
+
+
+@pytest.mark.parametrize("algorithm", ["optimal", "parsimonious"])
+@pytest.mark.parametrize("row", _as_tests(POP_ROWS))
+def test_programs_of_the_pop_paper_have_the_executions_of_its_table(row, algorithm, check):
+    result = check(row.file, row.program, dict(row.parameters), algorithm=algorithm)
+    assert (*_counts(result), result.redundant) == (expectations.POP_TABLE[row.name], 0, 0)
+
+
+def test_the_expected_counts_are_those_of_the_pop_paper():
+    counts = {row.name: row.executions for row in ALL_ROWS if row.name in expectations.POP_TABLE}
+    assert counts == expectations.POP_TABLE
 
 
 @pytest.mark.parametrize("row", _as_tests(row for row in ROWS if row.name not in TOO_REDUNDANT))
