@@ -88,13 +88,21 @@ fn is_sequentially_consistent(graph: &[Node], before: &Relation) -> bool {
             || happens(first, second) && same_location
             || other.writes() && one.precedes_at_location(other)
     };
-    // `po|≠loc;hb;po|≠loc`
+    // `po|≠loc;hb;po|≠loc`. The end of a thread is no event of the graph, but comes after all of the thread and before
+    // whatever has joined it.
     let long = |first: usize, second: usize| {
         let leaves: Vec<usize> =
             (0..graph.len()).filter(|event| follows_in_thread(first, *event) && elsewhere(first, *event)).collect();
+        let waits = |event: &usize| {
+            graph[*event].thread != graph[first].thread && graph[*event].predecessors.contains(&first)
+        };
+        let joins: Vec<usize> = (first + 1..graph.len()).filter(waits).collect();
         let enters: Vec<usize> =
             (0..graph.len()).filter(|event| follows_in_thread(*event, second) && elsewhere(*event, second)).collect();
-        leaves.iter().any(|leave| enters.iter().any(|enter| happens(*leave, *enter)))
+        enters.iter().any(|enter| {
+            leaves.iter().any(|leave| happens(*leave, *enter))
+                || joins.iter().any(|join| join == enter || happens(*join, *enter))
+        })
     };
     // What an SC event stands for at the beginning and at the end of `scb`.
     let begins = |event: usize| -> Vec<usize> {
