@@ -278,6 +278,15 @@ class Rc11:
         return r.is_acyclic(r.union(base, between))
 
 
+def unordered_accesses(graph: Graph) -> Iterator[tuple[Event, Event]]:
+    """The pairs of conflicting accesses that happens-before of RC11 leaves unordered."""
+    hb = Rc11(graph, lambda event: False).hb
+    for one, other in itertools.combinations(range(graph.size), 2):
+        conflict = graph.same[one] >> other & 1 and (graph.writes(one) or graph.writes(other))
+        if conflict and not (hb[one] >> other & 1 or hb[other] >> one & 1):
+            yield graph.events[one], graph.events[other]
+
+
 def orders_allowed(graph: Graph, memory_model: str, private: Callable[[Event], bool]) -> int:
     """How many coherence orders make the graph consistent under the memory model: sc, tso, pso or rc11."""
     model = Rc11(graph, private) if memory_model == "rc11" else Preserving(graph, memory_model)

@@ -12,9 +12,10 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from axioms import INITIAL, Event, Graph, Name, orders_allowed
+from axioms import INITIAL, Event, Graph, Name, orders_allowed, unordered_accesses
 from ordered_programs import (
     MAIN,
+    PLAIN,
     CompareExchange,
     Exchange,
     Fence,
@@ -125,6 +126,15 @@ class Enumeration:
         return Graphs(
             graphs[True], graphs[False], classes[True], classes[False], frozenset(outcomes), deadlock
         )
+
+    def racing(self) -> set[str]:
+        """The plain variables with a data race in some graph that RC11 allows."""
+        found: set[str] = set()
+        for ending in self.endings:
+            races = {one.location or "" for one, _ in unordered_accesses(ending.graph)} & set(PLAIN)
+            if races - found and orders_allowed(ending.graph, "rc11", lambda event: False):
+                found |= races
+        return found
 
     def _public(self) -> set[str | None]:
         """The locations that race, the locks of several threads, and None for all that is neither."""

@@ -59,6 +59,15 @@ def test_graphs_are_those_that_the_axioms_allow(first, number, answer):
     agree(program, enumeration, answer, f"seed {first + number}\n{program.source()}")
 
 
+@pytest.mark.parametrize("number", range(PROGRAMS))
+@pytest.mark.parametrize("first", [0, SEED], ids=["fixed", "seeded"])
+def test_data_races_are_accesses_that_happens_before_leaves_unordered(first, number, answer):
+    program, enumeration = drawn(first + number)
+    got, _ = answer(program, "graph", memory_model="rc11", races="error")
+    found = [one for one in got.broken if "DATA_RACE" in one]
+    assert len(found) == len(enumeration.racing()), f"seed {first + number}\n{program.source()}"
+
+
 @pytest.mark.parametrize("memory_model", MODELS)
 @pytest.mark.parametrize(
     ("threads", "main"),
