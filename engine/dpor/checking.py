@@ -36,6 +36,7 @@ from dpor.options import (
     Partition,
     Races,
     chooses_reads,
+    waits_by_looking,
 )
 from dpor.results import (
     CheckRequest,
@@ -442,6 +443,7 @@ def _search(
         stop_at_failure=False,
         everything_visible=not hosted.elide,
         fresh_modules=hosted.fresh_modules,
+        waits_by_looking=waits_by_looking(hosted.options),
         spurious_wakeups=hosted.options.spurious_wakeups,
         data_races=hosted.options.races.value,
         solver=hosted.symbolic,

@@ -56,7 +56,5 @@ class Calls(Rewriter):
             return False
         if self.symbols.is_fixed_function(self.scope, self.scope.mangle(function.id)):
             return True
-        one_argument_type = function.id == "type" and len(node.args) == 1
         frame_reader = function.id in _FRAME_READERS and not node.args
-        known = _INERT | {"type"} if one_argument_type else _INERT
-        return self.is_builtin(function, known | _FRAME_READERS if frame_reader else known)
+        return self.is_builtin(function, _INERT | _FRAME_READERS if frame_reader else _INERT)

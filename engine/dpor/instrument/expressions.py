@@ -103,7 +103,10 @@ class Expressions(Rewriter):
 
     def _operation(self, node: ast.BinOp) -> ast.expr:
         if isinstance(node.op, ast.Mod) and not is_number(node.left):
+            has_widths = isinstance(node.left, ast.Constant) and "*" in str(node.left.value)
             node.left, node.right = self.raw_display(node.left), self._shown(node.right)
+            if has_widths:
+                node.right = self.hook(Hook.OPERANDS, node, node.left, node.right)
             return node
         left = _reads_operand(node.op, node.left, node.right) and not self._is_fresh(node.left)
         right = _reads_operand(node.op, node.right, node.left) and not self._is_fresh(node.right)
@@ -251,7 +254,7 @@ class Expressions(Rewriter):
             return node
         if len(node.ops) == 1:
             if compared[0]:
-                return self._together(node, Hook.COMPARED)
+                return self._together(node, _announcing(node.ops[0]))
             return self._contains(
                 node, node.ops[0], self.raw_display(node.left), self.expression(operands[1])
             )
@@ -263,8 +266,10 @@ class Expressions(Rewriter):
         return self._chain(node, operands, compared, announced)
 
     def _reads_both(self, operator: ast.cmpop, left: ast.expr, right: ast.expr) -> bool:
-        """Whether a comparison can look into containers that others share."""
-        if isinstance(operator, BY_IDENTITY) or self._is_scalar(left) or self._is_scalar(right):
+        """Whether a comparison can look into containers that others share, or asks who is who of symbolic values."""
+        if isinstance(operator, BY_IDENTITY):
+            return not any(map(_has_no_twin, (left, right)))
+        if self._is_scalar(left) or self._is_scalar(right):
             return False
         if isinstance(operator, MEMBERSHIP):
             # Of other containers the hook for membership tells.
@@ -287,7 +292,7 @@ class Expressions(Rewriter):
         for index, operator in enumerate(node.ops):
             right = self.raw_display(operands[index + 1])
             if compared[index]:
-                right = self.hook(Hook.COMPARED, node, again, right)
+                right = self.hook(_announcing(operator), node, again, right)
             if index + 1 < len(node.ops):
                 name = self.temporary()
                 again = at(ast.Name(name, ast.Load()), operands[index + 1])
@@ -298,6 +303,15 @@ class Expressions(Rewriter):
                 terms.append(at(ast.Compare(left, [operator], [right]), node))
             left = again
         return at(ast.BoolOp(ast.And(), terms), node)
+
+
+def _announcing(operator: ast.cmpop) -> Hook:
+    return Hook.IDENTICAL if isinstance(operator, BY_IDENTITY) else Hook.COMPARED
+
+
+def _has_no_twin(node: ast.expr) -> bool:
+    """Whether a value is certainly neither a number nor a truth value."""
+    return isinstance(node, ast.Constant) and not isinstance(node.value, int)
 
 
 def _reads_operand(operator: ast.operator, node: ast.expr, other: ast.expr) -> bool:

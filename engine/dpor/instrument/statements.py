@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 
 from dpor.instrument.assignments import Assignments
-from dpor.instrument.hooks import Hook, loop_token
+from dpor.instrument.hooks import SINGLETONS, Hook, loop_token
 from dpor.instrument.rewriter import at
 from dpor.instrument.symbols import Access, ScopeKind
+
+_NUMBERS = frozenset({"__bool__", "__hash__", "__index__", "__int__", "__length_hint__"})
 
 
 class Statements(Assignments):
@@ -32,6 +34,14 @@ class Statements(Assignments):
         look = self.hook(Hook.AT_LOOP_HEAD, head, ast.Name(token, ast.Load()))
         node.test = at(ast.BoolOp(ast.And(), [look, node.test]), head)
         return [entered, node]
+
+    def visit_Return(self, node: ast.Return) -> ast.stmt:
+        """What Python takes for a plain number, by the name of the method, has to be one."""
+        function = self.scope.node
+        node.value = self.optional(node.value)
+        if node.value is not None and isinstance(function, ast.FunctionDef) and function.name in _NUMBERS:
+            node.value = self.hook(Hook.NUMBER, node.value, node.value)
+        return node
 
     def visit_Assert(self, node: ast.Assert) -> ast.stmt:
         node.test = self.test(node.test)
@@ -116,6 +126,7 @@ class Statements(Assignments):
     def _case(self, case: ast.match_case) -> None:
         captured: dict[str, str] = {}
         made: list[ast.expr] = []
+        case.pattern = _Singletons().visit(case.pattern)
         for pattern in ast.walk(case.pattern):
             if isinstance(pattern, ast.MatchAs | ast.MatchStar) and pattern.name:
                 pattern.name = self._capture(pattern.name, captured)
@@ -145,6 +156,16 @@ class Statements(Assignments):
         if name not in captured:
             captured[name] = self.temporary()
         return captured[name]
+
+
+class _Singletons(ast.NodeTransformer):
+    """Patterns compare with True and False by identity, which a truth value that is symbolic does not have."""
+
+    def visit_MatchSingleton(self, node: ast.MatchSingleton) -> ast.pattern:
+        if node.value is None:
+            return node
+        kind = ast.Name(SINGLETONS[node.value], ast.Load())
+        return ast.copy_location(ast.MatchClass(ast.copy_location(kind, node), [], [], []), node)
 
 
 def _is_left_and_resumed(loop: ast.While) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from dpor.runtime import current, escapes
 from dpor.runtime.factories import Factory
@@ -152,6 +152,8 @@ class _Cache:
 
 def _make_key(args: tuple[Any, ...], kwargs: dict[str, Any], typed: bool) -> Any:
     """A key that is equal exactly where the standard library's is; TypeError for an argument that has no hash."""
+    args = tuple(map(_plain, args))
+    kwargs = {name: _plain(value) for name, value in kwargs.items()}
     if not kwargs and not typed and len(args) == 1 and type(args[0]) in (int, str):
         return args[0]
     key: tuple[Any, ...] = (args, tuple(kwargs.items())) if kwargs else (args,)
@@ -159,6 +161,11 @@ def _make_key(args: tuple[Any, ...], kwargs: dict[str, Any], typed: bool) -> Any
         key += (tuple(map(type, args)), tuple(map(type, kwargs.values())))
     hash(key)
     return key
+
+
+def _plain(value: Any) -> Any:
+    """A number in the place of a symbolic value: each that it can be has an entry of its own."""
+    return value.__dpor_concrete__() if hasattr(cast(object, type(value)), "__dpor_symbolic__") else value
 
 
 class cached_property(functools.cached_property[Any]):  # noqa: N801 -- the standard library's name

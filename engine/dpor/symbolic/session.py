@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from dpor.codes import Code
 from dpor.errors import DporError
+from dpor.symbolic.calls import Calls
 from dpor.symbolic.expressions import (
     Expression,
     Expressions,
@@ -55,6 +56,7 @@ class Session:
         self._decides_branches = decides_branches
         self._timeout = timeout
         self._places = places
+        self._calls = Calls()
         self._solver: Solver | None = None
         self._pinned: Pinned | None = None
         self._variables: dict[tuple[Key, bool, int | None, int | None], Variable] = {}
@@ -212,11 +214,32 @@ class Session:
             return length
         return self._between(expression, -length, length - 1)
 
-    def integer(self, *arguments: Any, **keywords: Any) -> Any:
-        """What the model calls by `int`."""
-        from dpor.symbolic.values import integer
+    def builtin(self, function: Any) -> Any:
+        """What the model calls by the name of a built-in function: it, or what does the same for symbolic values."""
+        return self._calls.builtin(function)
 
-        return integer(*arguments, **keywords)
+    def number_arguments(
+        self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any] | None
+    ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+        """The arguments of a call with numbers in place of symbolic values; None if they can stay as they are."""
+        return self._calls.number_arguments(function, arguments, keywords)
+
+    def identical(self, left: Any, right: Any) -> bool:
+        """Whether two values are one object, at least one of which is symbolic.
+
+        Refuses the model if they are equal numbers, of which it depends on the interpreter whether they are one object.
+        """
+        if not (isinstance(left, int) and isinstance(right, int)):
+            return False
+        if isinstance(left, bool) is not isinstance(right, bool) or left != right:
+            return False
+        if isinstance(left, bool) or -5 <= left <= 256:
+            return True
+        self.refuse(
+            Code.NOT_SYMBOLIC,
+            "`is` compares numbers, and whether equal numbers are one object is up to the interpreter",
+            "compare them with ==",
+        )
 
     def is_message(self) -> bool:
         """Whether the running code only words a message, so that a value may be shown without being decided."""

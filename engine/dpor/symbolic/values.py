@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from types import WrapperDescriptorType
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from dpor.symbolic.expressions import Expression, Operator, Value, constant_of
 
@@ -160,15 +162,19 @@ class Symbolic:
     def _quotient_and_remainder(self, other: Operand, *, reflected: bool) -> Any:
         # `divmod` decides how a division by zero is worded, and what comes of a float.
         quotient = self._divide(other, divmod, self._session.expressions.floor_divide, reflected=reflected)
-        if quotient is NotImplemented or isinstance(other, float):
+        if self._operand(other) is None:
             return quotient
         modulo = self._session.expressions.modulo
         return quotient, self._divide(other, _PLAIN.mod, modulo, reflected=reflected)
 
     def __truediv__(self, other: Operand) -> Any:
+        if self._operand(other) is None:
+            return self._of_number(other, _PLAIN.truediv, reflected=False)
         return _apply(_PLAIN.truediv, self, other)
 
     def __rtruediv__(self, other: Operand) -> Any:
+        if self._operand(other) is None:
+            return self._of_number(other, _PLAIN.truediv, reflected=True)
         return _apply(_PLAIN.truediv, other, self)
 
     def __pow__(self, exponent: Operand, modulus: Operand = None) -> Any:
@@ -177,7 +183,7 @@ class Symbolic:
         if modulus is not None and not (isinstance(exponent, int) and exponent >= 0):
             return _PLAIN_POWER(self.__dpor_concrete__(), exponent, _number(modulus))
         if not isinstance(exponent, int):
-            return NotImplemented if not isinstance(exponent, float) else float(self) ** exponent
+            return self._of_number(exponent, pow, reflected=False)
         if not 0 <= exponent <= _HIGHEST_POWER:
             return _PLAIN_POWER(self.__dpor_concrete__(), exponent, _number(modulus))
         result = self._session.expressions.constant(1)
@@ -187,8 +193,8 @@ class Symbolic:
         return power if modulus is None else power % modulus
 
     def __rpow__(self, base: Operand, modulus: Operand = None) -> Any:
-        if not isinstance(base, int | float):
-            return NotImplemented
+        if not isinstance(base, int):
+            return self._of_number(base, pow, reflected=True)
         return _PLAIN_POWER(base, self.__dpor_concrete__(), _number(modulus))
 
     def __lshift__(self, count: Operand) -> Any:
@@ -263,7 +269,11 @@ class Symbolic:
         """As `int.real`."""
         return self._make(self._integer())
 
-    numerator = real
+    @property
+    def numerator(self) -> Any:
+        """As `int.numerator`: a number, unless a Fraction asks. Decimal, in C, asks as well and takes nothing else."""
+        asking = sys._getframe(1).f_globals.get("__name__")  # pyright: ignore[reportPrivateUsage]
+        return self.real if asking == "fractions" else self.__dpor_concrete__()
 
     @property
     def imag(self) -> int:
@@ -297,9 +307,7 @@ class Symbolic:
     ) -> Any:
         operand = self._operand(other)
         if operand is None:
-            if isinstance(other, float | complex):
-                return _apply(plain, other, self) if reflected else _apply(plain, self, other)
-            return NotImplemented
+            return self._of_number(other, plain, reflected=reflected)
         left, right = (operand, self._integer()) if reflected else (self._integer(), operand)
         return self._make(combine(left, right))
 
@@ -308,15 +316,21 @@ class Symbolic:
     ) -> Any:
         operand = self._operand(other)
         if operand is None:
-            if isinstance(other, float):
-                return _apply(plain, other, self) if reflected else _apply(plain, self, other)
-            return NotImplemented
+            return self._of_number(other, plain, reflected=reflected)
         left, right = (operand, self._integer()) if reflected else (self._integer(), operand)
         expressions = self._session.expressions
         if self._session.decide(expressions.equal(right, expressions.constant(0))):
             # The error is the one that this Python raises.
             return plain(1, 0)
         return self._make(combine(left, right))
+
+    def _of_number(self, other: Operand, plain: Callable[[Any, Any], Any], *, reflected: bool) -> Any:
+        """The operation with what is no int: operands in C (a float, a Decimal, a timedelta) take numbers only."""
+        name = plain.__name__.strip("_")
+        method = f"__{name}__" if reflected else f"__r{name}__"
+        if not isinstance(getattr(cast(object, type(other)), method, None), WrapperDescriptorType):
+            return NotImplemented
+        return _apply(plain, other, self) if reflected else _apply(plain, self, other)
 
     def _shift(self, count: Operand, plain: Callable[[Any, Any], Any], combine: Combine) -> Any:
         if isinstance(count, Symbolic):
@@ -371,7 +385,7 @@ class Symbolic:
             return self._compare_with_float(other, compare)
         operand = self._operand(other)
         if operand is None:
-            return NotImplemented
+            return self._compare_with_number(other, compare)
         expressions, value = self._session.expressions, self._integer()
         if compare is _PLAIN.eq or compare is _PLAIN.ne:
             result = expressions.equal(value, operand)
@@ -381,6 +395,22 @@ class Symbolic:
             result = expressions.less(operand, value)
         negated = compare is _PLAIN.ne or compare is _PLAIN.ge or compare is _PLAIN.le
         return self._make(expressions.negation(result) if negated else result)
+
+    def _compare_with_number(self, other: object, compare: Callable[[Any, Any], Any]) -> Any:
+        """A comparison with what is no int and no float: an operand in C that is a number takes numbers only."""
+        kind = type(other)
+        if isinstance(other, complex) and kind.__eq__ is complex.__eq__:
+            if compare not in (_PLAIN.eq, _PLAIN.ne):
+                return NotImplemented
+            return compare is _PLAIN.ne if other.imag else self._compare_with_float(other.real, compare)
+        is_number = hasattr(kind, "__float__") or hasattr(kind, "__complex__") or hasattr(kind, "__index__")
+        if (
+            not is_number
+            or not isinstance(kind.__eq__, WrapperDescriptorType)
+            or kind.__eq__ is object.__eq__
+        ):
+            return NotImplemented
+        return compare(_number(self), other)
 
     def _compare_with_float(self, other: float, compare: Callable[[Any, Any], Any]) -> Any:
         """A comparison with a float, which Python makes exactly."""
@@ -498,10 +528,3 @@ def symbolic_boolean(host: Host, name: str | None) -> Any:
     made = SymbolicBoolean(session, session.variable(name, True, None, None))
     host.made_symbolic(session.name_of(made.__dpor_expression__), made)
     return made
-
-
-def integer(*arguments: Any, **keywords: Any) -> Any:
-    """What a model calls by `int`: a symbolic value stays one."""
-    if len(arguments) == 1 and not keywords and isinstance(arguments[0], Symbolic):
-        return arguments[0].real
-    return int(*arguments, **keywords)

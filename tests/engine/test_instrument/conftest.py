@@ -110,6 +110,12 @@ class TransparentHooks:
     def operands(self, left: Any, right: Any) -> Any:
         return right
 
+    def identical(self, left: Any, right: Any) -> Any:
+        return right
+
+    def number(self, obj: Any) -> Any:
+        return obj
+
     def shown(self, obj: Any) -> Any:
         return obj
 

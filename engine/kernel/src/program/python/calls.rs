@@ -104,7 +104,7 @@ impl Host {
         let effect = self.state().builtins.effect_of(&function);
         if let Some(effect) = effect {
             return match effect {
-                BuiltinEffect::Nothing => Ok(self.symbolic_integer(&function)?.unwrap_or(function)),
+                BuiltinEffect::Nothing => self.symbolic_builtin(function),
                 effect => self.controlled(py, &function, How::Builtin(effect)),
             };
         }

@@ -57,6 +57,14 @@ impl ControlledCall {
     ) -> PyResult<Bound<'py, PyAny>> {
         let host = self.host.get();
         let function = self.function.bind(py);
+        let numbers = match &self.how {
+            How::Container { .. } | How::BoundAttribute { .. } | How::Getter => None,
+            _ => host.number_arguments(function, arguments, keywords)?,
+        };
+        let (arguments, keywords) = match &numbers {
+            Some((arguments, keywords)) => (arguments, Some(keywords)),
+            None => (arguments, keywords),
+        };
         match &self.how {
             How::ForeignFunction => {
                 // It may well call what is instrumented.

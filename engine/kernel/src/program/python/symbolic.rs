@@ -111,7 +111,7 @@ impl Host {
 
     /// What decides symbolic branches, as it was given to `explore`.
     #[getter]
-    fn solver(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+    pub fn solver(&self, py: Python<'_>) -> Option<Py<PyAny>> {
         self.state().solver.as_ref().map(|solver| solver.clone_ref(py))
     }
 
@@ -172,19 +172,42 @@ impl Host {
         }
     }
 
-    /// What to call for `int`, which leaves symbolic values what they are.
-    pub fn symbolic_integer<'py>(&self, function: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let solver = {
-            let state = self.state();
-            match &state.solver {
-                Some(solver) if state.symbolic => solver.clone_ref(function.py()),
-                _ => return Ok(None),
-            }
+    /// The solver, once the model has made a symbolic value.
+    fn solver_in_use<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
+        let state = self.state();
+        let solver = state.solver.as_ref().filter(|_| state.symbolic)?;
+        Some(solver.bind(py).clone())
+    }
+
+    /// What to call for a built-in function that C would not let take symbolic values: `int`, `pow`, `type`.
+    pub fn symbolic_builtin<'py>(&self, function: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        match self.solver_in_use(function.py()) {
+            Some(solver) => solver.call_method1(intern!(function.py(), "builtin"), (function,)),
+            None => Ok(function),
+        }
+    }
+
+    /// The arguments of a call with numbers in place of symbolic values, where the function is in C and takes nothing else.
+    pub fn number_arguments<'py>(
+        &self,
+        function: &Bound<'py, PyAny>,
+        arguments: &Bound<'py, PyTuple>,
+        keywords: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Option<(Bound<'py, PyTuple>, Bound<'py, PyDict>)>> {
+        let py = function.py();
+        let Some(solver) = self.solver_in_use(py) else { return Ok(None) };
+        let may_hold = |value: &Bound<'py, PyAny>| {
+            let is_container = value.is_exact_instance_of::<PyTuple>()
+                || value.is_exact_instance_of::<PyList>()
+                || value.is_exact_instance_of::<PyDict>()
+                || value.is_exact_instance_of::<PySet>();
+            is_container || self.is_symbolic(value)
         };
-        if !function.is(function.py().get_type::<PyInt>()) {
+        let values = || keywords.into_iter().flat_map(|keywords| keywords.values().iter().collect::<Vec<_>>());
+        if !arguments.iter().chain(values()).any(|value| may_hold(&value)) {
             return Ok(None);
         }
-        solver.bind(function.py()).getattr(intern!(function.py(), "integer")).map(Some)
+        solver.call_method1(intern!(py, "number_arguments"), (function, arguments, keywords))?.extract()
     }
 
     fn has_symbolic(&self, value: &Bound<'_, PyAny>) -> bool {
@@ -195,7 +218,7 @@ impl Host {
     }
 
     /// A key with numbers in place of symbolic values: each value that they can have is a branch.
-    fn concrete<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    pub fn concrete<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         if let Ok(tuple) = key.cast_exact::<PyTuple>() {
             let items = tuple.iter().map(|item| self.concrete(&item)).collect::<PyResult<Vec<_>>>()?;
             return Ok(PyTuple::new(key.py(), items)?.into_any());

@@ -417,6 +417,32 @@ impl Host {
         Ok(right)
     }
 
+    /// `left` and `right` are about to be compared by identity; gives `right`, or `left` if they are symbolic values that
+    /// stand for the same number or truth value.
+    #[pyo3(signature = (left, right, /))]
+    fn identical<'py>(
+        &self,
+        py: Python<'py>,
+        left: &Bound<'py, PyAny>,
+        right: Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if left.is(&right) || !(self.is_symbolic(left) || self.is_symbolic(&right)) {
+            return Ok(right);
+        }
+        let Some(solver) = self.solver(py) else { return Ok(right) };
+        let same: bool = solver.bind(py).call_method1(intern!(py, "identical"), (left, &right))?.extract()?;
+        Ok(if same { left.clone() } else { right })
+    }
+
+    /// A value that has to be a number or a truth value of Python's own.
+    #[pyo3(signature = (object, /))]
+    fn number<'py>(&self, py: Python<'py>, object: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        match self.is_symbolic(&object) {
+            true => object.call_method0(intern!(py, "__dpor_concrete__")),
+            false => Ok(object),
+        }
+    }
+
     /// `left` and `right` are about to be the operands of an operator; gives `right`.
     #[pyo3(signature = (left, right, /))]
     fn operands<'py>(
@@ -427,6 +453,11 @@ impl Host {
     ) -> PyResult<Bound<'py, PyAny>> {
         if !(has_nothing_inside(left) && has_nothing_inside(&right)) {
             self.look(py, &[left.clone(), right.clone()], Depth::Items)?;
+        }
+        // A width is a number, whoever words a text for what.
+        let formats = left.cast::<PyString>().is_ok_and(|text| text.to_str().is_ok_and(|text| text.contains('*')));
+        if formats && right.is_exact_instance_of::<PyTuple>() && self.state().symbolic {
+            return self.concrete(&right);
         }
         Ok(right)
     }

@@ -6,7 +6,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use super::{timeout_of, Primitive, Standing};
+use super::{timeout_of, truth, Primitive, Standing};
 use crate::memory::{Effect, PrimitiveState};
 use crate::operation::{EventId, Operation, OperationKind};
 use crate::program::python::host::Host;
@@ -148,7 +148,11 @@ macro_rules! lock_methods {
             }
 
             #[pyo3(signature = (blocking = true, timeout = -1.0))]
-            fn acquire(slf: &Bound<'_, Self>, blocking: bool, timeout: f64) -> PyResult<bool> {
+            fn acquire(
+                slf: &Bound<'_, Self>,
+                #[pyo3(from_py_with = truth)] blocking: bool,
+                timeout: f64,
+            ) -> PyResult<bool> {
                 slf.get().0.acquire(slf.py(), slf.as_any(), blocking, Some(timeout))
             }
 

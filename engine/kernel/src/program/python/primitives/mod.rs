@@ -160,6 +160,11 @@ impl Primitive {
 }
 
 /// A time-out in seconds, or None for none; `-1` and None both mean none.
+/// An argument that says yes or no, by whatever object.
+fn truth(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    value.is_truthy()
+}
+
 fn timeout_of(blocking: bool, timeout: Option<f64>) -> PyResult<Option<f64>> {
     match timeout {
         None => Ok(None),

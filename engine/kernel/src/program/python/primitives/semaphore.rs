@@ -6,7 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use super::{Primitive, Standing};
+use super::{truth, Primitive, Standing};
 use crate::memory::{Effect, PrimitiveState};
 use crate::operation::{Operation, OperationKind};
 use crate::program::python::host::Host;
@@ -91,7 +91,11 @@ impl Semaphore {
     }
 
     #[pyo3(signature = (blocking = true, timeout = None))]
-    fn acquire(slf: &Bound<'_, Self>, blocking: bool, timeout: Option<f64>) -> PyResult<bool> {
+    fn acquire(
+        slf: &Bound<'_, Self>,
+        #[pyo3(from_py_with = truth)] blocking: bool,
+        timeout: Option<f64>,
+    ) -> PyResult<bool> {
         Semaphore::take(slf, blocking, timeout)
     }
 

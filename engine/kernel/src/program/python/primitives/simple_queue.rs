@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use super::{Primitive, Standing};
+use super::{truth, Primitive, Standing};
 use crate::memory::PrimitiveState;
 use crate::operation::{Operation, OperationKind};
 use crate::program::python::host::Host;
@@ -108,7 +108,12 @@ impl SimpleQueue {
     }
 
     #[pyo3(signature = (item, block = true, timeout = None))]
-    fn put(slf: &Bound<'_, Self>, item: Py<PyAny>, block: bool, timeout: Option<f64>) -> PyResult<()> {
+    fn put(
+        slf: &Bound<'_, Self>,
+        item: Py<PyAny>,
+        #[pyo3(from_py_with = truth)] block: bool,
+        timeout: Option<f64>,
+    ) -> PyResult<()> {
         let _ = (block, timeout);
         SimpleQueue::add(slf, item)
     }
@@ -118,7 +123,11 @@ impl SimpleQueue {
     }
 
     #[pyo3(signature = (block = true, timeout = None))]
-    fn get(slf: &Bound<'_, Self>, block: bool, timeout: Option<f64>) -> PyResult<Py<PyAny>> {
+    fn get(
+        slf: &Bound<'_, Self>,
+        #[pyo3(from_py_with = truth)] block: bool,
+        timeout: Option<f64>,
+    ) -> PyResult<Py<PyAny>> {
         SimpleQueue::take(slf, block, timeout)
     }
 
