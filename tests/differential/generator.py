@@ -136,6 +136,18 @@ FAMILIES = {
         ("seen.extend(s.cells)", 1),
         ("s.cells.reverse()", 1),
     ),
+    "items": (
+        ("s.cells[0] = 1", 1),
+        ("s.cells[1] = 2", 1),
+        ("s.cells[1] += 2", 2),
+        ("seen.append(s.cells[0])", 1),
+        ("seen.append(s.cells[1])", 1),
+        ("seen.append(s.table['k'])", 1),
+        ("s.table['k'] = 1", 1),
+        ("s.cells[0], s.cells[1] = s.cells[1], s.cells[0]", 4),
+        ("s.a.store(1, 'relaxed')", 1),
+        ("if s.a.load('relaxed'):\n    seen.append(s.cells[1])", 2),
+    ),
     "dict": (
         ('s.table["new"] = 1', 1),
         ('seen.append(s.table.setdefault("new", 2))', 1),

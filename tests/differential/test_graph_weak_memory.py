@@ -23,6 +23,7 @@ from dpor.errors import DporError
 from dpor.results import ReplayRequest
 
 PROGRAMS = generator.programs(rich=True, weight=6)
+ITEMS = generator.programs(rich=True, weight=6, families=("items",))
 WAITING = generator.programs(rich=True, weight=6, families=("predicate",))
 PREDICATES = generator.programs(rich=True, weight=7, families=("predicate over several locations",))
 SIMPLE = generator.programs(rich=False, weight=7)
@@ -129,6 +130,20 @@ def test_a_weaker_memory_model_allows_at_least_as_much(program, answer):
         assert result.redundant == 0
         assert before <= graphs.outcomes
         assert graphs.outcomes == classes.outcomes
+        before = graphs.outcomes
+
+
+@FIXED
+@given(program=ITEMS)
+def test_a_weaker_memory_model_allows_at_least_as_much_of_items(program, answer):
+    note(program.source())
+    before: frozenset[Any] = frozenset()
+    for memory_model in ("sc", "pso", "rc11"):
+        graphs, result = treated(answer, program, memory_model=memory_model)
+        if result.assumptions:
+            # A container keeps its order there.
+            reject()
+        assert before <= graphs.outcomes
         before = graphs.outcomes
 
 

@@ -345,6 +345,30 @@ dpor.spawn(receive)
     assert (result.verdict, result.executions) == (Verdict.VERIFIED, 2)
 
 
+def test_the_items_of_a_container_that_nobody_resizes_stay_relaxed(tmp_path):
+    # The indices are found to race only while the items are used already.
+    body = """
+items = pair.items
+def send():
+    for value in (1, 2):
+        place = pair.x.load("relaxed")
+        items[place] = value
+        pair.x.store(place + 1, "relaxed")
+def receive():
+    for place in range(2):
+        if pair.x.load("relaxed") > place:
+            seen[place] = items[place]
+            pair.y.store(place, "relaxed")
+dpor.spawn(send)
+dpor.spawn(receive)
+dpor.join_all()
+assert 0 not in seen.values()
+"""
+    result = check(tmp_path, body, "rc11")
+    assert result.verdict is Verdict.VIOLATED
+    assert not result.assumptions
+
+
 def test_a_violation_with_a_container_that_keeps_its_order_is_replayed(tmp_path):
     body = """
 def one():

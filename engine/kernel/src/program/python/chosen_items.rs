@@ -86,12 +86,14 @@ impl Host {
     fn keep_order<T>(&self, py: Python<'_>, container: LocationId, what: &'static str) -> PyResult<T> {
         let keeps_order = {
             let mut state = self.state();
-            let can = !state.reads.objects_are_fences && state.reads.containers.contains(&container);
-            let is_new = can && state.learning && state.keeps_order.insert(container);
-            if is_new {
-                state.restart.get_or_insert(Restart::Visible);
+            let can =
+                state.learning && !state.reads.objects_are_fences && state.reads.containers.contains(&container);
+            // While the exploration is about to begin anew, part of what was accessed is no event, and may seem unordered.
+            if can && state.restart.is_none() {
+                state.keeps_order.insert(container);
+                state.restart = Some(Restart::Visible);
             }
-            can && state.learning
+            can
         };
         match keeps_order {
             true => self.leave(py, End::Cut),
