@@ -18,6 +18,10 @@ POP_ROWS = [
     row for row in ALL_ROWS if row.name in expectations.POP_TABLE and LIMIT < row.classes <= POP_LIMIT
 ]
 
+# Each graph takes a search for an order of the writes that nobody reads.
+RF_LIMIT = 400
+RF_LONGEST = {"length_param": 64, "race_param": 2, "thread_param": 32}
+
 # Below the sizes that are worth measuring: few enough interleavings to look at each of them.
 EXHAUSTIBLE = [
     ("readers", {"n": 3}),
@@ -66,8 +70,8 @@ def _size(row):
     return row.parameters.get("n", 0)
 
 
-def _as_tests(rows):
-    short = (row for row in rows if _size(row) <= LONGEST.get(row.program, _size(row)))
+def _as_tests(rows, longest=LONGEST):
+    short = (row for row in rows if _size(row) <= longest.get(row.program, _size(row)))
     return [pytest.param(row, id=row.name) for row in short]
 
 
@@ -95,6 +99,18 @@ def test_the_expected_counts_are_those_of_the_pop_paper():
 def test_source_finds_the_same_classes(row, check):
     result = check(row.file, row.program, dict(row.parameters), algorithm="source")
     assert _counts(result) == (row.executions, row.blocked)
+    assert not result.violations
+
+
+@pytest.mark.parametrize(
+    "row",
+    _as_tests((row for row in ROWS if row.rf_executions and row.classes <= RF_LIMIT), RF_LONGEST),
+)
+def test_each_class_of_reads_from_is_explored_once(row, check):
+    result = check(row.file, row.program, dict(row.parameters), algorithm="graph", partition="rf")
+    by_locks = row.program in expectations.ORDERED_BY_LOCKS
+    expected = row.executions if by_locks else row.rf_executions
+    assert (result.executions, result.redundant, result.reason) == (expected, 0, None)
     assert not result.violations
 
 

@@ -88,7 +88,9 @@ impl Visit<'_> {
         if locked == Part::FIRST {
             let writes = self.trace.coherence.get(&location).into_iter().flatten().copied();
             let others = writes.filter(|id| *id < limit && *id != event.id).map(Some).chain([None]);
-            sources.extend(others.filter(|source| *source != current));
+            let last = self.last_before(event, location);
+            let is_hidden = |source: Option<EventId>| last.iter().any(|write| self.precedes(source, *write));
+            sources.extend(others.filter(|source| *source != current && !is_hidden(*source)));
         }
         for source in sources {
             let writes =
@@ -105,6 +107,31 @@ impl Visit<'_> {
                 self.revisits_of(event, limit, &prefix, Some(source));
             }
         }
+    }
+
+    /// Of each thread the last write to the location that comes before the event in every graph with these events. What
+    /// comes before such a write in turn, the event cannot read from under any model, since all are coherent.
+    fn last_before(&self, event: &Event, location: LocationId) -> SmallVec<[EventId; 4]> {
+        let row = self.execution.structural_clocks().row(event.id);
+        let mut last: SmallVec<[EventId; 4]> = SmallVec::new();
+        for &id in self.trace.coherence.get(&location).into_iter().flatten() {
+            let write = self.execution.event(id);
+            if id == event.id || !counts(row, write) {
+                continue;
+            }
+            match last.iter_mut().find(|known| self.execution.event(**known).thread == write.thread) {
+                Some(known) => *known = (*known).max(id),
+                None => last.push(id),
+            }
+        }
+        last
+    }
+
+    /// Whether a write (or the initial value) comes before another in every graph with these events.
+    fn precedes(&self, source: Option<EventId>, write: EventId) -> bool {
+        source.is_none_or(|source| {
+            source != write && counts(self.execution.structural_clocks().row(write), self.execution.event(source))
+        })
     }
 
     /// The token of what a write left behind, or of the initial value.
@@ -357,6 +384,10 @@ impl Visit<'_> {
 
     fn is_consistent(&self, plan: &Plan, consistency: &dyn Consistency) -> bool {
         let events: Vec<&Event> = plan.entries.iter().map(|entry| self.named(entry)).collect();
+        // Operations on objects alone are in the order of the plan.
+        if !events.iter().any(|event| is_relaxed(event)) {
+            return true;
+        }
         let reads: Vec<Option<Option<Name>>> = plan.entries.iter().map(|entry| entry.reads).collect();
         consistency.allows(&graph(&events, &reads, &plan.coherence))
     }
@@ -383,6 +414,11 @@ pub fn latest_allowed(
     let initial = events.iter().find(there).map(|event| event.before);
     let mut sources: Vec<Option<&Event>> =
         events.iter().filter(there).filter(|event| wrote(event)).map(|event| Some(*event)).collect();
+    // What no other thread writes is read from the thread's last write, which nothing forbids and which is the last by name.
+    let is_own = |write: &Event| write.thread == load.thread && write.index < load.index;
+    if sources.iter().flatten().all(|write| is_own(write)) {
+        return Some(sources.into_iter().flatten().map(name).max());
+    }
     sources.sort_unstable_by_key(|source| std::cmp::Reverse(source.map(name)));
     sources.push(None);
     let mut writes: Coherence<Name> = FxHashMap::default();
