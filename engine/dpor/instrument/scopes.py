@@ -43,6 +43,7 @@ def analyze(tree: ast.Module, rebound: frozenset[str] = frozenset()) -> Symbols:
             owner = symbols.owner(scope, name)
             if name in owner.variables:
                 owner.variables[name].rebinding = True
+                _record_use(symbols, scope, Use(name, frozen=False))
         for use in scope.uses:
             _record_use(symbols, scope, use)
     for scope in scopes:
@@ -59,6 +60,7 @@ def analyze(tree: ast.Module, rebound: frozenset[str] = frozenset()) -> Symbols:
 
 
 def _record_use(symbols: Symbols, scope: Scope, use: Use) -> None:
+    """Note that a function reads, or binds, a variable of another one."""
     owner = symbols.owner(scope, use.name)
     variable = owner.variables.get(use.name)
     if variable is None or owner is symbols.module:

@@ -73,7 +73,7 @@ def cells(source: str, rebound: frozenset[str] = frozenset()) -> set[str]:
         ("def f():\n while 1:\n  x = 1\n  lambda: x", {"x"}),
         ("def f():\n for x in y: lambda: x", {"x"}),
         ("def f():\n for x in y: lambda x=x: x", set()),
-        ("def f():\n x = 1\n def g():\n  nonlocal x\n  x = 2", set()),
+        ("def f():\n x = 1\n def g():\n  nonlocal x\n  x = 2", {"x"}),
         ("def f():\n x = 1\n def g():\n  nonlocal x\n  x += 2", {"x"}),
         ("def f():\n t = spawn(lambda: x)\n x = 1", {"x"}),
         ("def f():\n def a(): b()\n def b(): a()", set()),
