@@ -239,7 +239,7 @@ def test_a_symbolic_program_has_the_outcomes_of_all_its_values(number: int, tmp_
             name = f"symbolic_{algorithm}_{seed}"
             result, outcomes = check(tmp_path, SYMBOLIC + MODEL + body, name, algorithm=algorithm)
         except DporError as error:
-            # A graph is not always linearised so that what built-in code does stays undivided.
+            # Another thread may have seen what built-in code wrote before that was decided.
             if algorithm != "concolic" or error.code is not Code.UNSUPPORTED_CONSTRUCT:
                 raise
             continue

@@ -245,12 +245,16 @@ class Session:
         """Whether the running code only words a message, so that a value may be shown without being decided."""
         return not self.host.active or self._places.is_message()
 
-    def refuse_divided(self) -> NoReturn:
-        """Another thread would come in between the branches of one operation of built-in code."""
-        self.refuse(
+    def divided(self) -> DporError:
+        """Why a graph cannot be explored in which others see what the running operation of built-in code writes, before
+        it has decided what that is.
+        """
+        return DporError(
             Code.UNSUPPORTED_CONSTRUCT,
-            f"algorithm {self._algorithm!r} cannot keep built-in code that compares symbolic values undivided here",
-            "use --algorithm optimal, or compare the values before, in the model's own code",
+            f"algorithm {self._algorithm!r} cannot let threads see what an operation of built-in code writes that "
+            "compares symbolic values to know it",
+            "use --algorithm optimal, or compare the values before, in the model's own code, or take a lock around it",
+            self._places.span(),
         )
 
     def refuse(self, code: Code, message: str, mend: str) -> NoReturn:

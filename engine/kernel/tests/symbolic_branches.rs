@@ -140,7 +140,7 @@ fn random_symbolic_programs_agree_with_the_oracle_and_with_trying_every_value() 
 
 /// Too large for the oracle: source sets keep no wakeup trees, so that the two can only agree if both are right.
 #[test]
-fn larger_symbolic_programs_have_the_same_classes_under_source_and_optimal() {
+fn larger_symbolic_programs_have_the_same_classes_under_source_optimal_and_concolic() {
     let mut compared = 0;
     for seed in 1..=number_of_programs(150) {
         let mut random = Seeded(seed.wrapping_mul(0xd134_2543_de82_ef95) | 1);
@@ -148,11 +148,14 @@ fn larger_symbolic_programs_have_the_same_classes_under_source_and_optimal() {
         let threads = 3 + random.below(2) as usize;
         let script = program((0..threads).map(|_| random_thread(&mut random, 6)).collect());
         let (Some(source), Some(optimal)) = (script.explore("source"), script.explore("optimal")) else { continue };
+        let concolic = script.explore("concolic").expect("no more executions than the others");
         let context = format!("seed {seed}: {:?}", script.threads);
-        assert_eq!(optimal.counts.redundant, 0, "redundant, {context}");
-        assert_eq!(optimal.outcomes, source.outcomes, "outcomes, {context}");
-        assert_eq!(optimal.counts.executions, source.counts.executions, "classes, {context}");
-        assert_eq!(optimal.counts.blocked, source.counts.blocked, "blocked classes, {context}");
+        for found in [&optimal, &concolic] {
+            assert_eq!(found.counts.redundant, 0, "redundant, {context}");
+            assert_eq!(found.outcomes, source.outcomes, "outcomes, {context}");
+            assert_eq!(found.counts.executions, source.counts.executions, "classes, {context}");
+            assert_eq!(found.counts.blocked, source.counts.blocked, "blocked classes, {context}");
+        }
         compared += 1;
     }
     assert!(compared > 50, "only {compared} programs were small enough");

@@ -251,3 +251,34 @@ def sorted_cells():
 def divided():
     n = dpor.nondet_int("n")
     assert 7 // n <= 7
+
+
+@dpor.model
+def looked_for_in_cells():
+    """Reading operations of built-in code that compare symbolic values, beside a thread that writes."""
+    shared = Shared()
+    found: list[object] = []
+
+    def look():
+        n = dpor.nondet_int("n")
+        found.append(n in shared.cells)
+        found.append(sorted(shared.cells)[0])
+
+    def write():
+        shared.cells[1] = dpor.nondet_int("m")
+
+    dpor.spawn(look)
+    dpor.spawn(write)
+    dpor.join_all()
+    assert len(found) == 2
+
+
+@dpor.model
+def seen_before_decided():
+    """Another thread can see the cells after the sort, whose comparisons decide what is there."""
+    cells = [dpor.nondet_int("a"), dpor.nondet_int("b")]
+    seen: list[object] = []
+    dpor.spawn(lambda: seen.append(cells[0]))
+    dpor.spawn(lambda: cells.sort())
+    dpor.join_all()
+    assert len(seen) == 1

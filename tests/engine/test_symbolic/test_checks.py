@@ -89,6 +89,21 @@ def test_models_that_hold_for_all_values_are_verified(model: str) -> None:
     assert result.redundant == 0
 
 
+def test_built_in_code_that_compares_stays_one_operation_where_a_graph_is_run_again() -> None:
+    results = [check("looked_for_in_cells", algorithm=algorithm) for algorithm in ("optimal", "concolic")]
+    assert [result.verdict for result in results] == [Verdict.VERIFIED] * 2
+    assert counts(results[0]) == counts(results[1])
+
+
+def test_a_graph_that_shows_what_is_not_decided_yet_is_refused() -> None:
+    assert check("seen_before_decided", algorithm="optimal").verdict is Verdict.VERIFIED
+    with pytest.raises(DporError) as caught:
+        check("seen_before_decided", algorithm="concolic")
+    assert caught.value.code is Code.UNSUPPORTED_CONSTRUCT
+    assert "--algorithm optimal" in caught.value.mend
+    assert caught.value.span is not None
+
+
 def test_an_unbounded_index_takes_each_place_of_the_list_once_or_none() -> None:
     # Two ends out of range, and three places by two names each.
     assert check("indexed").executions == 2 + 6

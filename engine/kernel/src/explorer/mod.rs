@@ -177,6 +177,16 @@ pub trait Explorer {
         false
     }
 
+    /// Whether the branch that was chosen last is decided before events that were planned without it.
+    fn is_early(&self) -> bool {
+        false
+    }
+
+    /// How many of the events of the current execution come before the first that is chosen freely.
+    fn planned(&self) -> usize {
+        0
+    }
+
     /// Whether events need tokens of the values that they found and left, and threads what they are about to touch.
     fn wants_values(&self) -> bool {
         false

@@ -49,6 +49,10 @@ pub struct Graph {
     planned: usize,
     /// When the event that is chosen is added to the graph.
     added: Option<Added>,
+    /// The constraint events that were decided before all planned events had been performed.
+    early: Vec<EventId>,
+    /// Whether the event that was chosen last is one of them.
+    is_early: bool,
     trace: Trace,
     /// The predicate of a relaxed memory model; None under sequential consistency, where every order of events is allowed.
     consistency: Option<Box<dyn Consistency>>,
@@ -127,6 +131,41 @@ impl Graph {
         consistency.allows(&relaxed::graph(&events, &reads, &coherence.collect()))
     }
 
+    /// A thread has come to a constraint event while planned events are still to come: take it from among them, or add it.
+    fn decide(&mut self, state: &State, thread: ThreadId) -> Decision {
+        let index = state.threads.get(thread).events;
+        let rest = &mut self.plan.entries[self.position..];
+        match rest.iter().position(|entry| (entry.thread, entry.index) == (thread, index)) {
+            Some(place) => {
+                rest[..=place].rotate_right(1);
+                self.plan.displace(self.position, self.position + place);
+            }
+            None => {
+                let conditions = state.execution.conditions();
+                let Some(condition) = state.pending(thread).map(|pending| pending.detail) else {
+                    return Decision::GiveUp;
+                };
+                let planned = rest.iter().filter_map(Entry::literal);
+                let path = planned.fold(state.execution.path(), |path, literal| conditions.extend(path, literal));
+                let outcome = u32::from(conditions.sides(path, condition).when_true);
+                let added = Added::at(self.plan.next);
+                let condition = Some(condition);
+                self.plan.next += 1;
+                self.plan
+                    .entries
+                    .insert(self.position, Entry { thread, index, outcome, condition, added, reads: None });
+                self.plan.displace(self.position, usize::MAX);
+                self.early.push(EventId(state.execution.len() as u32));
+                self.is_early = true;
+            }
+        }
+        let entry = &self.plan.entries[self.position];
+        self.position += 1;
+        self.planned += 1;
+        self.added = Some(entry.added.clone());
+        Decision::Take(state.choice(thread, entry.outcome))
+    }
+
     /// The operation that was revisited is blocked now.
     fn defer(&mut self, entry: &Entry, by: usize) {
         let by = &self.plan.entries[by];
@@ -149,6 +188,7 @@ impl Graph {
             memory,
             trace: &self.trace,
             next: self.plan.next,
+            until: self.early.first().map_or(u32::MAX, |id| self.trace.added[id.index()].first()),
             waiting: Vec::new(),
             consistency: self.consistency.as_deref(),
             plans: &mut plans,
@@ -158,6 +198,11 @@ impl Graph {
             let later = &self.plan.refreshed[position + 1..];
             visit.added(execution.event(id), self.planned, refreshed.from, later);
         }
+        for id in &self.early {
+            visit.until = self.trace.added[id.index()].first();
+            visit.negate(execution.event(*id), self.planned);
+        }
+        visit.until = u32::MAX;
         for event in &execution.events()[self.planned..] {
             visit.added(event, event.id.index() + 1, Part::FIRST, &[]);
         }
@@ -192,6 +237,8 @@ impl Explorer for Graph {
             .count();
         self.trace.truncate(shared);
         self.surprised = false;
+        self.early.clear();
+        self.is_early = false;
         self.trace.coherence.clear();
         for (location, names) in &self.plan.coherence {
             let there = names.iter().filter_map(|name| self.trace.find(name.0.index(), name.1)).collect();
@@ -208,6 +255,10 @@ impl Explorer for Graph {
     }
 
     fn choose(&mut self, state: &State) -> Decision {
+        self.is_early = false;
+        if let Some(thread) = state.branching().filter(|_| self.position < self.plan.entries.len()) {
+            return self.decide(state, thread);
+        }
         while let Some(entry) = self.plan.entries.get(self.position) {
             let position = self.position;
             self.position += 1;
@@ -294,6 +345,14 @@ impl Explorer for Graph {
 
     fn waits_by_looking(&self) -> bool {
         true
+    }
+
+    fn is_early(&self) -> bool {
+        self.is_early
+    }
+
+    fn planned(&self) -> usize {
+        self.planned
     }
 
     /// Where a predicate would have held instead, and what it would have read there, no number tells.

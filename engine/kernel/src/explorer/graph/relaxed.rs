@@ -510,6 +510,7 @@ pub fn entry_of(event: &Event, added: &Added, name_of: impl Fn(EventId) -> Name)
         thread: event.thread,
         index: event.index,
         outcome: event.outcome,
+        condition: (event.operation.kind == OperationKind::Branch).then_some(event.operation.detail),
         added: added.clone(),
         reads: event.reads.map(|write| (write != EventId::NONE).then(|| name_of(write))),
     }

@@ -30,6 +30,8 @@ pub struct Visit<'a> {
     pub trace: &'a Trace,
     /// The number of the next event that is added.
     pub next: u32,
+    /// What was added with this number or later is not in the graph yet, wherever it is in the execution.
+    pub until: u32,
     /// Operations that wait at the end, whose earlier places have been planned.
     pub waiting: Vec<Deferred>,
     /// The predicate of a memory model in which loads read from a write of their choice.
@@ -46,7 +48,7 @@ impl Visit<'_> {
             return;
         }
         if event.operation.kind == OperationKind::Branch {
-            self.negate(event);
+            self.negate(event, length);
             return;
         }
         if is_relaxed(event) {
@@ -193,7 +195,7 @@ impl Visit<'_> {
         let is_after = |id: EventId| after.iter().any(|first| *first <= id && execution.happens_before(*first, id));
         let end = event.id.index().min(length);
         let mut plan = self.plan(0);
-        let ids = || (0..end as u32).map(EventId);
+        let ids = || (0..end as u32).map(EventId).filter(|id| self.is_there(*id));
         plan.entries.extend(ids().filter(|id| !is_after(*id)).map(|id| self.entry(id)));
         let number = match self.trace.added.get(event.id.index()) {
             Some(added) => added.last(),
@@ -205,7 +207,7 @@ impl Visit<'_> {
         };
         plan.entries.push(entry_of(event, &added, |id| self.name(id)));
         plan.entries.extend(ids().filter(|id| is_after(*id)).map(|id| self.entry(id)));
-        let rest = (end + 1..length).map(|index| EventId(index as u32));
+        let rest = (end + 1..length).map(|index| EventId(index as u32)).filter(|id| self.is_there(*id));
         plan.entries.extend(rest.map(|id| self.entry(id)));
         plan.firm.push(Firm { thread: event.thread, index: event.index, stamp: Stamp { number, part: Part::LAST } });
         plan.refreshed = later.to_vec();
@@ -234,10 +236,16 @@ impl Visit<'_> {
         (event.thread, event.index)
     }
 
-    /// A plan that begins with the first events of the execution.
+    /// Whether an event of the execution is in the graph.
+    pub fn is_there(&self, id: EventId) -> bool {
+        self.trace.added[id.index()].first() < self.until
+    }
+
+    /// A plan that begins with the first events of the execution, as far as they are in the graph.
     pub fn plan(&self, length: usize) -> Plan {
+        let ids = (0..length as u32).map(EventId);
         Plan {
-            entries: (0..length as u32).map(|id| self.entry(EventId(id))).collect(),
+            entries: ids.filter(|id| self.is_there(*id)).map(|id| self.entry(id)).collect(),
             revisited: None,
             refreshed: Vec::new(),
             coherence: Coherence::default(),

@@ -285,7 +285,10 @@ impl Atomic {
         let host = Atomic::host(slf);
         let standing = slf.get().primitive.standing(py)?;
         let mut event = false;
-        let chooses = host.state().reads.enabled;
+        let (chooses, began) = {
+            let state = host.state();
+            (state.reads.enabled, state.driver.threads.get(state.current).events)
+        };
         if !chooses {
             host.drain_if_owed(py)?;
         }
@@ -342,7 +345,7 @@ impl Atomic {
         let performed = Atomic::performed(slf, event);
         let held = Atomic::held(slf);
         let is_symbolic = host.is_symbolic(&held) || host.is_symbolic(expected);
-        let took_place = host.undivided(|| matches(host, &held, expected))?;
+        let took_place = host.undivided_from(began, || matches(host, &held, expected))?;
         if matches!(standing, Standing::Live) {
             let location = slf.get().primitive.location;
             host.state().synchronise_atomic(location, !took_place);

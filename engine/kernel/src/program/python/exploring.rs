@@ -279,6 +279,11 @@ impl Host {
             let (summary, restart, stop) = {
                 let mut state = self.state();
                 state.tell_of_looks();
+                let divided = if state.restart.is_none() { state.divided_operation(py) } else { None };
+                if let Some(refusal) = divided {
+                    state.refusal.get_or_insert(refusal);
+                    return Ok(false);
+                }
                 let summary = state.driver.end_execution(end);
                 // What explores by values relies on the order of what is not visible, until the first race is seen.
                 let misled = state.driver.wants_values() && state.restart == Some(Restart::Visible);

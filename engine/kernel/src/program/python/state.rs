@@ -14,7 +14,7 @@ use super::identity::{Identities, ObjectId};
 use super::loops::Loops;
 use super::objects::Objects;
 use super::recording::Word;
-use super::symbolic::SolverError;
+use super::symbolic::{EarlyBranch, SolverError};
 use super::types::TypeTable;
 use super::undo::Undo;
 use super::weak_memory::WeakMemory;
@@ -70,6 +70,8 @@ pub struct PythonThread {
     pub predicate_reads: Vec<Access>,
     /// How many calls of built-in code it is in that are one operation.
     pub builtin_calls: u32,
+    /// How many events it had before the outermost of them.
+    pub operation_began: u32,
     /// The loops that it is in.
     pub loops: Loops,
     /// What it may wait for, while a recorder listens.
@@ -95,6 +97,7 @@ pub struct State {
     pub untreated: Option<&'static str>,
     /// The coded error with which the symbolic layer gave the check up.
     pub refusal: Option<Py<PyAny>>,
+    pub early_branches: Vec<EarlyBranch>,
     /// What decides symbolic branches: the session of the check's symbolic values.
     pub solver: Option<Py<PyAny>>,
     /// Whether the model has symbolic values.
@@ -209,6 +212,7 @@ impl State {
             lessons: Vec::new(),
             escape: None,
             refusal: None,
+            early_branches: Vec::new(),
             solver: None,
             untreated: None,
             symbolic: false,

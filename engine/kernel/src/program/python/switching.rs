@@ -75,7 +75,7 @@ impl Host {
             }
         };
         if operation.kind == OperationKind::Branch {
-            self.require_undivided(py, turn)?;
+            self.note_early_branch(py)?;
         }
         self.take_turn(py, turn)?;
         if self.state().reads.enabled {
@@ -308,6 +308,7 @@ impl Host {
             state.advancing.clear();
             state.silent_writes.clear();
             state.race_told = false;
+            state.early_branches.clear();
             if let Some(races) = &mut state.data_races {
                 races.reset();
             }

@@ -14,11 +14,10 @@ use smallvec::SmallVec;
 use super::container_effects::ContainerEffect;
 use super::host::Host;
 use super::recording::Word;
-use super::state::Phase;
+use super::state::{Phase, State};
 use super::switching::Touch;
-use crate::driver::Turn;
-use crate::execution::{Literal, Sides, Solver};
-use crate::operation::{Accesses, LocationId, Operation, OperationKind};
+use crate::execution::{Event, Literal, Sides, Solver};
+use crate::operation::{AccessMode, Accesses, LocationId, Operation, OperationKind, ThreadId};
 
 /// Where what the solver raises is kept until the execution has ended.
 pub type SolverError = Rc<RefCell<Option<PyErr>>>;
@@ -52,6 +51,42 @@ impl Solver for PythonSolver {
             }
         }
     }
+}
+
+/// A branch in the middle of an operation of built-in code, before events that were planned without it.
+pub struct EarlyBranch {
+    thread: ThreadId,
+    /// The events of the operation so far, by their indexes.
+    begin: u32,
+    end: u32,
+    refusal: Py<PyAny>,
+}
+
+impl State {
+    /// Why the execution cannot stand as it is: a planned event has seen what an operation wrote before it had branched.
+    pub fn divided_operation(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        let execution = &self.driver.execution;
+        let planned = self.driver.explorer().planned().min(execution.len());
+        let events = &execution.events()[..planned];
+        let divided = self.early_branches.iter().find(|early| {
+            let own =
+                |event: &&Event| event.thread == early.thread && (early.begin..early.end).contains(&event.index);
+            let seen = |write: &Event| {
+                let others = events.iter().filter(|event| event.thread != early.thread);
+                others.into_iter().any(|event| execution.happens_before(write.id, event.id))
+            };
+            events.iter().filter(own).filter(|event| may_write(event)).any(seen)
+        });
+        divided.map(|early| early.refusal.clone_ref(py))
+    }
+}
+
+fn may_write(event: &Event) -> bool {
+    let writes = |mode| matches!(mode, AccessMode::Write | AccessMode::IntentWrite);
+    let kind = event.operation.kind;
+    event.accesses.iter().any(|access| writes(access.mode))
+        || event.accesses.is_empty()
+            && matches!(kind, OperationKind::Store | OperationKind::ReadModifyWrite | OperationKind::CompareExchange)
 }
 
 fn pairs(literals: impl Iterator<Item = Literal>) -> Vec<(u32, bool)> {
@@ -135,12 +170,25 @@ impl Host {
         state.symbolic && state.types.facts(value).symbolic
     }
 
-    /// Make a call of built-in code, which is one operation: if it branches, no other thread may come in between.
+    /// Make a call of built-in code, which is one operation: if it branches, no other thread comes in between.
     pub fn undivided<T>(&self, call: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+        let begin = {
+            let state = self.state();
+            state.driver.threads.get(state.current).events
+        };
+        self.undivided_from(begin, call)
+    }
+
+    /// The same for an operation whose first event was the `begin`th of the thread.
+    pub fn undivided_from<T>(&self, begin: u32, call: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
         let caller = {
             let mut state = self.state();
             let current = state.current;
-            state.thread(current).builtin_calls += 1;
+            let thread = state.thread(current);
+            if thread.builtin_calls == 0 {
+                thread.operation_began = begin;
+            }
+            thread.builtin_calls += 1;
             current
         };
         let result = call();
@@ -151,25 +199,26 @@ impl Host {
         result
     }
 
-    /// A branch has come up; `turn` says who goes on. Explorers of interleavings decide it at once. Explorers of graphs
-    /// may have to finish what they planned, which would divide a call of built-in code.
-    pub fn require_undivided(&self, py: Python<'_>, turn: Turn) -> PyResult<()> {
+    /// A branch has come up, and is decided at once. Explorers of graphs may have planned events that come after it in this
+    /// execution: if they see what the call of built-in code that branches has written, what they do was planned without
+    /// knowing what that is. Whether they do is looked at when the execution has ended.
+    pub fn note_early_branch(&self, py: Python<'_>) -> PyResult<()> {
         let solver = {
             let mut state = self.state();
             let current = state.current;
-            let divided = matches!(turn, Turn::Run(next) if next != current);
+            let inside = state.driver.explorer().is_early() && state.thread(current).builtin_calls > 0;
             match &state.solver {
-                Some(solver) if divided => {
-                    let solver = solver.clone_ref(py);
-                    (state.thread(current).builtin_calls > 0).then_some(solver)
-                }
-                _ => None,
+                Some(solver) if inside => solver.clone_ref(py),
+                _ => return Ok(()),
             }
         };
-        match solver {
-            Some(solver) => solver.call_method0(py, intern!(py, "refuse_divided")).map(drop),
-            None => Ok(()),
-        }
+        let refusal = solver.call_method0(py, intern!(py, "divided"))?;
+        let mut state = self.state();
+        let current = state.current;
+        let begin = state.thread(current).operation_began;
+        let end = state.driver.threads.get(current).events;
+        state.early_branches.push(EarlyBranch { thread: current, begin, end, refusal });
+        Ok(())
     }
 
     /// The solver, once the model has made a symbolic value.
