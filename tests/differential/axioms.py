@@ -188,15 +188,16 @@ class Preserving:
         return r.related(graph.size, holds)
 
     def _fenced(self, memory_model: str) -> Relation:
-        """What fences keep in order: seq_cst fences, updates, operations on objects, and what follows a seq_cst
-        store; under PSO a release fence, and what precedes a release store, keeps stores in order.
+        """What fences keep in order: seq_cst fences, updates, compare-exchanges that fail, operations on objects, and
+        what follows a seq_cst store; under PSO a release fence, and what precedes a release store, keeps stores in
+        order.
         """
         graph = self.graph
         size = graph.size
         strong = r.identity(
             size,
             lambda event: (
-                graph.is_kind(event, "update")
+                graph.events[event].action[0] == "update"
                 or graph.is_kind(event, "object")
                 or (graph.is_kind(event, "fence") and graph.has_order(event, "seq_cst"))
             ),

@@ -16,6 +16,8 @@ struct Event {
     written: Option<i64>,
     order: MemoryOrder,
     fence: bool,
+    /// A compare-exchange, whether it takes place or not.
+    exchange: bool,
 }
 
 type Matrix = Vec<Vec<bool>>;
@@ -84,6 +86,7 @@ fn runs(code: &[Statement], thread: usize, values: &[i64], run: Run, found: &mut
         written,
         order,
         fence: false,
+        exchange: false,
     };
     let mut go_on = |new: Option<Event>, set: Option<(String, i64)>| {
         let mut run = run.clone();
@@ -100,7 +103,15 @@ fn runs(code: &[Statement], thread: usize, values: &[i64], run: Run, found: &mut
             go_on(Some(event(variable, None, Some(value), *order)), None);
         }
         Statement::Fence(order) => {
-            let fence = Event { thread, variable: None, read: None, written: None, order: *order, fence: true };
+            let fence = Event {
+                thread,
+                variable: None,
+                read: None,
+                written: None,
+                order: *order,
+                fence: true,
+                exchange: false,
+            };
             go_on(Some(fence), None);
         }
         Statement::Local(register, value) => go_on(None, Some((register.clone(), *value))),
@@ -141,7 +152,8 @@ fn runs(code: &[Statement], thread: usize, values: &[i64], run: Run, found: &mut
         Statement::CompareExchange(register, variable, expected, desired, order) => {
             for value in values {
                 let written = (value == expected).then_some(*desired);
-                go_on(Some(event(variable, Some(*value), written, *order)), Some((register.clone(), *value)));
+                let tried = Event { exchange: true, ..event(variable, Some(*value), written, *order) };
+                go_on(Some(tried), Some((register.clone(), *value)));
             }
         }
         Statement::Assume(_) | Statement::Spawn(_) | Statement::Join(_) => panic!("not in random programs"),
@@ -182,6 +194,7 @@ pub fn enumerate(
                 written: Some(0),
                 order: MemoryOrder::Relaxed,
                 fence: false,
+                exchange: false,
             })
             .collect();
         let mut known: Vec<(String, i64)> = Vec::new();
@@ -324,7 +337,7 @@ fn allows(events: &[Event], sources: &[Option<usize>], orders: &[Vec<usize>], me
             let fenced = relation(size, |one, other| {
                 po[one][other]
                     && (0..size).any(|middle| {
-                        let strong = is_fence(middle, &seq) || is_update(middle);
+                        let strong = is_fence(middle, &seq) || is_update(middle) || events[middle].exchange;
                         (strong && (one == middle || po[one][middle]) && (middle == other || po[middle][other]))
                             || (pure_write(middle)
                                 && seq(events[middle].order)

@@ -76,6 +76,7 @@ fn settles(nodes: &mut Vec<Node>, length: usize, finals: &[Final], consistency: 
             order: MemoryOrder::Relaxed,
             source: *source,
             place: source.map_or(0, |source| nodes[source].place),
+            fails: false,
             predecessors: (0..length).collect(),
         });
         let settles = settles(nodes, length, rest, consistency);

@@ -498,6 +498,7 @@ pub fn graph(events: &[&Event], reads: &[Option<Option<Name>>], coherence: &Cohe
             order: event.operation.order,
             source,
             place,
+            fails: kind == Kind::Read && event.operation.kind == OperationKind::CompareExchange,
             predecessors,
         });
     }

@@ -42,6 +42,9 @@ pub struct Node {
     /// For a write its position in the coherence order of its location, from 1; for a read that of its source, with 0 for
     /// the initial value.
     pub place: u32,
+    /// Whether it is a compare-exchange that failed: a read, but one that waits for the stores of its thread where there are
+    /// store buffers.
+    pub fails: bool,
     /// The events that precede it directly in program order, or because of spawn, join and operations on objects.
     pub predecessors: SmallVec<[usize; 3]>,
 }

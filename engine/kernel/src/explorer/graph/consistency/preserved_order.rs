@@ -2,8 +2,8 @@
 //! PSO, in the axiomatic form of Alglave, Maranget and Tautschnig, "Herding Cats" (TOPLAS'14), section 4.
 //!
 //! A graph is consistent if it is coherent at each location, and if preserved program order, reads-from between threads,
-//! coherence and from-reads have no cycle. Read-modify-writes and operations on objects are fences; a seq_cst store is
-//! followed by one, and under PSO a release store is preceded by a store barrier.
+//! coherence and from-reads have no cycle. Read-modify-writes, compare-exchanges that fail and operations on objects are
+//! fences; a seq_cst store is followed by one, and under PSO a release store is preceded by a store barrier.
 
 use rustc_hash::FxHashMap;
 
@@ -25,7 +25,7 @@ impl Consistency for TotalStoreOrder {
     fn allows(&self, graph: &[Node]) -> bool {
         allows(graph, |first, second| {
             let (first, second) = (&graph[first], &graph[second]);
-            let delayed = may_be_delayed(first) && second.kind == Kind::Read;
+            let delayed = may_be_delayed(first) && second.kind == Kind::Read && !second.fails;
             !(is_weak_fence(first) || is_weak_fence(second) || delayed)
         })
     }
@@ -44,7 +44,7 @@ impl Consistency for PartialStoreOrder {
                 return true;
             }
             match second.kind {
-                Kind::Read => false,
+                Kind::Read => second.fails,
                 Kind::Write => barriers[earlier] < barriers[later] || first.location == second.location,
                 Kind::Update | Kind::Fence | Kind::Other | Kind::Local => true,
             }
