@@ -151,7 +151,7 @@ fn random_thread_on_several_locations(random: &mut Seeded, length: usize) -> Vec
 
 #[test]
 fn random_programs_on_several_locations_agree_with_the_oracle() {
-    let count: u64 = std::env::var("DPOR_PROGRAMS").ok().and_then(|text| text.parse().ok()).unwrap_or(300);
+    let count: u64 = std::env::var("DPOR_PROGRAMS").ok().and_then(|text| text.parse().ok()).unwrap_or(1000);
     let mut compared = 0;
     for seed in 1..=count {
         let mut random = Seeded(seed.wrapping_mul(0xa076_1d64_78bd_642f) | 1);
@@ -166,7 +166,7 @@ fn random_programs_on_several_locations_agree_with_the_oracle() {
 
 #[test]
 fn random_programs_agree_with_the_oracle() {
-    let count: u64 = std::env::var("DPOR_PROGRAMS").ok().and_then(|text| text.parse().ok()).unwrap_or(300);
+    let count: u64 = std::env::var("DPOR_PROGRAMS").ok().and_then(|text| text.parse().ok()).unwrap_or(700);
     let mut compared = 0;
     for seed in 1..=count {
         let mut random = Seeded(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);

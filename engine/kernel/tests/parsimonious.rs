@@ -80,38 +80,41 @@ fn a_draw_that_a_race_does_not_depend_on_does_not_multiply_its_reversals() {
     assert_eq!(classes(vec![vec![Store(0, 1)], vec![Choose(2), SkipUnless(1, 1), Load(0)]]), (3, 0, 0));
 }
 
-fn programs() -> u64 {
-    std::env::var("DPOR_PROGRAMS").ok().and_then(|text| text.parse().ok()).unwrap_or(60)
+/// How many programs of each mix.
+fn programs(default: u64) -> u64 {
+    std::env::var("DPOR_PROGRAMS").ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
 #[test]
 fn random_programs_agree_with_the_oracle() {
+    let count = programs(150);
     for (name, mix) in &MIXES {
         let mut compared = 0;
-        for seed in 1..=programs() {
+        for seed in 1..=count {
             let mut random = Seeded::new(seed);
             let threads = 2 + random.below(2) as usize;
             let budget = if threads == 2 { 5 } else { 3 };
             let threads = (0..threads).map(|_| random_thread(&mut random, mix, budget)).collect();
             compared += u64::from(agrees(&program(threads), "exhaustive", &format!("{name}, seed {seed}")));
         }
-        assert!(compared * 10 > programs() * 5, "only {compared} programs of {name} were small enough");
+        assert!(compared * 10 > count * 5, "only {compared} programs of {name} were small enough");
     }
 }
 
 /// Too large for the oracle, but not for optimal exploration, which keeps wakeup trees instead.
 #[test]
 fn larger_random_programs_agree_with_optimal() {
+    let count = programs(60);
     for (name, mix) in &MIXES {
         let mut compared = 0;
-        for seed in 1..=programs() {
+        for seed in 1..=count {
             let mut random = Seeded::new(seed ^ 0xd134_2543);
             let threads = 3 + random.below(3) as usize;
             let budget = 18 / threads;
             let threads = (0..threads).map(|_| random_thread(&mut random, mix, budget)).collect();
             compared += u64::from(agrees(&program(threads), "optimal", &format!("{name}, seed {seed}")));
         }
-        assert!(compared * 10 > programs() * 5, "only {compared} programs of {name} were small enough");
+        assert!(compared * 10 > count * 5, "only {compared} programs of {name} were small enough");
     }
 }
 
@@ -119,9 +122,10 @@ fn larger_random_programs_agree_with_optimal() {
 /// loads; an exchange that it makes fail or succeed is where that matters.
 #[test]
 fn random_programs_agree_with_optimal_where_stores_are_buffered() {
+    let count = programs(60);
     for (name, mix) in &MIXES {
         let mut compared = 0;
-        for seed in 1..=programs() {
+        for seed in 1..=count {
             let mut random = Seeded::new(seed ^ 0x5851_f42d);
             let threads = 2 + random.below(2) as usize;
             let budget = 14 / threads;
@@ -132,6 +136,6 @@ fn random_programs_agree_with_optimal_where_stores_are_buffered() {
                 compared += u64::from(agrees(&script.on(machine), "optimal", &label));
             }
         }
-        assert!(compared > programs(), "only {compared} programs of {name} were small enough");
+        assert!(compared > count, "only {compared} programs of {name} were small enough");
     }
 }

@@ -140,10 +140,10 @@ type ThreadOf = fn(&mut Seeded, usize, usize) -> Vec<Statement>;
 
 #[test]
 fn random_programs_have_the_graphs_that_brute_force_enumerates() {
-    compare_with_brute_force("graph", 150, &[&[3, 3], &[2, 3], &[2, 2, 1], &[1, 2, 2], &[4, 1]], random_thread);
+    compare_with_brute_force("graph", 1000, &[&[3, 3], &[2, 3], &[2, 2, 1], &[1, 2, 2], &[4, 1]], random_thread);
 }
 
 #[test]
 fn random_symbolic_programs_have_the_graphs_that_brute_force_enumerates() {
-    compare_with_brute_force("concolic", 150, &[&[2, 2], &[3, 2], &[2, 1, 1], &[1, 1, 1]], random_branching_thread);
+    compare_with_brute_force("concolic", 500, &[&[2, 2], &[3, 2], &[2, 1, 1], &[1, 1, 1]], random_branching_thread);
 }

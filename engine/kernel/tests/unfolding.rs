@@ -122,7 +122,7 @@ fn random_thread(random: &mut Seeded, length: usize) -> Vec<Instruction> {
 }
 
 fn random_programs(first: u64, share: u64, oracle: &str, threads: std::ops::RangeInclusive<usize>, length: usize) {
-    let count: u64 = std::env::var("DPOR_PROGRAMS").ok().and_then(|text| text.parse().ok()).unwrap_or(400);
+    let count: u64 = std::env::var("DPOR_PROGRAMS").ok().and_then(|text| text.parse().ok()).unwrap_or(1000);
     let count = count.div_ceil(share);
     let mut compared = 0;
     for seed in first..first + count {
@@ -144,5 +144,5 @@ fn random_programs_agree_with_the_oracle() {
 /// Too large for the oracle: the other algorithms rest on other data structures and proofs.
 #[test]
 fn larger_random_programs_have_the_same_classes_as_under_optimal() {
-    random_programs(1_000_000, 4, "optimal", 3..=4, 4);
+    random_programs(1_000_000, 10, "optimal", 3..=4, 4);
 }
