@@ -50,6 +50,12 @@ dpor.join_all()
 assert seen != {"one": 0, "two": 0}
 """
 
+# What a thread does with itself alone orders nothing.
+DRAWING = STORE_BUFFERING.replace(
+    "= 1\n", "= 1\n    dpor.assume(dpor.choose([True]) or dpor.choose([True, False]))\n"
+)
+SYMBOLIC = STORE_BUFFERING.replace("= 1\n", "= 1\n    drawn = dpor.nondet_bool() and dpor.nondet_bool()\n")
+
 MESSAGE = """
 def send():
     pair.first = 42
@@ -94,6 +100,9 @@ VIOLATIONS = [
     ("tso", STORE_BUFFERING),
     ("pso", STORE_BUFFERING),
     ("rc11", STORE_BUFFERING),
+    ("tso", DRAWING),
+    ("pso", DRAWING),
+    ("rc11", DRAWING),
     ("pso", MESSAGE_PASSING),
     ("rc11", MESSAGE_PASSING),
     ("pso", TWO_WRITES),
@@ -435,3 +444,14 @@ dpor.join_all()
 """
     assert check(tmp_path, body, "rc11").executions == 6
     assert check(tmp_path, body, "rc11", partition="rf").executions == 1
+
+
+@pytest.mark.parametrize("memory_model", ["tso", "pso", "rc11"])
+def test_a_branch_on_a_symbolic_value_is_no_fence(tmp_path, memory_model):
+    pytest.importorskip("z3")
+    result = check(tmp_path, SYMBOLIC, memory_model, algorithm="concolic")
+    assert result.verdict is Verdict.VIOLATED
+    again = replayed(tmp_path, result.violations[0].schedule)
+    assert again.divergence is None
+    assert again.violation is not None
+    assert again.violation.values == result.violations[0].values

@@ -75,34 +75,45 @@ class Litmus:
             for outcome in self.outcomes
         }
 
-    def source(self, plain: bool = False, final: str = "seq_cst") -> str:
+    def source(self, plain: bool = False, final: str = "seq_cst", symbolic: bool = False) -> str:
         """The test as a model named `program`; `plain` uses attributes in place of atomics, `final` is the order of the
-        loads after the threads have ended.
+        loads after the threads have ended, `symbolic` stores symbolic values, each assumed to be the test's number.
         """
+        threads = [_with_symbolic_values(text) for text in self.threads] if symbolic else self.threads
+        numbers = sorted(set(re.findall(r"\bv(\d+)", " ".join(threads))))
+        given = "".join(f", v{number}" for number in numbers)
         lines = ["import litmus_sink", "", "import dpor", ""]
         if plain:
             lines += ["class Shared:", "    def __init__(self):"]
             lines += [f"        self.{name} = 0" for name in self.variables] + [""]
-        for number, text in enumerate(self.threads):
+        for number, text in enumerate(threads):
             locals_: set[str] = set()
             body = _block(text, "    ", plain, locals_)
-            lines += [f"def thread_{number}(shared):"]
+            lines += [f"def thread_{number}(shared{given}):"]
             lines += [f"    {name} = 0" for name in sorted(locals_)] + body
-            kept = ", ".join(f"{name}={name}" for name in sorted(locals_))
+            kept = ", ".join(f"{name}={name}.__index__()" for name in sorted(locals_))
             lines += [f"    litmus_sink.keep({kept})", ""]
         made = "Shared()" if plain else repr(dict.fromkeys(self.variables, 0))
         lines += ["@dpor.model", "def program():", "    litmus_sink.begin()"]
+        for number in numbers:
+            lines += [f"    v{number} = dpor.nondet_int()", f"    dpor.assume(v{number} == {number})"]
         if plain:
             lines += [f"    shared = {made}"]
         else:
             cells = ", ".join(f"{name!r}: dpor.Atomic(0)" for name in self.variables)
             lines += [f"    shared = {{{cells}}}"]
-        lines += [f"    dpor.spawn(thread_{number}, shared)" for number in range(len(self.threads))]
+        lines += [f"    dpor.spawn(thread_{number}, shared{given})" for number in range(len(threads))]
         lines += ["    dpor.join_all()"]
         finals = [name for name in self.registers if name in self.variables]
-        loads = [f"{name}={_load(name, plain, final)}" for name in finals]
+        loads = [f"{name}={_load(name, plain, final)}.__index__()" for name in finals]
         lines += [f"    litmus_sink.keep({', '.join(loads)})", "    litmus_sink.finish()"]
         return "\n".join(lines) + "\n"
+
+
+def _with_symbolic_values(text: str) -> str:
+    """A thread whose numbers `k` that go into memory are called `vk`."""
+    text = re.sub(r":=(\d+)", r":=v\1", text)
+    return re.sub(r"(FAI|XCHG)\((\w+),(\d+)\)", r"\1(\2,v\3)", text)
 
 
 def _load(name: str, plain: bool, order: str = "seq_cst") -> str:

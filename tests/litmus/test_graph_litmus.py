@@ -8,15 +8,18 @@ import pytest
 
 TESTS = litmus_programs.read()
 NAMES = [f"{litmus.name}-{litmus.memory_model}" for litmus in TESTS]
+# A compare-exchange of symbolic values counts as a write where it does not take place, too.
+SYMBOLIC = [litmus for litmus in TESTS if not litmus.exchanges]
 PLAIN = [litmus for litmus in TESTS if litmus.is_plain]
 
 
-def explored(check, tmp_path, litmus, plain=False, **options):
+def explored(check, tmp_path, litmus, plain=False, symbolic=False, **options):
     """The outcomes of a litmus test, with the result of the check."""
     file = tmp_path / "litmus_model.py"
-    file.write_text(litmus.source(plain, final="relaxed"), encoding="utf-8")
+    file.write_text(litmus.source(plain, final="relaxed", symbolic=symbolic), encoding="utf-8")
     litmus_sink.take()
-    result = check(file, "program", algorithm="graph", memory_model=litmus.memory_model, **options)
+    options = {"algorithm": "graph", "memory_model": litmus.memory_model, **options}
+    result = check(file, "program", **options)
     return {litmus.seen(outcome) for outcome in litmus_sink.take()}, result
 
 
@@ -43,3 +46,16 @@ def test_plain_attributes_count_as_relaxed(check, tmp_path, litmus, partition):
     expected = litmus.rf_classes if partition == "rf" else litmus.executions
     assert found == litmus.expected()
     assert (result.executions, result.redundant) == (expected, 0)
+
+
+@pytest.mark.parametrize("partition", ["coherence", "rf"])
+@pytest.mark.parametrize("litmus", SYMBOLIC, ids=[f"{one.name}-{one.memory_model}" for one in SYMBOLIC])
+def test_symbolic_values_go_through_loads_of_old_values(check, tmp_path, litmus, partition):
+    pytest.importorskip("z3")
+    found, result = explored(
+        check, tmp_path, litmus, symbolic=True, partition=partition, algorithm="concolic"
+    )
+    expected = litmus.rf_classes if partition == "rf" else litmus.executions
+    assert found == litmus.expected()
+    assert (result.executions, result.redundant) == (expected, 0)
+    assert result.verdict.value == "verified"
