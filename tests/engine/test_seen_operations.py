@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from dpor.checking import check_model
+from dpor.codes import Code
+from dpor.errors import DporError
 from dpor.results import CheckRequest, ModelResult, Verdict, ViolationKind
 
 HEADER = Path(__file__).parent / "data" / "seen_operations.py"
@@ -489,12 +491,21 @@ OF_TWO = {
 }
 
 
-def check(folder: Path, name: str, write: str) -> ModelResult:
+# Not the default one, which the first test below takes; each treats reads in a way of its own.
+WAYS = {
+    "value-centric": {"algorithm": "value-centric"},
+    "reads-from": {"algorithm": "graph", "partition": "rf"},
+    "rc11": {"algorithm": "graph", "memory_model": "rc11"},
+    "tso": {"memory_model": "tso"},
+}
+
+
+def check(folder: Path, name: str, write: str, **options: str) -> ModelResult:
     fields, _, failing = CASES[name]
     model = MODEL.format(before=BEFORE.get(name, "pass"), fields=fields, write=write, check=failing)
     file = folder / "model.py"
     file.write_text(HEADER.read_text(encoding="utf-8") + model, encoding="utf-8")
-    return check_model(CheckRequest(str(file), "model", str(folder)))
+    return check_model(CheckRequest(str(file), "model", str(folder), options=options))
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -502,6 +513,18 @@ def test_it_is_seen(tmp_path: Path, name: str) -> None:
     result = check(tmp_path, name, CASES[name][1])
     assert result.verdict is Verdict.VIOLATED
     assert result.violations[0].kind is ViolationKind.ASSERTION
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", CASES)
+def test_it_is_seen_or_refused_in_other_ways(tmp_path: Path, name: str, way: str) -> None:
+    try:
+        result = check(tmp_path, name, CASES[name][1], **WAYS[way])
+    except DporError as error:
+        if error.code is not Code.UNSUPPORTED_PAIR:
+            raise
+        return
+    assert result.verdict is Verdict.VIOLATED
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if name not in OF_TWO])

@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from dpor.codes import Code
+from dpor.errors import DporError
+
 FOLDER = Path(__file__).resolve().parent / "models" / "false_passes"
 SUFFIX = "_fixed"
 
@@ -68,3 +71,26 @@ def test_a_mended_model_is_verified(file, model, check):
     assert result.reason is None
     assert result.verdict.value == "verified", [violation.message for violation in result.violations]
     assert result.redundant == 0
+
+
+# What treats reads in a way of its own refuses some models, which must be said; it passes none.
+WAYS = {
+    "value-centric": {"algorithm": "value-centric"},
+    "graph": {"algorithm": "graph"},
+    "reads-from": {"algorithm": "graph", "partition": "rf"},
+    "rc11": {"algorithm": "graph", "memory_model": "rc11"},
+    "tso": {"memory_model": "tso"},
+    "parsimonious-pso": {"algorithm": "parsimonious", "memory_model": "pso"},
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("file", "model"), WRONG)
+def test_a_wrong_model_is_violated_or_refused_in_other_ways(file, model, way, check):
+    try:
+        result = check(FOLDER / file, model, **WAYS[way])
+    except DporError as error:
+        if error.code is not Code.UNSUPPORTED_PAIR:
+            raise
+        return
+    assert result.verdict.value == "violated"

@@ -6,13 +6,14 @@ use pyo3::types::{PyDict, PyString};
 use smallvec::smallvec;
 
 use super::builtins::CallableKind;
+use super::container_effects::ContainerEffect;
 use super::host::Host;
 use super::identity::{KeyId, ObjectId};
-use super::place::{is_intercepted, Place};
+use super::place::{is_intercepted, own_attribute, Place};
 use super::recording::Word;
 use super::state::{access, Phase, Restart, State};
 use super::switching::Touch;
-use super::types::{holder_of, instrumented_namespace, AttributeKind, TypeKind};
+use super::types::{holder_of, instrumented_namespace, is_instrumented_namespace, AttributeKind, TypeKind};
 use super::undo::Undo;
 use super::weak_memory::Store;
 use crate::operation::{AccessMode, Accesses, LocationId, MemoryOrder, Operation, OperationKind};
@@ -122,11 +123,16 @@ impl Host {
     /// Perform the deletion of what a slot holds, which finds out whether there is anything. Returns whether it was an
     /// event.
     pub fn touch_deletion(&self, py: Python<'_>, slot: Slot) -> PyResult<bool> {
-        let chooses = self.state().chooses(slot.location);
-        if !chooses {
+        let finds = {
+            let state = self.state();
+            let by_value = state.driver.wants_values() && state.running() && state.is_visible(slot.location);
+            state.chooses(slot.location) || by_value
+        };
+        if !finds {
             return self.touch_slot(py, slot, AccessMode::Write);
         }
         self.perform_on_slot(py, slot.location, AccessMode::Write, OperationKind::ReadModifyWrite)?;
+        self.state().affect_loops();
         Ok(true)
     }
 
@@ -208,8 +214,7 @@ impl Host {
             return Ok(Some(value));
         }
         let Some(value) = slot.default.and_then(|default| self.forwarded(py, default)) else { return Ok(None) };
-        let own = object.getattr(intern!(py, "__dict__"))?;
-        Ok((!own.contains(name)?).then_some(value))
+        Ok(own_attribute(object, name)?.is_none().then_some(value))
     }
 
     /// A plain store goes through a store buffer.
@@ -285,12 +290,53 @@ impl Host {
             return Ok(None);
         }
         let Some(namespace) = instrumented_namespace(object) else { return Ok(None) };
-        let module: String = object.getattr(intern!(py, "__name__"))?.extract()?;
-        let variable = (module, name.to_string());
+        self.require_rebound(py, &namespace, name)?;
+        Ok(Some(namespace))
+    }
+
+    /// A module's variable is about to be changed from outside of its code.
+    fn require_rebound(
+        &self,
+        py: Python<'_>,
+        namespace: &Bound<'_, PyDict>,
+        name: &Bound<'_, PyString>,
+    ) -> PyResult<()> {
+        let Some(module) = namespace.get_item(intern!(py, "__name__"))? else { return Ok(()) };
+        let variable = (module.extract::<String>()?, name.to_string());
         if self.state().rebound.contains(&variable) {
-            return Ok(Some(namespace));
+            return Ok(());
         }
         Err(self.restart_with(py, Restart::Rebound(variable.0, variable.1)))
+    }
+
+    /// Before an operation on an item of a dict, or on the dict: if it is the namespace of an instrumented module
+    /// (`globals()`), its items are variables.
+    pub fn touch_namespace(
+        &self,
+        py: Python<'_>,
+        object: &Bound<'_, PyAny>,
+        key: Option<&Bound<'_, PyAny>>,
+        effect: ContainerEffect,
+    ) -> PyResult<()> {
+        let Ok(namespace) = object.cast_exact::<PyDict>() else { return Ok(()) };
+        if !self.state().running() || !is_instrumented_namespace(namespace) {
+            return Ok(());
+        }
+        // Alone, a thread may do what it likes, such as while a module is loaded.
+        let (alone, by_value) = {
+            let state = self.state();
+            (state.threads.len() < 2, state.driver.wants_values())
+        };
+        if by_value && !alone {
+            return self.leave_untreated(py, "the variables of a module as a dict");
+        }
+        if effect.reads_only() || (alone && key.is_none()) {
+            return Ok(());
+        }
+        match key.and_then(|key| key.cast::<PyString>().ok()) {
+            Some(name) => self.require_rebound(py, namespace, name),
+            None => Err(self.escape_with(py, "changes the variables of a module as a dict".to_owned())),
+        }
     }
 
     fn keep_attribute(&self, event: bool, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<()> {

@@ -54,7 +54,9 @@ impl State {
             (Length | CellLoad, Some(_)) | (Length, None) => false,
             (Append | CellStore | CellDelete | CellDefault, Some(item)) => {
                 self.outdate_items(container.whole, Some(item));
-                self.driver.event_access(current, item, AccessMode::IntentWrite)
+                let resizes =
+                    effect == Append && self.driver.event_access(current, container.length, AccessMode::IntentWrite);
+                self.driver.event_access(current, item, AccessMode::IntentWrite) || resizes
             }
             (ReadWhole | View, _) | (CellLoad, None) => {
                 self.driver.event_access(current, container.whole, AccessMode::Read)
@@ -130,7 +132,10 @@ impl Host {
     ) -> PyResult<bool> {
         let (explores, outdated) = {
             let mut state = self.state();
-            state.reads.containers.insert(container.whole);
+            // The attributes of an instance have places of their own besides.
+            if !state.instance_dicts.contains_key(&container.object) {
+                state.reads.containers.insert(container.whole);
+            }
             (state.explores_reads(), state.is_outdated(location))
         };
         if !explores {
@@ -154,7 +159,10 @@ impl Host {
             state.plain_access(&[Access { location, mode }]);
             let current = state.current;
             let item = state.driver.event_access(current, location, AccessMode::Read);
-            state.driver.event_access(current, container.whole, on_whole) || item
+            // Which item a negative index means depends on the length.
+            let from_the_end = key.extract::<isize>().is_ok_and(|index| index < 0);
+            let length = from_the_end && state.driver.event_access(current, container.length, AccessMode::Read);
+            state.driver.event_access(current, container.whole, on_whole) || item || length
         };
         if mixed {
             return self.keep_order(py, container.whole, MIXED);

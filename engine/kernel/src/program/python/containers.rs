@@ -390,6 +390,10 @@ impl Host {
             state.plain_access(&accesses);
             Touch { accesses: Some(state.visible_part(accesses)), before: Some(before), found: None }
         })?;
+        if kind == OperationKind::ReadModifyWrite {
+            // Unlike with an atomic, nobody tells later whether it has changed anything.
+            self.state().affect_loops();
+        }
         if !effect.reads_only() && self.keeps_undo() {
             if let Some(undo) = Undo::of_container(object)? {
                 self.keep_undo(undo);

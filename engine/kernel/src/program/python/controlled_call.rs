@@ -181,6 +181,7 @@ impl Host {
         {
             effect = ContainerEffect::WriteWhole;
         }
+        self.touch_namespace(py, object, key.as_ref(), effect)?;
         let event = match looks_inside(text) {
             Some(depth) if key.is_none() => {
                 let depth = if keywords.is_some() { Depth::Everything } else { depth };

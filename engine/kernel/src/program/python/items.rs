@@ -124,6 +124,7 @@ impl Host {
         let concrete = self.concrete_key(object, key)?;
         let key = concrete.as_ref().unwrap_or(key);
         let effect = item_effect(kind, key, ContainerEffect::CellLoad);
+        self.touch_namespace(py, object, Some(key), effect)?;
         let (event, forwarded) = self.touch_item(py, object, effect, key)?;
         let loaded = forwarded.map_or_else(|| object.get_item(key), Ok);
         let value = self.noted(py, loaded, Word::Load, object, Some(key), event)?;
@@ -149,6 +150,7 @@ impl Host {
         let concrete = self.concrete_key(object, key)?;
         let key = concrete.as_ref().unwrap_or(key);
         let effect = item_effect(kind, key, ContainerEffect::CellStore);
+        self.touch_namespace(py, object, Some(key), effect)?;
         let cell = if effect == ContainerEffect::CellStore { self.located_cell(object, key) } else { None };
         let event = match cell {
             Some((container, location)) if self.is_buffered(location) => {
@@ -184,6 +186,7 @@ impl Host {
         let concrete = self.concrete_key(object, key)?;
         let key = concrete.as_ref().unwrap_or(key);
         let effect = item_effect(kind, key, ContainerEffect::CellDelete);
+        self.touch_namespace(py, object, Some(key), effect)?;
         let event = self.touch_container(py, object, effect, Some(key))?;
         let deleted = object.del_item(key);
         self.noted(py, deleted, Word::Delete, object, Some(key), event)?;

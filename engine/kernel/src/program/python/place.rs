@@ -1,8 +1,9 @@
 //! Places that hold one value, as things to write to and read from without an operation.
 
+use pyo3::exceptions::PyAttributeError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyDict, PyList, PyString};
 
 use super::atomic::Atomic;
 use super::containers::has_cell;
@@ -46,7 +47,7 @@ impl Place {
     pub fn undo(&self, py: Python<'_>) -> PyResult<Option<Undo>> {
         Ok(match self {
             Place::Attribute { object, name } => {
-                let value = object.bind(py).getattr_opt(name.bind(py))?.map(Bound::unbind);
+                let value = load_plainly(object.bind(py), name.bind(py))?.map(Bound::unbind);
                 Some(Undo::Attribute { object: object.clone_ref(py), name: name.clone_ref(py), value })
             }
             Place::Variable { namespace, name } => {
@@ -70,7 +71,7 @@ impl Place {
         match self {
             Place::Attribute { object, name } => {
                 let (object, name) = (object.bind(py), name.bind(py));
-                let old = object.getattr_opt(name)?.map(Bound::unbind);
+                let old = load_plainly(object, name)?.map(Bound::unbind);
                 store_plainly(object, name, value.bind(py))?;
                 Ok(old)
             }
@@ -87,13 +88,12 @@ impl Place {
             }
             Place::Item { container, key } => {
                 let (container, key) = (container.bind(py), key.bind(py));
-                // The place is gone: the store went to an item that another thread has removed since.
-                if !has_cell(container, key) {
-                    return Ok(None);
+                let old = plain_item(container, key)?.map(Bound::unbind);
+                // Otherwise the place is gone: the store went to an item that another thread has removed since.
+                if old.is_some() {
+                    store_item_plainly(container, key, value.bind(py))?;
                 }
-                let old = container.get_item(key)?.unbind();
-                container.set_item(key, value)?;
-                Ok(Some(old))
+                Ok(old)
             }
             Place::Atomic { atomic } => {
                 let mut value = value.clone_ref(py);
@@ -125,13 +125,7 @@ impl Place {
             Place::Attribute { object, name } => own_attribute(object.bind(py), name.bind(py))?.map(Bound::unbind),
             Place::Variable { namespace, name } => namespace.bind(py).get_item(name)?.map(Bound::unbind),
             Place::Cell { cell, .. } => cell.borrow(py).contents(py),
-            Place::Item { container, key } => {
-                let (container, key) = (container.bind(py), key.bind(py));
-                match has_cell(container, key) {
-                    true => Some(container.get_item(key)?.unbind()),
-                    false => None,
-                }
-            }
+            Place::Item { container, key } => plain_item(container.bind(py), key.bind(py))?.map(Bound::unbind),
             Place::Atomic { atomic } => Some(Atomic::held(atomic.bind(py)).unbind()),
         })
     }
@@ -162,7 +156,7 @@ fn store_plainly(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>, value: &
 }
 
 /// The attribute that the object has itself, past what its class does about it: in its `__dict__`, or in a slot.
-fn own_attribute<'py>(
+pub fn own_attribute<'py>(
     object: &Bound<'py, PyAny>,
     name: &Bound<'py, PyString>,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
@@ -181,14 +175,73 @@ fn own_attribute<'py>(
     Ok(if is_slot { load.call1((object, name)).ok() } else { None })
 }
 
-/// What attributes go to where no class says otherwise: a method of `object`, or of `type` for a class.
+/// The attribute, past what its class does about it; None if there is none.
+fn load_plainly<'py>(object: &Bound<'py, PyAny>, name: &Bound<'py, PyString>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    match plain_method(object, "__getattribute__")?.call1((object, name)) {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.is_instance_of::<PyAttributeError>(object.py()) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The item of a list or dict, past what its class does about it; None if there is none.
+fn plain_item<'py>(container: &Bound<'py, PyAny>, key: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    if let Ok(dict) = container.cast::<PyDict>() {
+        return dict.get_item(key);
+    }
+    match (container.cast::<PyList>(), has_cell(container, key)) {
+        (Ok(list), true) => list.get_item(index_in(list, key)?).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// `container[key] = value` for an item that exists, past what its class does about it.
+fn store_item_plainly(
+    container: &Bound<'_, PyAny>,
+    key: &Bound<'_, PyAny>,
+    value: &Bound<'_, PyAny>,
+) -> PyResult<()> {
+    match (container.cast::<PyDict>(), container.cast::<PyList>()) {
+        (Ok(dict), _) => dict.set_item(key, value),
+        (_, Ok(list)) => list.set_item(index_in(list, key)?, value),
+        _ => Ok(()),
+    }
+}
+
+fn index_in(list: &Bound<'_, PyList>, key: &Bound<'_, PyAny>) -> PyResult<usize> {
+    let index: isize = key.extract()?;
+    Ok(if index < 0 { list.len().saturating_add_signed(index) } else { index.unsigned_abs() })
+}
+
+/// What attributes go to in the end, past what classes written in Python do about it: the method of the nearest class that
+/// is written in C.
 fn plain_method<'py>(object: &Bound<'py, PyAny>, method: &str) -> PyResult<Bound<'py, PyAny>> {
-    let base = if object.is_instance_of::<pyo3::types::PyType>() { "type" } else { "object" };
-    object.py().import(intern!(object.py(), "builtins"))?.getattr(base)?.getattr(method)
+    let name = PyString::new(object.py(), method);
+    for class in object.get_type().mro().iter() {
+        if let Some(found) = own_method(&class, &name)?.filter(is_native) {
+            return Ok(found);
+        }
+    }
+    object.get_type().getattr(method)
+}
+
+fn own_method<'py>(class: &Bound<'py, PyAny>, name: &Bound<'py, PyString>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let namespace = class.getattr(intern!(class.py(), "__dict__"))?;
+    Ok(if namespace.contains(name)? { Some(namespace.get_item(name)?) } else { None })
+}
+
+fn is_native(method: &Bound<'_, PyAny>) -> bool {
+    method.get_type().name().is_ok_and(|name| name == "wrapper_descriptor")
 }
 
 /// Whether stores to (or loads from) the object's attributes go to a method of its class first, which comes to the
 /// attribute itself later.
 pub fn is_intercepted(object: &Bound<'_, PyAny>, method: &str) -> PyResult<bool> {
-    Ok(!object.get_type().getattr(method)?.is(&plain_method(object, method)?))
+    let name = PyString::new(object.py(), method);
+    for class in object.get_type().mro().iter() {
+        if let Some(found) = own_method(&class, &name)? {
+            return Ok(!is_native(&found));
+        }
+    }
+    Ok(false)
 }

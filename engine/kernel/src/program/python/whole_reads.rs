@@ -371,7 +371,12 @@ impl Host {
                 }
             }
         };
-        let kind = if writes { OperationKind::Store } else { OperationKind::Load };
+        let kind = match writes {
+            // What it does depends on what it finds.
+            true if self.state().driver.wants_values() => OperationKind::ReadModifyWrite,
+            true => OperationKind::Store,
+            false => OperationKind::Load,
+        };
         let operation = Operation {
             kind,
             target,
@@ -389,6 +394,9 @@ impl Host {
             }
             Touch { accesses: Some(visible), before: Some(0), found: None }
         })?;
+        if writes {
+            self.state().affect_loops();
+        }
         self.require_ordered_whole(py)?;
         for part in parts.iter().filter(|part| !part.effect.reads_only()) {
             if self.keeps_undo() {
