@@ -381,6 +381,8 @@ impl Host {
             state.plan(object, container, effect, key)
         };
         let Plan { kind, target, detail, mut order } = plan;
+        // An explorer that asks for values knows an operation before it knows whether there is such a cell.
+        let buffering = if self.state().driver.wants_values() { Buffering::Indifferent } else { buffering };
         if kind == OperationKind::Store && buffering == Buffering::Indifferent {
             order = MemoryOrder::Relaxed;
         }
