@@ -174,7 +174,12 @@ impl Host {
     pub fn undivided<T>(&self, call: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
         let begin = {
             let state = self.state();
-            state.driver.threads.get(state.current).events
+            // While modules are imported there are no threads.
+            if state.running() {
+                state.driver.threads.get(state.current).events
+            } else {
+                0
+            }
         };
         self.undivided_from(begin, call)
     }
