@@ -86,6 +86,7 @@ pub fn method_effect(kind: TypeKind, name: &str, arguments: usize) -> ContainerE
             "__len__" => Length,
             _ => WriteWhole,
         },
+        TypeKind::View if matches!(name, "get" | "keys" | "values" | "items") => ReadWhole,
         _ => match name {
             "count" | "index" | "copy" | "__len__" | "__contains__" | "__iter__" | "__getitem__" | "__reversed__"
             | "__repr__" | "getvalue" | "tell" | "isdisjoint" | "mapping" | "__eq__" | "__ne__" => ReadWhole,

@@ -91,8 +91,13 @@ impl ControlledCall {
                 if *reads_arguments {
                     host.look(py, &given(arguments, None), Depth::Items)?;
                 }
-                let (arguments, keywords) = host.controlled_arguments(py, function, arguments, keywords)?;
-                host.created(function.call(arguments, keywords.as_ref())?)
+                let (given, keywords) = host.controlled_arguments(py, function, arguments, keywords)?;
+                let made = function.call(given, keywords.as_ref())?;
+                if let Ok(seen) = arguments.get_item(0) {
+                    // A view of what it is given: `memoryview`, `MappingProxyType`.
+                    host.alias_of(&made, &seen);
+                }
+                host.created(made)
             }
             How::Unbound { name } => host.call_unbound(py, name.bind(py), function, arguments, keywords),
             How::BoundAttribute { object, effect } => {

@@ -358,7 +358,7 @@ fn classify(ty: &Bound<'_, PyType>) -> TypeKind {
         return TypeKind::Opaque;
     }
     let name = qualified_name(ty);
-    if ["dict_keys", "dict_values", "dict_items", "memoryview"].contains(&name.as_str()) {
+    if ["dict_keys", "dict_values", "dict_items", "memoryview", "mappingproxy"].contains(&name.as_str()) {
         return TypeKind::View;
     }
     // A class statement gives instances a dict unless it has __slots__; then its members are descriptors.
