@@ -72,3 +72,30 @@ def test_a_failure_after_another_one_in_its_execution_can_be_replayed(tmp_path: 
     for violation in result.violations:
         request = ReplayRequest(str(file), "model", str(tmp_path), violation.schedule)
         assert replay_model(request).violation == violation
+
+
+WAIT_FOR_EVER = """
+import dpor
+
+@dpor.model
+def model():
+    turn = dpor.Atomic(0)
+
+    def waits(mine):
+        own = turn.load()
+        dpor.wait_until(lambda: turn.load() == mine + own)
+
+    dpor.spawn(waits, 1)
+    dpor.spawn(waits, 2)
+    dpor.join_all()
+"""
+
+
+def test_that_several_threads_wait_for_a_predicate_is_told_and_replayed(tmp_path: Path) -> None:
+    file = tmp_path / "model.py"
+    file.write_text(WAIT_FOR_EVER)
+    (violation,) = check_model(CheckRequest(str(file), "model", str(tmp_path))).violations
+    assert [waiting.thread for waiting in violation.waiting] == ["main", "main.0", "main.1"]
+    replayed = replay_model(ReplayRequest(str(file), "model", str(tmp_path), violation.schedule))
+    assert replayed.divergence is None
+    assert replayed.violation == violation

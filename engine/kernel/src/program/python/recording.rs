@@ -160,6 +160,10 @@ impl Host {
     fn tell(&self, py: Python<'_>, word: Word, target: Value, key: Value, value: Value, event: bool) {
         let (current, number) = {
             let mut state = self.state();
+            if state.evaluating {
+                // A look whether a thread that waits may go on is no step of it.
+                return;
+            }
             let step = state.noted.get() as u32 + 1;
             (state.current, state.reads.number(step))
         };

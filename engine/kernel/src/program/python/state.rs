@@ -151,6 +151,8 @@ pub struct State {
     pub joint_reads: FxHashSet<LocationId>,
     /// Where waits look: the predicates that look at several things, by name.
     pub joint_predicates: FxHashSet<String>,
+    /// Whether a predicate is being evaluated on behalf of a thread that waits for it.
+    pub evaluating: bool,
     /// Locations inside of objects that race, which operations on the whole of these read in some of their places only.
     pub nested_reads: FxHashMap<LocationId, SmallVec<[ObjectId; 1]>>,
     /// These objects.
@@ -243,6 +245,7 @@ impl State {
             rebound: FxHashSet::default(),
             joint_reads: FxHashSet::default(),
             joint_predicates: FxHashSet::default(),
+            evaluating: false,
             nested_reads: FxHashMap::default(),
             nesting: FxHashSet::default(),
             predicates_used: false,

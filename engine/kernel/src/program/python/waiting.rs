@@ -117,6 +117,7 @@ impl Host {
             let mut state = self.state();
             let me = std::mem::replace(&mut state.current, thread);
             let phase = std::mem::replace(&mut state.phase, Phase::Probing);
+            state.evaluating = true;
             state.probed.clear();
             (me, phase, state.thread(thread).predicate.as_ref().map(|predicate| predicate.clone_ref(py)))
         };
@@ -125,6 +126,7 @@ impl Host {
             None => Ok(false),
         };
         let mut state = self.state();
+        state.evaluating = false;
         state.phase = phase;
         state.current = me;
         let reads = std::mem::take(&mut state.probed);
