@@ -27,7 +27,6 @@ use super::host::Host;
 use super::recording::Word;
 use super::state::{Phase, State};
 use super::switching::Touch;
-use super::waiting::{name_of, predicate_writes};
 use crate::explorer::Look;
 use crate::operation::{
     Access, AccessMode, Accesses, EventId, LocationId, Operation, OperationKind, ThreadId, ANY_VALUE,
@@ -71,6 +70,11 @@ impl Spin {
     /// A predicate of `wait_until` was false when `event` looked at `joint`.
     pub fn of_predicate(joint: Access, event: EventId) -> Spin {
         Spin { reads: vec![(joint, event)], released: Vec::new(), waits: true }
+    }
+
+    /// What the thread looked at.
+    pub fn looked_at(&self) -> Vec<Access> {
+        self.reads.iter().map(|(read, _)| *read).collect()
     }
 }
 
@@ -280,7 +284,7 @@ impl State {
 
     /// The running thread has evaluated the predicate of a `wait_until`, as the loop `token`: what it waits for if that was
     /// false, and how many events the evaluation was; None if the predicate had a side effect.
-    fn looked(&mut self, token: u64) -> PyResult<Option<(Spin, usize)>> {
+    pub fn looked(&mut self, token: u64) -> PyResult<Option<(Spin, usize)>> {
         if self.phase != Phase::Running {
             return Err(Host::aborted());
         }
@@ -471,7 +475,7 @@ pub fn same_value(first: &Bound<'_, PyAny>, second: &Bound<'_, PyAny>) -> PyResu
 
 impl Host {
     /// The thread came back to the head of a loop as it was: let it stop or wait.
-    fn spin(&self, py: Python<'_>, spin: Spin) -> PyResult<()> {
+    pub fn spin(&self, py: Python<'_>, spin: Spin) -> PyResult<()> {
         let word = if spin.waits { Word::WaitUntil } else { Word::Spin };
         let (me, waits) = {
             let mut state = self.state();
@@ -511,54 +515,10 @@ impl Host {
     }
 }
 
-impl Host {
-    /// `wait_until` as a loop that looks, of which a round that finds the predicate false changes nothing. The predicate
-    /// holds at a moment, so that a look at several things is one event.
-    pub fn wait_by_looking(&self, py: Python<'_>, predicate: &Bound<'_, PyAny>) -> PyResult<()> {
-        let name = name_of(predicate);
-        loop {
-            if self.state().joint_predicates.contains(&name) {
-                let (value, held, spin) = self.look_at_once(py, predicate)?;
-                if held {
-                    self.note(py, Word::WaitUntil, None, None, Some(&value), false);
-                    return Ok(());
-                }
-                self.spin(py, spin)?;
-                continue;
-            }
-            let token = self.enter_loop();
-            let value = predicate.call0()?;
-            let held = self.truth(py, &value)?;
-            let looked = self.state().looked(token)?;
-            let Some((spin, looks)) = looked else {
-                let symbolic = self.state().symbolic;
-                return match symbolic {
-                    true => self.leave_untreated(py, "wait_until with a predicate that decides a symbolic value"),
-                    false => Err(predicate_writes()),
-                };
-            };
-            let exploring = !self.state().spins_wait;
-            if exploring && looks > 1 {
-                if self.state().reads.enabled {
-                    let what = "wait_until with a predicate that looks at shared state more than once";
-                    return self.leave_untreated(py, what);
-                }
-                let reads: Vec<Access> = spin.reads.iter().map(|(read, _)| *read).collect();
-                return self.look_at_once_from_now_on(py, name, &reads);
-            }
-            if held {
-                self.note(py, Word::WaitUntil, None, None, Some(&value), false);
-                return Ok(());
-            }
-            self.spin(py, spin)?;
-        }
-    }
-}
-
 #[pymethods]
 impl Host {
     /// A loop is about to begin. Returns what stands for this run through it.
-    fn enter_loop(&self) -> u64 {
+    pub fn enter_loop(&self) -> u64 {
         let mut state = self.state();
         if state.phase != Phase::Running {
             return 0;

@@ -2,6 +2,10 @@
 //!
 //! The predicate is evaluated between events, whenever a turn is decided; what it reads is collected, and becomes the
 //! accesses of the one event that the wait is. An evaluation that gives False leaves no trace.
+//!
+//! Explorers of graphs and of values have the thread look instead, once for each execution that they tell apart by what
+//! it found (`Explorer::waits_by_looking`): a look at one thing is a load, one at several things is a load of the
+//! location that all writes to such things share.
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::intern;
@@ -174,9 +178,52 @@ impl Host {
 }
 
 impl Host {
+    /// `wait_until` as a loop that looks, of which a round that finds the predicate false changes nothing. The predicate
+    /// holds at a moment, so that a look at several things is one event.
+    pub fn wait_by_looking(&self, py: Python<'_>, predicate: &Bound<'_, PyAny>) -> PyResult<()> {
+        let name = name_of(predicate);
+        loop {
+            if self.state().joint_predicates.contains(&name) {
+                let (value, held, spin) = self.look_at_once(py, predicate)?;
+                if held {
+                    self.note(py, Word::WaitUntil, None, None, Some(&value), false);
+                    return Ok(());
+                }
+                self.spin(py, spin)?;
+                continue;
+            }
+            let token = self.enter_loop();
+            let value = predicate.call0()?;
+            let held = self.truth(py, &value)?;
+            let looked = self.state().looked(token)?;
+            let Some((spin, looks)) = looked else {
+                let symbolic = self.state().symbolic;
+                return match symbolic {
+                    true => self.leave_untreated(py, "wait_until with a predicate that decides a symbolic value"),
+                    false => Err(predicate_writes()),
+                };
+            };
+            let exploring = !self.state().spins_wait;
+            if exploring && looks > 1 {
+                if self.state().reads.enabled {
+                    let what = "wait_until with a predicate that looks at shared state more than once";
+                    return self.leave_untreated(py, what);
+                }
+                return self.look_at_once_from_now_on(py, name, &spin.looked_at());
+            }
+            if held {
+                self.note(py, Word::WaitUntil, None, None, Some(&value), false);
+                return Ok(());
+            }
+            self.spin(py, spin)?;
+        }
+    }
+}
+
+impl Host {
     /// Look whether a predicate holds that reads several things, in one event: a read of the location that all writes to
     /// what it may read share. Returns its value, whether that is true, and what the thread waits for if not.
-    pub fn look_at_once<'py>(
+    fn look_at_once<'py>(
         &self,
         py: Python<'py>,
         predicate: &Bound<'py, PyAny>,
@@ -203,7 +250,7 @@ impl Host {
 
     /// The predicate of a `wait_until` looks at several things: let it look at all of them at once from now on, when the
     /// exploration has begun again. Never returns normally.
-    pub fn look_at_once_from_now_on<T>(&self, py: Python<'_>, predicate: String, reads: &[Access]) -> PyResult<T> {
+    fn look_at_once_from_now_on<T>(&self, py: Python<'_>, predicate: String, reads: &[Access]) -> PyResult<T> {
         {
             let mut state = self.state();
             state.join(reads);
@@ -215,7 +262,7 @@ impl Host {
 }
 
 /// A name for a predicate that is the same in all executions: where its code is.
-pub fn name_of(predicate: &Bound<'_, PyAny>) -> String {
+fn name_of(predicate: &Bound<'_, PyAny>) -> String {
     let py = predicate.py();
     let place = |function: &Bound<'_, PyAny>| -> PyResult<String> {
         let code = function.getattr(intern!(py, "__code__"))?;
