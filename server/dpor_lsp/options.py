@@ -63,17 +63,21 @@ class Flag:
 
 @dataclass(frozen=True)
 class Whole:
-    """An option that takes a whole number, of at least `least` if that is given."""
+    """An option that takes a whole number, of at least `least` if that is given, or the word `unlimited`."""
 
     least: int | None = None
+    unlimited: str | None = None
 
     @property
     def accepted(self) -> str:
         """What the option accepts, in words."""
-        return "a whole number" + ("" if self.least is None else f" of at least {self.least}")
+        least = "" if self.least is None else f" of at least {self.least}"
+        return "a whole number" + least + (f", or {self.unlimited}" if self.unlimited else "")
 
-    def value(self, given: object) -> int:
-        """Return the number; raises ValueError if `given` is not one that is accepted."""
+    def value(self, given: object) -> int | None:
+        """Return the number, None if it is unlimited; raises ValueError if `given` is not one that is accepted."""
+        if given is not None and given == self.unlimited:
+            return None
         number = int(given) if isinstance(given, str) else given
         if isinstance(number, bool) or not isinstance(number, int):
             raise ValueError
@@ -113,7 +117,26 @@ class Size:
         return size
 
 
-Kind = Choice | Flag | Whole | Seconds | Size
+@dataclass(frozen=True)
+class Thread:
+    """An option that takes the path of a thread; the engine knows what one looks like."""
+
+    option: Option
+
+    @property
+    def accepted(self) -> str:
+        """What the option accepts, in words."""
+        return self.option.kind.value
+
+    def value(self, given: object) -> str:
+        """Return the path; raises ValueError if `given` is none."""
+        try:
+            return self.option.check(given)
+        except DporError as error:
+            raise ValueError from error
+
+
+Kind = Choice | Flag | Whole | Seconds | Size | Thread
 
 
 def _kind(option: Option) -> Kind:
@@ -121,7 +144,9 @@ def _kind(option: Option) -> Kind:
         return Choice(option.choice_names)
     if option.kind is EngineKind.FLAG:
         return Flag()
-    return Seconds() if option.kind is EngineKind.SECONDS else Whole(option.minimum)
+    if option.kind is EngineKind.THREAD:
+        return Thread(option)
+    return Seconds() if option.kind is EngineKind.SECONDS else Whole(option.minimum, option.unlimited)
 
 
 ENGINE_OPTIONS: dict[str, Kind] = {

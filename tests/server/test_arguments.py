@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import enum
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 import pytest
 
 from dpor.codes import Code
 from dpor.errors import DporError
+from dpor.options import OPTIONS
 from dpor_lsp.arguments import Mode, parse
+from dpor_lsp.options import ENGINE_OPTIONS
 
 
 def refused(*words: str) -> DporError:
@@ -39,6 +46,51 @@ def test_everything_that_checks_is_read() -> None:
     assert (arguments.format, arguments.output, arguments.all_violations) == ("json", "r.json", True)
 
 
+TEXTS = (
+    "main",
+    "main.0",
+    "worker",
+    "optimal",
+    "none",
+    "0",
+    "1",
+    "2",
+    "2.5",
+    "rf",
+    "tso",
+    "source",
+    "true",
+    "warn",
+    "x",
+    "",
+)
+
+
+@pytest.mark.parametrize("name", ENGINE_OPTIONS)
+def test_an_option_accepts_on_the_command_line_what_it_accepts_in_a_model(name: str) -> None:
+    def value_by(read: Callable[[], Any]) -> Any:
+        try:
+            value = read()
+        except DporError as error:
+            return error.code
+        return value.value if isinstance(value, enum.Enum) else value
+
+    flag = "--" + name.replace("_", "-")
+    accepted = [value_by(partial(OPTIONS[name].parse, text)) for text in TEXTS]
+    assert [
+        value_by(lambda text=text: parse(["--check", flag, text]).engine[name]) for text in TEXTS
+    ] == accepted
+    # Each has something that it accepts, and something that it does not.
+    assert {Code.BAD_OPTION} < set(accepted)
+
+
+def test_the_words_of_the_algorithms_options_are_read() -> None:
+    assert parse(["--check", "--k", "optimal"]).engine == {"k": None}
+    assert parse(["--check", "--k", "3"]).engine == {"k": 3}
+    assert parse(["--check", "--root", "main.0"]).engine == {"root": "main.0"}
+    assert parse(["--check", "--partition", "rf"]).engine == {"partition": "rf"}
+
+
 def test_nothing_means_the_language_server() -> None:
     assert parse([]).mode is Mode.SERVE
     assert parse(["--stdio"]).mode is Mode.SERVE
@@ -56,6 +108,8 @@ def test_nothing_means_the_language_server() -> None:
         (["--check", "--jobs", "0"], "--jobs does not accept '0'", "at least 1"),
         (["--check", "--timeout", "soon"], "--timeout does not accept 'soon'", "seconds"),
         (["--check", "--timeout", "inf"], "--timeout does not accept 'inf'", "seconds"),
+        (["--check", "--k", "all"], "--k does not accept 'all'", "at least 1, or optimal"),
+        (["--check", "--root", "worker"], "--root does not accept 'worker'", "such as main.0"),
         (["--check", "--memory-limit", "1K"], "--memory-limit does not accept '1K'", "2G"),
         (["--chek"], "--chek", "did you mean '--check'?"),
         (["bank.py"], "bank.py", "did you mean dpor-lsp --check bank.py?"),
