@@ -1,13 +1,14 @@
 """Small concurrent programs as data, and their text as a Python model file.
 
 A program is a few threads made of statements. Every thread keeps a local `r`, the value that it last read,
-and a list `seen` of all that it read; branches look at `r`. When all threads have ended, the model hands
+and in `seen` all that it read; branches look at `r`. When all threads have ended, the model hands
 `seen` and the shared state to `differential_sink.record`, so that a check can be asked for the set of
 outcomes, and asserts something that may or may not hold.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -236,27 +237,34 @@ class Program:
         return [INDENT + "global total"] if self._uses_global() else []
 
     def _function(self, index: int, thread: tuple[Statement, ...]) -> str:
-        lines = [f"def thread_{index}(s):", *self._global(), INDENT + f"seen = s.seen[{index}]"]
+        lines = [f"def thread_{index}(s):", *self._global(), INDENT + "seen = ()"]
         spawns = any(isinstance(item, Spawn) for item in _flatten(thread))
         lines += [INDENT + "r = 0"] + ([INDENT + "children = []"] if spawns else [])
         lines += block(thread)
         if spawns:
             lines += [INDENT + "for child in children:", INDENT * 2 + "child.join()"]
-        return "\n".join(lines) + "\n"
+        return _without_lists("\n".join([*lines, INDENT + f"s.seen[{index}] = seen"]) + "\n")
 
     def _model(self) -> str:
         count = len(self.threads)
         lines = ["@dpor.model", "def program():", *self._global()]
-        lines += [INDENT + f"s = State({count + 1})", INDENT + f"seen = s.seen[{count}]", INDENT + "r = 0"]
+        lines += [INDENT + f"s = State({count + 1})", INDENT + "seen = ()", INDENT + "r = 0"]
         lines += [INDENT + f"dpor.spawn(thread_{index}, s)" for index in self.top]
         lines += block(self.main) if self.main else []
         lines += [
             INDENT + "dpor.join_all()",
+            INDENT + f"s.seen[{count}] = seen",
             INDENT + f"outcome = s.outcome({'total' if self._uses_global() else 0})",
             INDENT + "record(outcome)",
             INDENT + f'assert score(outcome) != {self.forbidden}, f"outcome {{outcome}}"',
         ]
-        return "\n".join(lines) + "\n"
+        return _without_lists("\n".join(lines) + "\n")
+
+
+def _without_lists(text: str) -> str:
+    """What was seen as a tuple: an operation on a list waits for the thread's store buffers."""
+    text = re.sub(r"seen\.append\((.*)\)$", r"seen += (\1,)", text, flags=re.MULTILINE)
+    return re.sub(r"seen\.extend\((.*)\)$", r"seen += tuple(\1)", text, flags=re.MULTILINE)
 
 
 def block(statements: tuple[Statement, ...]) -> list[str]:
@@ -297,7 +305,7 @@ class Box:
 
 class State:
     def __init__(self, threads):
-        self.seen = [[] for _ in range(threads)]
+        self.seen = [()] * threads
         self.x = 0
         self.y = 0
         self.cells = [0, 0]
@@ -318,7 +326,7 @@ class State:
         self.queue = queue.Queue()
 
     def outcome(self, total):
-        seen = tuple(tuple(values) for values in self.seen)
+        seen = tuple(self.seen)
         containers = (tuple(self.cells), tuple(self.table.items()), tuple(self.items), tuple(sorted(self.found)))
         whole = (str(self.rows), repr(self.box), repr(self.twin))
         return seen, (self.x, self.y, total, self.a.load(), self.b.load()), containers + whole
