@@ -285,7 +285,12 @@ CASES = {
     "list clear": ("a=[0]", "s.a.clear()", "assert s.a"),
     "count next": ("a=itertools.count()", "next(s.a)", "assert next(s.a) == 0"),
     "cycle": ("a=itertools.cycle([0, 1])", "next(s.a)", "assert next(s.a) == 0"),
-    "gen send": ("a=(x for x in [0, 1])", "next(s.a)", "assert next(s.a) == 0"),
+    # Advanced by two threads at once, a generator raises ValueError.
+    "gen send": (
+        "a=(x for x in [0, 1])",
+        "with contextlib.suppress(ValueError): next(s.a)",
+        "with contextlib.suppress(ValueError): assert next(s.a) == 0",
+    ),
     "while loop": ("n=0", "s.n = 1", "i = 0\n    while s.n == 0 and i < 2: i += 1\n    assert i == 2"),
     "try finally": ("n=0", "s.n = 1", "try:\n        pass\n    finally:\n        assert s.n == 0"),
     "decimal": ("a=decimal.Decimal(0)", "s.a += 1", "assert s.a == 0"),

@@ -74,6 +74,8 @@ class Comprehensions(Iterables):
             generator.iter = self.expression(iterable) if generator.is_async else self.iterable(iterable)
             self._unnamable -= 1
             if index == 0:
+                if isinstance(node, ast.GeneratorExp) and not generator.is_async:
+                    generator.iter = self.hook(Hook.ENDING, iterable, generator.iter)
                 self.scope = scope
                 if cells:
                     outermost = generator.iter
@@ -92,6 +94,8 @@ class Comprehensions(Iterables):
             node.key, node.value = self.expression(node.key), self.expression(node.value)
         else:
             node.elt = self.expression(node.elt)
+            if isinstance(node, ast.GeneratorExp) and not any(clause.is_async for clause in node.generators):
+                node.elt = self.hook(Hook.YIELDS, node.elt, node.elt)
         self.scope = outer
         if outermost is None:
             return node

@@ -7,7 +7,23 @@ import ast
 from dpor.instrument.comprehensions import Iterables
 from dpor.instrument.hooks import Hook, temporary
 from dpor.instrument.rewriter import at
-from dpor.instrument.symbols import Access, Scope
+from dpor.instrument.symbols import Access, Scope, ScopeKind
+
+
+# What is called by instrumented code itself, or by built-in code that does nothing more after it.
+_LAST_CALLED = frozenset(
+    {
+        "__aenter__",
+        "__aexit__",
+        "__call__",
+        "__del__",
+        "__enter__",
+        "__exit__",
+        "__init__",
+        "__init_subclass__",
+    }
+    | {"__new__", "__class_getitem__", "__set_name__", "__prepare__"}
+)
 
 
 class Definitions(Iterables):
@@ -18,10 +34,30 @@ class Definitions(Iterables):
         self._defaults(node.args)
         outer, self.scope = self.scope, self.symbols.scopes[node]
         body = self.block(node.body)
+        if isinstance(node, ast.FunctionDef) and self._is_called_back(node, outer):
+            body = self._telling_of_return(node, body)
         cells = [self._new_cell(node, name) for name in self.symbols.cells(self.scope)]
         node.body = _after_docstring(body, [*cells, *self._keywords(node)])
         self.scope = outer
         return node
+
+    def _is_called_back(self, node: ast.FunctionDef, outer: Scope) -> bool:
+        """Whether built-in code may call the function and go on afterwards: a generator, or a method of a special name."""
+        if _is_generator(node):
+            return True
+        name = node.name
+        special = name.startswith("__") and name.endswith("__") and name not in _LAST_CALLED
+        return special and outer.kind is ScopeKind.CLASS
+
+    def _telling_of_return(self, node: ast.FunctionDef, body: list[ast.stmt]) -> list[ast.stmt]:
+        """The body, with the host told when it is left."""
+        position = _heading(node)
+        told = at(ast.Expr(self.hook(Hook.RETURNED, position)), position)
+        first = body[:1] if _documents(body) else []
+        return [
+            *first,
+            at(ast.Try(body[len(first) :] or [at(ast.Pass(), position)], [], [], [told]), position),
+        ]
 
     visit_AsyncFunctionDef = visit_FunctionDef
 
@@ -123,10 +159,26 @@ def _heading(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> ast
 
 
 def _after_docstring(body: list[ast.stmt], extra: list[ast.stmt]) -> list[ast.stmt]:
+    return [*body[:1], *extra, *body[1:]] if _documents(body) else [*extra, *body]
+
+
+def _documents(body: list[ast.stmt]) -> bool:
+    """Whether a body begins with a docstring."""
     first = body[0] if body else None
-    documented = (
+    return (
         isinstance(first, ast.Expr)
         and isinstance(first.value, ast.Constant)
         and isinstance(first.value.value, str)
     )
-    return [*body[:1], *extra, *body[1:]] if documented else [*extra, *body]
+
+
+def _is_generator(function: ast.FunctionDef) -> bool:
+    """Whether the function's own body yields."""
+    open_nodes: list[ast.AST] = list(function.body)
+    while open_nodes:
+        node = open_nodes.pop()
+        if isinstance(node, ast.Yield | ast.YieldFrom):
+            return True
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            open_nodes.extend(ast.iter_child_nodes(node))
+    return False

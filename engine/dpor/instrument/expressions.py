@@ -65,6 +65,15 @@ class Expressions(Rewriter):
         node.format_spec = self.optional(node.format_spec)
         return node
 
+    def visit_Yield(self, node: ast.Yield) -> ast.expr:
+        """A generator tells the host that it gives a value to whoever advances it."""
+        if isinstance(self.scope.node, ast.AsyncFunctionDef):
+            node.value = self.optional(node.value)
+            return node
+        value = ast.Constant(None) if node.value is None else self.expression(node.value)
+        node.value = self.hook(Hook.YIELDS, node, value)
+        return node
+
     def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.expr:
         node.value = self.unpacked(node.value)
         return node

@@ -42,6 +42,9 @@ class Hook(enum.StrEnum):
     NUMBER = "number"
     BEFORE_INPLACE = "before_inplace"
     CREATED = "created"
+    RETURNED = "returned"
+    YIELDS = "yields"
+    ENDING = "ending"
     ENTER_LOOP = "enter_loop"
     AT_LOOP_HEAD = "at_loop_head"
 

@@ -20,21 +20,40 @@ from dpor.runtime.mode import Mode
 from dpor.runtime.patchset import PatchSet
 
 RealBarrier = threading.Barrier
+_QUEUE_FIELDS = ("unfinished_tasks", "is_shutdown")
 
 
 def _field(name: str) -> Any:
     def read(self: Any) -> Any:
         host = current.active_host()
-        return self.dpor_fields[name] if host is None else host.load_item(self.dpor_fields, name)
+        fields = _fields(self)
+        return fields[name] if host is None else host.load_item(fields, name)
 
     def write(self: Any, value: Any) -> None:
         host = current.active_host()
+        fields = _fields(self)
         if host is None:
-            self.dpor_fields[name] = value
+            fields[name] = value
         else:
-            host.store_item(value, self.dpor_fields, name)
+            host.store_item(value, fields, name)
 
     return property(read, write)
+
+
+def _fields(owner: Any) -> dict[str, Any]:
+    """The dict that holds an object's fields; made by the constructor, which is the first to store one.
+
+    An object that was made before the check keeps what it had.
+    """
+    known: dict[str, Any] | None = owner.__dict__.get("dpor_fields")
+    if known is not None:
+        return known
+    made = {name: owner.__dict__[name] for name in _QUEUE_FIELDS if name in owner.__dict__}
+    owner.__dict__["dpor_fields"] = made
+    host = current.current_host()
+    if host is not None:
+        host.created(made)
+    return made
 
 
 class Barrier(RealBarrier):
@@ -46,10 +65,6 @@ class Barrier(RealBarrier):
     def __init__(
         self, parties: int, action: Callable[[], None] | None = None, timeout: float | None = None
     ) -> None:
-        self.dpor_fields: dict[str, Any] = {}
-        host = current.current_host()
-        if host is not None:
-            host.created(self.dpor_fields)
         super().__init__(parties, action, timeout)
 
 
@@ -85,6 +100,8 @@ def patch_queues(patches: PatchSet, mode: Mode) -> None:
 
         return call
 
+    for name in _QUEUE_FIELDS:
+        patches.define(queue.Queue, name, _field(name))
     for owner, put, get in (
         (queue.Queue, calling("append"), calling("popleft")),
         (queue.LifoQueue, calling("append"), calling("pop")),

@@ -2,7 +2,7 @@
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyDict, PyString, PyWeakrefMethods, PyWeakrefProxy};
 use smallvec::smallvec;
 
 use super::builtins::CallableKind;
@@ -13,7 +13,9 @@ use super::place::{is_intercepted, own_attribute, Place};
 use super::recording::Word;
 use super::state::{access, Phase, Restart, State};
 use super::switching::Touch;
-use super::types::{holder_of, instrumented_namespace, is_instrumented_namespace, AttributeKind, TypeKind};
+use super::types::{
+    holder_of, instrumented_namespace, is_instrumented_namespace, AttributeKind, TypeFacts, TypeKind,
+};
 use super::undo::Undo;
 use super::weak_memory::Store;
 use crate::operation::{AccessMode, Accesses, LocationId, MemoryOrder, Operation, OperationKind};
@@ -26,6 +28,24 @@ pub struct Slot {
     pub key: KeyId,
     /// Where the class's value for the attribute lives, which a load may find instead.
     pub default: Option<LocationId>,
+    /// The object as a whole, if some operation takes objects of its type as wholes.
+    pub whole: Option<LocationId>,
+}
+
+impl Slot {
+    /// A place of its own, which no operation takes together with others.
+    pub fn alone(location: LocationId, object: ObjectId, key: KeyId) -> Slot {
+        Slot { location, object, key, default: None, whole: None }
+    }
+
+    /// What an access to the place touches.
+    fn accesses(self, mode: AccessMode) -> Accesses {
+        let mut found: Accesses = smallvec![access(self.location, mode)];
+        let intent = if mode == AccessMode::Read { AccessMode::IntentRead } else { AccessMode::IntentWrite };
+        found.extend(self.default.filter(|_| mode == AccessMode::Read).map(|at| access(at, AccessMode::Read)));
+        found.extend(self.whole.map(|at| access(at, intent)));
+        found
+    }
 }
 
 /// Whether an access to an attribute goes to the `__getattribute__` or `__setattr__` of the object's class first.
@@ -43,16 +63,39 @@ impl State {
         let facts = self.types.facts(object);
         match facts.kind {
             TypeKind::Immutable => return self.function_slot(object, name),
-            TypeKind::Module => return None,
+            TypeKind::Module if !self.types.is_rebound(name) || instrumented_namespace(object).is_some() => {
+                return None
+            }
             _ => {}
         }
-        let kind = self.types.attribute(object, name, facts.kind);
+        let kind = match facts.kind {
+            TypeKind::Module => AttributeKind::Data,
+            kind => self.types.attribute(object, name, kind),
+        };
         if kind == AttributeKind::Constant {
             return None;
         }
-        let id = self.object(object, facts);
+        let own = self.object(object, facts);
+        let id = self.instance_dicts.replaced(own);
         let key = self.identities.name(name);
-        let location = self.identities.location(id, key, facts.kind != TypeKind::Class);
+        let is_class = facts.kind == TypeKind::Class;
+        if kind == AttributeKind::Native {
+            let whole = self.container_of(id, facts.kind).whole;
+            return Some(Slot::alone(whole, id, key));
+        }
+        if kind == AttributeKind::DataOfAnyClass {
+            let of_classes = self.identities.location(ObjectId::CLASSES, key, false);
+            if is_class {
+                return Some(Slot::alone(of_classes, id, key));
+            }
+            let location = self.identities.location(id, key, true);
+            return Some(Slot {
+                default: Some(of_classes),
+                whole: self.taken_whole(id, facts),
+                ..Slot::alone(location, id, key)
+            });
+        }
+        let location = self.identities.location(id, key, !is_class);
         let default = match kind {
             AttributeKind::DataWithDefault => holder_of(&object.get_type(), name).map(|class| {
                 let facts = self.types.facts(&class);
@@ -61,7 +104,15 @@ impl State {
             }),
             _ => None,
         };
-        Some(Slot { location, object: id, key, default })
+        Some(Slot { location, object: id, key, default, whole: self.taken_whole(id, facts) })
+    }
+
+    /// The location of an instance as a whole, if operations take instances of its type as wholes.
+    #[inline]
+    fn taken_whole(&mut self, id: ObjectId, facts: TypeFacts) -> Option<LocationId> {
+        let taken = facts.kind == TypeKind::Instance && self.types.is_taken_whole(facts.token);
+        // Where loads read from a write of their choice, operations on wholes have to be ordered with stores (`chosen_items.rs`).
+        (taken && !self.reads.enabled).then(|| self.container_of(id, facts.kind).whole)
     }
 }
 
@@ -79,7 +130,44 @@ impl State {
         let key = self.identities.name(name);
         let id = self.identities.part(ObjectId::NAMED, KeyId(token), token);
         let location = self.identities.location(id, key, true);
-        Some(Slot { location, object: id, key, default: None })
+        Some(Slot::alone(location, id, key))
+    }
+}
+
+/// Attributes with two underscores that decide nothing of what other accesses to the object mean.
+const HARMLESS_DUNDERS: &[&str] = &[
+    "__annotations__",
+    "__cause__",
+    "__context__",
+    "__dict__",
+    "__doc__",
+    "__module__",
+    "__name__",
+    "__notes__",
+    "__qualname__",
+    "__suppress_context__",
+    "__traceback__",
+    "__type_params__",
+    "__wrapped__",
+];
+
+fn is_dunder(name: &str) -> bool {
+    name.starts_with("__") && name.ends_with("__")
+}
+
+impl State {
+    /// An attribute of a class or module is deleted.
+    fn note_deleted_from_class(&mut self, name: &Bound<'_, PyString>) {
+        if self.driver.threads.alive().len() > 1 && self.types.note_rebound(name) {
+            self.restart.get_or_insert(Restart::Visible);
+        }
+    }
+
+    /// An operation takes instances of this type as wholes.
+    pub fn take_whole(&mut self, token: u32) {
+        if self.types.note_taken_whole(token) && self.learning {
+            self.restart.get_or_insert(Restart::Visible);
+        }
     }
 }
 
@@ -87,8 +175,8 @@ impl Host {
     /// Perform an access to a slot: as an event if its location is visible. Returns whether it was one.
     #[inline]
     pub fn touch_slot(&self, py: Python<'_>, slot: Slot, mode: AccessMode) -> PyResult<bool> {
-        if mode == AccessMode::Read && slot.default.is_some() {
-            return self.touch_slot_with_default(py, slot);
+        if slot.whole.is_some() || mode == AccessMode::Read && slot.default.is_some() {
+            return self.touch_several(py, slot, mode);
         }
         {
             let mut state = self.state();
@@ -136,31 +224,29 @@ impl Host {
         Ok(true)
     }
 
-    /// A load that finds the instance's value or the class's: it reads both.
-    fn touch_slot_with_default(&self, py: Python<'_>, slot: Slot) -> PyResult<bool> {
-        let reads: Accesses = [Some(slot.location), slot.default]
-            .into_iter()
-            .flatten()
-            .map(|at| access(at, AccessMode::Read))
-            .collect();
+    /// An access that touches more than the place itself: a load finds the instance's value or the class's and reads both.
+    fn touch_several(&self, py: Python<'_>, slot: Slot, mode: AccessMode) -> PyResult<bool> {
+        let accesses = slot.accesses(mode);
         {
             let mut state = self.state();
             if state.phase == Phase::Probing {
-                state.probed.extend(reads);
+                state.probe(&accesses)?;
                 return Ok(false);
             }
-            if !state.halted && !reads.iter().any(|read| state.is_visible(read.location)) {
-                state.quiet(&reads);
-                state.plain_access(&reads);
+            if !state.halted && !accesses.iter().any(|access| state.is_visible(access.location)) {
+                state.quiet(&accesses);
+                state.plain_access(&accesses);
                 return Ok(false);
             }
         }
-        self.perform(py, Operation::new(OperationKind::Load, slot.location, 0), 1, |state| {
-            state.plain_access(&reads);
-            Touch::of(state.visible_part(reads.clone()))
+        let kind = if mode == AccessMode::Read { OperationKind::Load } else { OperationKind::Store };
+        self.perform(py, Operation::new(kind, slot.location, 0), 1, |state| {
+            state.plain_access(&accesses);
+            Touch::of(state.visible_part(accesses.clone()))
         })?;
-        if let Some(default) = slot.default {
-            self.settle_default(py, slot.location, default)?;
+        match slot.default {
+            Some(default) if mode == AccessMode::Read => self.settle_default(py, slot.location, default)?,
+            _ => {}
         }
         Ok(true)
     }
@@ -218,20 +304,15 @@ impl Host {
     }
 
     /// A plain store goes through a store buffer.
-    pub fn buffer_plain(
-        &self,
-        py: Python<'_>,
-        location: LocationId,
-        place: Place,
-        value: &Bound<'_, PyAny>,
-    ) -> PyResult<()> {
-        let accesses = smallvec![access(location, AccessMode::Write)];
+    pub fn buffer_plain(&self, py: Python<'_>, slot: Slot, place: Place, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let accesses = slot.accesses(AccessMode::Write);
         let order = MemoryOrder::Relaxed;
+        let location = slot.location;
         self.buffer_store(py, Store { location, accesses, order, place, value: value.clone().unbind() })
     }
 
     #[inline]
-    fn find_attribute(&self, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> Option<Slot> {
+    pub fn find_attribute(&self, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> Option<Slot> {
         let mut state = self.state();
         if !state.running() {
             return None;
@@ -253,29 +334,64 @@ impl Host {
         Ok(())
     }
 
-    /// Before an attribute is changed: see whether it was taken for constant.
+    /// Before an attribute is changed: see whether it was taken for constant, or for one that its class does not have.
     fn check_rebinding(&self, py: Python<'_>, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<()> {
-        let facts = self.state().types.facts(object);
-        if matches!(facts.kind, TypeKind::Module | TypeKind::Immutable) {
+        let alone = {
+            let state = self.state();
+            // What one thread does alone comes before all that those do that it starts.
+            state.driver.threads.alive().len() < 2
+        };
+        if alone || self.state().types.is_rebound(name) {
             return Ok(());
         }
-        // Not by `getattr`, which would call a descriptor of the model.
-        let on_type = match holder_of(&object.get_type(), name) {
-            Some(class) => Some(class.getattr(intern!(py, "__dict__"))?.get_item(name)?),
-            None => None,
+        let rebinds = match self.kind(object) {
+            TypeKind::Immutable => false,
+            TypeKind::Module => true,
+            TypeKind::Class => {
+                let namespace = object.getattr(intern!(py, "__dict__"))?;
+                !namespace.contains(name)?
+                    || self.state().types.attribute(object, name, TypeKind::Class) == AttributeKind::Constant
+            }
+            _ => match holder_of(&object.get_type(), name) {
+                // Not by `getattr`, which would call a descriptor of the model. One that takes the store itself rebinds
+                // nothing.
+                Some(class) => {
+                    let found = class.getattr(intern!(py, "__dict__"))?.get_item(name)?;
+                    let constant = self.state().attribute_slot(object, name).is_none();
+                    constant && !found.get_type().hasattr(intern!(py, "__set__"))?
+                }
+                None => false,
+            },
         };
-        let holder = if facts.kind == TypeKind::Class { Some(object.clone()) } else { on_type };
-        let is_method = match holder {
-            Some(_) if facts.kind == TypeKind::Class => true,
-            // A property or other descriptor that takes the store itself rebinds nothing.
-            Some(found) => !found.get_type().hasattr(intern!(py, "__set__"))?,
-            None => false,
-        };
-        if is_method && self.state().types.note_rebound(object, name) {
+        if rebinds && self.state().types.note_rebound(name) {
             let mut state = self.state();
             state.restart.get_or_insert(Restart::Visible);
         }
         Ok(())
+    }
+
+    /// Before an attribute is changed that decides what other accesses to the object mean: such as its class, or the code of
+    /// a function. A thread that is alone may do so; what it means beside others is not followed.
+    fn refuse_reshaping(
+        &self,
+        py: Python<'_>,
+        object: &Bound<'_, PyAny>,
+        name: &Bound<'_, PyString>,
+    ) -> PyResult<()> {
+        let name = name.to_str()?;
+        if !is_dunder(name) || HARMLESS_DUNDERS.contains(&name) {
+            return Ok(());
+        }
+        let kind = self.kind(object);
+        let native = object.get_type().getattr_opt(name)?.is_some();
+        let shapes = matches!(kind, TypeKind::Class | TypeKind::Module | TypeKind::Immutable) || native;
+        let alone = self.state().driver.threads.alive().len() < 2;
+        if alone || !shapes || self.state().phase != Phase::Running {
+            return Ok(());
+        }
+        let report = py.import("dpor.runtime.escapes")?.getattr("report")?;
+        let class = object.get_type().name()?.to_string();
+        report.call1((format!("changes {name} of a {class} while other threads run"),)).map(drop)
     }
 
     /// Before an attribute of a module is changed: the namespace to change it in, if the module is instrumented. Its own
@@ -387,7 +503,19 @@ impl Host {
         through: Through,
         put: impl FnOnce() -> PyResult<()>,
     ) -> PyResult<()> {
+        if self.state().phase == Phase::Running {
+            self.refuse_reshaping(py, object, name)?;
+            if name.to_str()? == "__dict__" && self.kind(object) == TypeKind::Instance {
+                return self.replace_instance_dict(py, value, object, put);
+            }
+            if matches!(self.kind(object), TypeKind::Class | TypeKind::Module) {
+                self.check_rebinding(py, object, name)?;
+            }
+        }
         let Some(slot) = self.find_attribute(object, name) else {
+            if let Some(referent) = self.referent(object) {
+                return self.store_attribute(py, value, &referent, name);
+            }
             let phase = self.state().phase;
             match phase {
                 Phase::Running => {
@@ -408,7 +536,7 @@ impl Host {
                 return put();
             }
             let place = Place::Attribute { object: object.clone().unbind(), name: name.clone().unbind() };
-            return self.buffer_plain(py, slot.location, place, value);
+            return self.buffer_plain(py, slot, place, value);
         }
         let chooses = self.state().chooses(slot.location);
         if chooses && through == Through::Class && is_intercepted(object, "__setattr__")? {
@@ -432,7 +560,17 @@ impl Host {
         name: &Bound<'_, PyString>,
         delete: impl FnOnce() -> PyResult<()>,
     ) -> PyResult<()> {
+        if self.state().phase == Phase::Running {
+            self.refuse_reshaping(py, object, name)?;
+            if matches!(self.kind(object), TypeKind::Class | TypeKind::Module) {
+                // The attribute comes from another class then, or from none.
+                self.state().note_deleted_from_class(name);
+            }
+        }
         let Some(slot) = self.find_attribute(object, name) else {
+            if let Some(referent) = self.referent(object) {
+                return self.delete_attribute(py, &referent, name);
+            }
             if self.state().phase == Phase::Running {
                 if let Some(namespace) = self.rebound_in(py, object, name)? {
                     return self.delete_global(py, &namespace, name);
@@ -451,6 +589,15 @@ impl Host {
         Ok(())
     }
 
+    /// What a weak proxy stands for; None for anything else, and for a proxy of what is gone.
+    #[inline]
+    pub fn referent<'py>(&self, object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+        if self.kind(object) != TypeKind::Immutable || !self.state().running() {
+            return None;
+        }
+        object.cast::<PyWeakrefProxy>().ok()?.upgrade()
+    }
+
     /// Load an attribute that is no visible operation by itself, but may lead to some.
     fn load_constant<'py>(
         &self,
@@ -460,6 +607,9 @@ impl Host {
         get: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let kind = self.kind(object);
+        if let Some(referent) = self.referent(object) {
+            return self.load_attribute(py, &referent, name);
+        }
         if kind == TypeKind::Module && !name.to_str()?.starts_with("__") {
             if let Some(namespace) = instrumented_namespace(object) {
                 return self.load_module_variable(py, &namespace, name, get);
@@ -485,13 +635,42 @@ impl Host {
         if state.running() && state.types.facts(object).kind == TypeKind::Instance {
             let facts = state.types.facts(object);
             let id = state.object(object, facts);
-            state.instance_dicts.insert(id, ());
+            if state.instance_dicts.replaced(id) != id {
+                return;
+            }
+            state.instance_dicts.note(id);
+            state.take_whole(facts.token);
             if state.is_permanent(object) {
                 state.alias_permanent(namespace, id);
             } else {
                 state.alias(namespace, id);
             }
         }
+    }
+
+    /// `object.__dict__ = value`: the attributes are the items of that dict from now on, which other objects can share. A
+    /// thread that is alone may do so; beside others, which attribute an access means would depend on its place.
+    fn replace_instance_dict(
+        &self,
+        py: Python<'_>,
+        value: &Bound<'_, PyAny>,
+        object: &Bound<'_, PyAny>,
+        put: impl FnOnce() -> PyResult<()>,
+    ) -> PyResult<()> {
+        if self.state().driver.threads.alive().len() > 1 {
+            let report = py.import("dpor.runtime.escapes")?.getattr("report")?;
+            report.call1(("stores to the __dict__ of an object while other threads run",))?;
+        }
+        self.check_fresh(py, object)?;
+        let object = object.clone();
+        put()?;
+        let mut state = self.state();
+        let facts = state.types.facts(&object);
+        let id = state.object(&object, facts);
+        if let Some(dict) = state.container(value) {
+            state.instance_dicts.replace(id, dict.object);
+        }
+        Ok(())
     }
 
     /// Give a value that was found in a slot an identity by that place, if it has none.

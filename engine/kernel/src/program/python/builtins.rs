@@ -4,7 +4,7 @@
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyFrozenSet, PyString, PyTuple};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 /// What a built-in function does with its arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,12 +34,15 @@ pub enum BuiltinEffect {
     DeleteAttribute,
     /// Gives the dict of its argument's attributes.
     InstanceDict,
+    /// Reads which attributes its argument has.
+    Attributes,
+    /// Writes its arguments to a stream.
+    Print,
 }
 
 /// The built-in functions and the types of callables that are known, by address.
 pub struct Builtins {
     effects: FxHashMap<usize, BuiltinEffect>,
-    calling: FxHashSet<usize>,
     callables: FxHashMap<usize, CallableKind>,
     /// The one type of callables that could go away, kept so that its address keeps its meaning.
     _cached: Py<PyAny>,
@@ -60,6 +63,7 @@ pub enum CallableKind {
     Cached,
     /// What `operator.attrgetter` and its kin make.
     Getter,
+    Partial,
     Other,
 }
 
@@ -99,17 +103,10 @@ const NOTHING: &[&str] = &[
     "aiter",
     "anext",
 ];
-const READ: &[&str] = &["list", "tuple", "bytes", "bytearray", "dir"];
+const READ: &[&str] = &["list", "tuple", "bytes", "bytearray"];
 const COMPARE: &[&str] = &["sorted", "min", "max", "hash", "sum", "any", "all", "set", "dict", "frozenset"];
-const SHOW: &[&str] = &["repr", "str", "format", "print", "ascii"];
+const SHOW: &[&str] = &["repr", "str", "format", "ascii"];
 const ALIAS: &[&str] = &["iter", "enumerate", "zip", "map", "filter", "reversed", "memoryview"];
-/// What calls the functions that it is given later on, by module.
-const CALLING: &[(&str, &[&str])] = &[
-    ("builtins", &["map", "filter"]),
-    ("functools", &["partial"]),
-    ("itertools", &["accumulate", "dropwhile", "filterfalse", "groupby", "starmap", "takewhile"]),
-];
-
 impl Builtins {
     pub fn new(py: Python<'_>) -> PyResult<Builtins> {
         let module = py.import("builtins")?;
@@ -136,6 +133,8 @@ impl Builtins {
         add(&["setattr"], BuiltinEffect::SetAttribute)?;
         add(&["delattr"], BuiltinEffect::DeleteAttribute)?;
         add(&["vars"], BuiltinEffect::InstanceDict)?;
+        add(&["dir"], BuiltinEffect::Attributes)?;
+        add(&["print"], BuiltinEffect::Print)?;
         let types = py.import("types")?;
         let cached = py.import("functools")?.getattr("_lru_cache_wrapper")?;
         let mut callables = FxHashMap::default();
@@ -149,18 +148,13 @@ impl Builtins {
         ] {
             callables.insert(types.getattr(name)?.as_ptr() as usize, kind);
         }
+        let partial = py.import("functools")?.getattr("partial")?;
+        callables.insert(partial.as_ptr() as usize, CallableKind::Partial);
         let operator = py.import("operator")?;
         for name in ["attrgetter", "itemgetter", "methodcaller"] {
             callables.insert(operator.getattr(name)?.as_ptr() as usize, CallableKind::Getter);
         }
-        let mut calling = FxHashSet::default();
-        for (module, names) in CALLING {
-            let module = py.import(*module)?;
-            for name in *names {
-                calling.insert(module.getattr(*name)?.as_ptr() as usize);
-            }
-        }
-        Ok(Builtins { effects, calling, callables, _cached: cached.unbind() })
+        Ok(Builtins { effects, callables, _cached: cached.unbind() })
     }
 
     #[inline]
@@ -168,9 +162,10 @@ impl Builtins {
         self.callables.get(&(callable.get_type_ptr() as usize)).copied().unwrap_or(CallableKind::Other)
     }
 
-    /// Whether a callable calls functions later on that it is given.
-    pub fn calls_arguments(&self, function: &Bound<'_, PyAny>) -> bool {
-        self.calling.contains(&(function.as_ptr() as usize))
+    /// Whether a callable is one of the known ones that only read what they are given.
+    pub fn only_reads(&self, function: &Bound<'_, PyAny>) -> bool {
+        use BuiltinEffect::*;
+        matches!(self.effect_of(function), Some(Nothing | Length | Truth | Read | Compare | Show))
     }
 
     /// What a callable does with its arguments, if it is one of the known ones.

@@ -9,34 +9,6 @@ use super::host::Host;
 use super::state::Phase;
 
 impl Host {
-    /// The arguments of what calls functions later on that it is given now (`map`), with built-in ones made visible.
-    pub fn controlled_arguments<'py>(
-        &self,
-        py: Python<'py>,
-        function: &Bound<'py, PyAny>,
-        arguments: &Bound<'py, PyTuple>,
-        keywords: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<(Bound<'py, PyTuple>, Option<Bound<'py, PyDict>>)> {
-        if !self.state().builtins.calls_arguments(function) {
-            return Ok((arguments.clone(), keywords.cloned()));
-        }
-        let positional: Vec<_> =
-            arguments.iter().map(|argument| self.controlled_if_callable(py, argument)).collect::<PyResult<_>>()?;
-        Ok((PyTuple::new(py, positional)?, keywords.cloned()))
-    }
-
-    fn controlled_if_callable<'py>(
-        &self,
-        py: Python<'py>,
-        argument: Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        if argument.is_callable() {
-            self.control(py, argument)
-        } else {
-            Ok(argument)
-        }
-    }
-
     /// What an `operator.attrgetter`, `itemgetter` or `methodcaller` does, step by step.
     pub fn call_getter<'py>(
         &self,
@@ -69,6 +41,30 @@ impl Host {
         }
         let all: Vec<_> = wanted.iter().map(get).collect::<PyResult<_>>()?;
         Ok(PyTuple::new(py, all)?.into_any())
+    }
+
+    /// What a `functools.partial` does: it calls its function, with its arguments before those of the call.
+    pub fn call_partial<'py>(
+        &self,
+        py: Python<'py>,
+        partial: &Bound<'py, PyAny>,
+        arguments: &Bound<'py, PyTuple>,
+        keywords: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let kept: Bound<'py, PyTuple> = partial.getattr(intern!(py, "args"))?.cast_into()?;
+        let has_gaps =
+            kept.iter().any(|argument| argument.get_type().name().is_ok_and(|name| name == "_PlaceholderType"));
+        let function = partial.getattr(intern!(py, "func"))?;
+        let controlled = self.control(py, function.clone())?;
+        if has_gaps || controlled.is(&function) {
+            return partial.call(arguments, keywords);
+        }
+        let named: Bound<'py, PyDict> = partial.getattr(intern!(py, "keywords"))?.cast_into::<PyDict>()?.copy()?;
+        if let Some(keywords) = keywords {
+            named.update(keywords.as_mapping())?;
+        }
+        let all: Vec<_> = kept.iter().chain(arguments.iter()).collect();
+        controlled.call(PyTuple::new(py, all)?, Some(&named))
     }
 
     /// `methodcaller`: `maker` is its class, or a partial of it that holds the name and the keywords.

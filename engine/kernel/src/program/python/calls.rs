@@ -101,6 +101,9 @@ impl Host {
         if callable == CallableKind::Getter {
             return self.controlled(py, &function, How::Getter);
         }
+        if callable == CallableKind::Partial {
+            return self.controlled(py, &function, How::Partial);
+        }
         let effect = self.state().builtins.effect_of(&function);
         if let Some(effect) = effect {
             return match effect {
@@ -191,7 +194,19 @@ impl Host {
                 self.control(py, function)
             }
             TypeKind::Immutable => {
+                if let Some(referent) = self.referent(object) {
+                    return self.method(py, &referent, name);
+                }
                 let function = object.getattr(name)?;
+                let effect = if self.callable_kind(object) == CallableKind::Function {
+                    attribute_effect(name.to_str()?)
+                } else {
+                    None
+                };
+                if let (Some(effect), CallableKind::MethodWrapper) = (effect, self.callable_kind(&function)) {
+                    let object = object.clone().unbind();
+                    return self.controlled(py, &function, How::BoundAttribute { object, effect });
+                }
                 if reads_arguments(object, name.to_str()?) || gives_container(name.to_str()?) {
                     return self.control(py, function);
                 }

@@ -34,7 +34,7 @@ const ATTRIBUTES: &str = "the attributes of an instance as a dict, while threads
 impl State {
     /// Whether the items of the container may be visible: those of an instance's `__dict__` are its attributes.
     fn takes_attributes(&mut self, object: &Bound<'_, PyAny>, container: Container) -> bool {
-        if !self.instance_dicts.contains_key(&container.object) {
+        if !self.instance_dicts.reaches(container.object) {
             return false;
         }
         let Ok(dict) = object.cast::<PyDict>() else { return false };
@@ -133,7 +133,7 @@ impl Host {
         let (explores, outdated) = {
             let mut state = self.state();
             // The attributes of an instance have places of their own besides.
-            if !state.instance_dicts.contains_key(&container.object) {
+            if !state.instance_dicts.reaches(container.object) {
                 state.reads.containers.insert(container.whole);
             }
             (state.explores_reads(), state.is_outdated(location))

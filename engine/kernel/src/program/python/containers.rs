@@ -49,15 +49,17 @@ impl State {
 
     /// The locations of an object that is taken as one piece.
     pub fn container_of(&mut self, object: ObjectId, kind: TypeKind) -> Container {
+        // Instances of one class are taken as wholes by the same code, as their attributes are used by the same code.
+        let is_instance = kind == TypeKind::Instance;
         Container {
             object,
             kind,
-            whole: self.identities.location(object, KeyId::WHOLE, false),
-            length: self.identities.location(object, KeyId::LENGTH, false),
+            whole: self.identities.location(object, KeyId::WHOLE, is_instance),
+            length: self.identities.location(object, KeyId::LENGTH, is_instance),
         }
     }
 
-    fn cell(&mut self, container: Container, key: KeyId) -> LocationId {
+    pub fn cell(&mut self, container: Container, key: KeyId) -> LocationId {
         self.identities.location(container.object, key, false)
     }
 
@@ -113,7 +115,7 @@ impl State {
             return (self.undivided_accesses(object, container, effect, key), 0);
         }
         let cell = key.and_then(|key| self.cell_key(object, key).map(|id| (id, key)));
-        if self.instance_dicts.contains_key(&container.object) && cell.is_none() {
+        if self.instance_dicts.reaches(container.object) && cell.is_none() {
             let mode = if effect == ContainerEffect::WriteWhole { Write } else { Read };
             return (self.instance_accesses(object, container, mode), 0);
         }
@@ -163,7 +165,7 @@ impl State {
                     };
                     if resizes {
                         accesses.push(access(length, self.length_mode(container)));
-                    } else if is_list && !exists {
+                    } else if is_list && (!exists || is_from_end(key)) {
                         accesses.push(access(length, Read));
                     }
                     (accesses, u32::from(exists))
@@ -183,7 +185,7 @@ impl State {
         key: Option<&Bound<'_, PyAny>>,
     ) -> Accesses {
         let mode = if effect.reads_only() { AccessMode::Read } else { AccessMode::Write };
-        if !self.instance_dicts.contains_key(&container.object) {
+        if !self.instance_dicts.reaches(container.object) {
             return smallvec![access(container.whole, mode)];
         }
         let mut accesses = self.instance_accesses(object, container, mode);
@@ -231,6 +233,8 @@ impl State {
             return Plan { kind, target: container.whole, detail: 0, order: MemoryOrder::SequentiallyConsistent };
         }
         let location = match key {
+            // Which cell an index from the end means is known at the operation's turn only.
+            Some(key) if is_from_end(key) && object.is_instance_of::<PyList>() => None,
             Some(key) if matches!(effect, CellLoad | CellStore | CellDelete | CellDefault) => {
                 self.cell_key(object, key).map(|id| self.cell(container, id))
             }
@@ -252,6 +256,11 @@ impl State {
         let target = location.unwrap_or(if effect == Append { container.length } else { container.whole });
         Plan { kind, target, detail: container.length.0, order }
     }
+}
+
+/// Whether a list counts the index from its end.
+fn is_from_end(key: &Bound<'_, PyAny>) -> bool {
+    key.cast_exact::<PyInt>().is_ok_and(|index| index.extract::<isize>().is_ok_and(|index| index < 0))
 }
 
 /// Whether the container has the cell now.

@@ -7,11 +7,12 @@ use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 
 use super::attributes::Through;
 use super::builtins::{interned, BuiltinEffect};
+use super::callbacks::OpenOperation;
 use super::container_effects::{content, method_effect, takes_items, ContainerEffect};
 use super::host::{require_host, Host};
 use super::recording::Word;
 use super::types::TypeKind;
-use super::whole_reads::{given, looks_inside, reading_effect, Depth, Part};
+use super::whole_reads::{given, is_generator, looks_inside, reading_effect, Depth, Part};
 
 /// A call of built-in or uninstrumented code, made a visible operation.
 #[pyclass(module = "dpor._kernel")]
@@ -38,6 +39,8 @@ pub enum How {
     Value { object: Py<PyAny> },
     /// A function whose calls make generators.
     Generator,
+    /// A `functools.partial`.
+    Partial,
     /// An `operator.attrgetter`, `itemgetter` or `methodcaller`.
     Getter,
     /// A method taken from a container's class, as in `dict.get(mapping, key)`.
@@ -58,7 +61,7 @@ impl ControlledCall {
         let host = self.host.get();
         let function = self.function.bind(py);
         let numbers = match &self.how {
-            How::Container { .. } | How::BoundAttribute { .. } | How::Getter => None,
+            How::Container { .. } | How::BoundAttribute { .. } | How::Getter | How::Partial => None,
             _ => host.number_arguments(function, arguments, keywords)?,
         };
         let (arguments, keywords) = match &numbers {
@@ -68,31 +71,38 @@ impl ControlledCall {
         match &self.how {
             How::ForeignFunction => {
                 // It may well call what is instrumented.
-                host.touch_foreign(py, function, None, arguments, keywords)?;
-                return host.created(function.call(arguments, keywords)?);
+                let parts = host.touch_foreign(py, function, None, arguments, keywords)?;
+                let operation = OpenOperation::on_wholes(&parts, Depth::Everything);
+                return host.created(host.operating(operation, || function.call(arguments, keywords))?);
             }
             How::Generator => return host.created(function.call(arguments, keywords)?),
             How::Getter => return host.call_getter(py, function, arguments, keywords),
+            How::Partial => return host.call_partial(py, function, arguments, keywords),
             _ => {}
         }
         host.undivided(|| match &self.how {
-            How::ForeignFunction | How::Generator | How::Getter => function.call(arguments, keywords),
+            How::ForeignFunction | How::Generator | How::Getter | How::Partial => function.call(arguments, keywords),
             How::Value { object } => {
                 let mut read = given(arguments, keywords);
                 read.push(object.bind(py).clone());
-                host.look(py, &read, Depth::Text)?;
-                host.created(function.call(arguments, keywords)?)
+                let parts = host.reading_parts(&read, Depth::Text);
+                let (arguments, keywords) = host.with_callbacks(py, function, arguments, keywords)?;
+                let call = || function.call(&arguments, keywords.as_ref());
+                let (made, _) = host.operate_on_wholes(py, &parts, Depth::Text, call)?;
+                host.created(made)
             }
             How::Container { object, name } => {
                 host.call_container(py, object.bind(py), name.bind(py), function, arguments, keywords)
             }
             How::Builtin(effect) => host.call_builtin(py, *effect, function, arguments, keywords),
             How::Construct { reads_arguments } => {
-                if *reads_arguments {
-                    host.look(py, &given(arguments, None), Depth::Items)?;
-                }
-                let (given, keywords) = host.controlled_arguments(py, function, arguments, keywords)?;
-                let made = function.call(given, keywords.as_ref())?;
+                let parts = match reads_arguments {
+                    true => host.reading_parts(&given(arguments, None), Depth::Items),
+                    false => Vec::new(),
+                };
+                let (given, keywords) = host.with_callbacks(py, function, arguments, keywords)?;
+                let (made, _) =
+                    host.operate_on_wholes(py, &parts, Depth::Items, || function.call(given, keywords.as_ref()))?;
                 if let Ok(seen) = arguments.get_item(0) {
                     // A view of what it is given: `memoryview`, `MappingProxyType`.
                     host.alias_of(&made, &seen);
@@ -107,8 +117,10 @@ impl ControlledCall {
                 host.call_attribute(py, *effect, Through::Object, &PyTuple::new(py, all)?, call)
             }
             How::Foreign { object } => {
-                host.touch_foreign(py, function, Some(object.bind(py)), arguments, keywords)?;
-                host.created(function.call(arguments, keywords)?)
+                let parts = host.touch_foreign(py, function, Some(object.bind(py)), arguments, keywords)?;
+                let (arguments, keywords) = host.with_callbacks(py, function, arguments, keywords)?;
+                let operation = OpenOperation::on_wholes(&parts, Depth::Everything);
+                host.created(host.operating(operation, || function.call(&arguments, keywords.as_ref()))?)
             }
         })
     }
@@ -151,7 +163,8 @@ impl Host {
         // Arguments that are containers are read first (`extend`, `update`, set operations).
         let mut read = arguments.clone();
         let whole = matches!(effect, ContainerEffect::WriteWhole | ContainerEffect::ReadWhole);
-        if whole && looks_inside(text).is_none() {
+        let calls_back = arguments.iter().any(|argument| self.may_call_back(&argument));
+        if whole && !calls_back && looks_inside(text).is_none() {
             let takes_items = takes_items(text);
             let mut contents = Vec::with_capacity(arguments.len());
             for argument in arguments.iter() {
@@ -187,17 +200,32 @@ impl Host {
             effect = ContainerEffect::WriteWhole;
         }
         self.touch_namespace(py, object, key.as_ref(), effect)?;
-        let event = match looks_inside(text) {
+        let is_iterator = kind == TypeKind::Iterator && !text.starts_with("__") || text == "__next__";
+        let (read, keywords) = self.with_callbacks(py, function, &read, keywords)?;
+        let call = || function.call(&read, keywords.as_ref());
+        let (called, event) = match looks_inside(text) {
+            _ if is_iterator => self.step_iterator(py, object, effect, call)?,
             Some(depth) if key.is_none() => {
                 let depth = if keywords.is_some() { Depth::Everything } else { depth };
                 let read = arguments.iter().map(|object| Part { effect: reading_effect(self.kind(&object)), object });
                 let parts: Vec<Part<'_>> =
                     [Part { object: object.clone(), effect }].into_iter().chain(read).collect();
-                self.touch_wholes(py, &parts, depth)?
+                let event = self.touch_wholes(py, &parts, depth)?;
+                (self.operating(OpenOperation::on_wholes(&parts, depth), call), event)
             }
-            _ => self.touch_container(py, object, effect, key.as_ref())?,
+            _ if whole && calls_back => {
+                let read = read.iter().map(|object| Part { effect: reading_effect(self.kind(&object)), object });
+                let parts: Vec<Part<'_>> =
+                    [Part { object: object.clone(), effect }].into_iter().chain(read).collect();
+                let event = self.touch_wholes(py, &parts, Depth::Items)?;
+                (self.operating(OpenOperation::on_wholes(&parts, Depth::Items), call), event)
+            }
+            _ => {
+                let event = self.touch_container(py, object, effect, key.as_ref())?;
+                let operation = OpenOperation::on_container(object, effect, key.as_ref());
+                (self.operating(operation, call), event)
+            }
         };
-        let called = function.call(&read, keywords);
         let result = self.noted(py, called, Word::Call, object, Some(name.as_any()), event)?;
         if effect == ContainerEffect::View && self.kind(&result) == TypeKind::View {
             self.alias_of(&result, object);
@@ -314,9 +342,9 @@ impl Host {
                 if !matches!(self.kind(&object), TypeKind::Iterator | TypeKind::Opaque) {
                     return function.call(arguments, keywords);
                 }
-                let event = self.touch_container(py, &object, ContainerEffect::WriteWhole, None)?;
                 let key = intern!(py, "next").as_any();
-                let called = self.advance(py, &object, || function.call(arguments, keywords));
+                let call = || function.call(arguments, keywords);
+                let (called, event) = self.step_iterator(py, &object, ContainerEffect::WriteWhole, call)?;
                 let result = self.noted(py, called, Word::Call, &object, Some(key), event)?;
                 self.note(py, Word::Call, Some(&object), Some(key), Some(&result), event);
                 Ok(result)
@@ -342,16 +370,30 @@ impl Host {
                 Ok(namespace)
             }
             BuiltinEffect::Write => {
-                let instance = |argument: &Bound<'py, PyAny>| self.kind(argument) == TypeKind::Instance;
-                let written = arguments.iter().filter(|argument| !instance(argument));
-                let parts: Vec<Part<'py>> =
-                    written.map(|object| Part { object, effect: ContainerEffect::WriteWhole }).collect();
-                let event = self.touch_wholes(py, &parts, Depth::Items)?;
+                let parts: Vec<Part<'py>> = given(arguments, keywords)
+                    .into_iter()
+                    .map(|object| Part { object, effect: ContainerEffect::WriteWhole })
+                    .collect();
+                let event = self.touch_wholes(py, &parts, Depth::Comparison)?;
+                let (arguments, keywords) = self.with_callbacks(py, function, arguments, keywords)?;
+                let operation = OpenOperation::on_wholes(&parts, Depth::Comparison);
+                let result = self.operating(operation, || function.call(&arguments, keywords.as_ref()))?;
                 for Part { object, .. } in parts.iter().filter(|part| self.kind(&part.object).is_container()) {
                     let name = function.getattr(intern!(py, "__name__"))?;
                     self.note(py, Word::Call, Some(object), Some(&name), None, event);
                 }
-                self.created(function.call(arguments, keywords)?)
+                self.created(result)
+            }
+            BuiltinEffect::Print => self.print(py, function, arguments, keywords),
+            BuiltinEffect::Attributes if arguments.len() == 1 => {
+                let object = arguments.get_item(0)?;
+                let parts = match self.kind(&object) {
+                    TypeKind::Instance => vec![Part { object, effect: ContainerEffect::ReadWhole }],
+                    _ => Vec::new(),
+                };
+                let (names, _) =
+                    self.operate_on_wholes(py, &parts, Depth::Everything, || function.call(arguments, keywords))?;
+                self.created(names)
             }
             _ => {
                 let depth = match effect {
@@ -362,9 +404,17 @@ impl Host {
                     BuiltinEffect::Examine => Depth::Everything,
                     _ => Depth::Items,
                 };
-                self.look(py, &given(arguments, keywords.filter(|_| depth == Depth::Everything)), depth)?;
-                let (arguments, keywords) = self.controlled_arguments(py, function, arguments, keywords)?;
-                let result = self.created(function.call(&arguments, keywords.as_ref())?)?;
+                let read = given(arguments, keywords.filter(|_| depth == Depth::Everything));
+                let mut parts = self.reading_parts(&read, depth);
+                if effect == BuiltinEffect::Alias {
+                    // It is made, and advanced later on.
+                    parts.iter_mut().for_each(|part| part.effect = ContainerEffect::ReadWhole);
+                }
+                let (arguments, keywords) = self.with_callbacks(py, function, arguments, keywords)?;
+                let call = || function.call(&arguments, keywords.as_ref());
+                let (result, event) = self.operate_on_wholes(py, &parts, depth, call)?;
+                self.note_reads(py, &parts, event);
+                let result = self.created(result)?;
                 if let (BuiltinEffect::Alias, Ok(object)) = (effect, arguments.get_item(0)) {
                     self.alias_of(&result, &object);
                 }
@@ -373,33 +423,101 @@ impl Host {
         }
     }
 
-    /// Advance an iterator, after this has become an event. Of a generator whose code is interleaved with that of other
-    /// threads the end is an operation too: until then nobody else can advance it.
+    /// Advance an iterator, after this has become an event. Of a generator the end is an operation too: until then nobody
+    /// else can advance it.
     pub fn advance<'py>(
         &self,
         py: Python<'py>,
         iterator: &Bound<'py, PyAny>,
         next: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        if iterator.get_type().name()? != "generator" {
+        if !is_generator(iterator) {
             return next();
         }
         let address = iterator.as_ptr() as usize;
-        let (begun, free) = {
-            let mut state = self.state();
-            (state.driver.position(), state.advancing.insert(address))
-        };
+        let free = self.state().advancing.insert(address);
         if !free {
             return Err(PyValueError::new_err("generator already executing"));
         }
-        let result = next();
-        let interleaved = self.state().driver.position() != begun;
-        let ended = match interleaved {
-            true => self.touch_container(py, iterator, ContainerEffect::WriteWhole, None).map(drop),
-            false => Ok(()),
-        };
+        let result = self.operating(OpenOperation::Suspended, next);
+        let ended = self.touch_container(py, iterator, ContainerEffect::WriteWhole, None);
         self.state().advancing.remove(&address);
-        ended.and(result)
+        ended?;
+        result
+    }
+
+    /// Let an iterator take a step, by `next`: an operation on it and on what it runs over. Returns what `next` gives, and
+    /// whether it was an event.
+    pub fn step_iterator<'py>(
+        &self,
+        py: Python<'py>,
+        iterator: &Bound<'py, PyAny>,
+        effect: ContainerEffect,
+        next: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
+    ) -> PyResult<(PyResult<Bound<'py, PyAny>>, bool)> {
+        if is_generator(iterator) {
+            let event = self.touch_container(py, iterator, effect, None)?;
+            return Ok((self.advance(py, iterator, next), event));
+        }
+        let parts = [Part { object: iterator.clone(), effect }];
+        let event = self.touch_wholes(py, &parts, Depth::Items)?;
+        Ok((self.operating(OpenOperation::on_wholes(&parts, Depth::Items), next), event))
+    }
+
+    /// `print`: as many calls of the stream's `write` as CPython makes, where that is code of the model; else one operation on
+    /// the stream.
+    fn print<'py>(
+        &self,
+        py: Python<'py>,
+        function: &Bound<'py, PyAny>,
+        arguments: &Bound<'py, PyTuple>,
+        keywords: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let option = |name: &str| -> PyResult<Option<Bound<'py, PyAny>>> {
+            let given = keywords.map(|keywords| keywords.get_item(name)).transpose()?.flatten();
+            Ok(given.filter(|value| !value.is_none()))
+        };
+        let stream = match option("file")? {
+            Some(stream) => stream,
+            None => py.import("sys")?.getattr(intern!(py, "stdout"))?,
+        };
+        let known = ["sep", "end", "file", "flush"];
+        let regular = keywords.is_none_or(|keywords| {
+            keywords
+                .keys()
+                .iter()
+                .all(|name| name.extract::<String>().is_ok_and(|name| known.contains(&name.as_str())))
+        });
+        if self.kind(&stream) == TypeKind::Instance && regular {
+            let text = |option: Option<Bound<'py, PyAny>>, default: &str| match option {
+                Some(text) => text,
+                None => PyString::new(py, default).into_any(),
+            };
+            let (separator, end) = (text(option("sep")?, " "), text(option("end")?, "\n"));
+            let write = |text: &Bound<'py, PyAny>| -> PyResult<()> {
+                self.method(py, &stream, intern!(py, "write"))?.call1((text,)).map(drop)
+            };
+            for (index, argument) in arguments.iter().enumerate() {
+                if index > 0 {
+                    write(&separator)?;
+                }
+                let parts = self.reading_parts(std::slice::from_ref(&argument), Depth::Text);
+                let (shown, _) = self.operate_on_wholes(py, &parts, Depth::Text, || argument.str())?;
+                write(shown.as_any())?;
+            }
+            write(&end)?;
+            if option("flush")?.is_some_and(|flush| flush.is_truthy().unwrap_or(false)) {
+                self.method(py, &stream, intern!(py, "flush"))?.call0()?;
+            }
+            return Ok(py.None().into_bound(py));
+        }
+        let mut parts = self.reading_parts(&given(arguments, None), Depth::Text);
+        if self.kind(&stream).is_tracked() {
+            parts.push(Part { object: stream, effect: ContainerEffect::WriteWhole });
+        }
+        self.state().affect_loops();
+        self.operate_on_wholes(py, &parts, Depth::Text, || function.call(arguments, keywords))
+            .map(|(result, _)| result)
     }
 
     /// An atomic operation of code that is not instrumented: on its object, if it is a method, and on what it is given,
@@ -411,11 +529,9 @@ impl Host {
         object: Option<&Bound<'py, PyAny>>,
         arguments: &Bound<'py, PyTuple>,
         keywords: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<()> {
+    ) -> PyResult<Vec<Part<'py>>> {
         let part = |object: Bound<'py, PyAny>| match self.kind(&object) {
-            TypeKind::Instance | TypeKind::Class | TypeKind::Module => {
-                Part { object, effect: ContainerEffect::ReadWhole }
-            }
+            TypeKind::Class | TypeKind::Module => Part { object, effect: ContainerEffect::ReadWhole },
             _ => Part { object, effect: ContainerEffect::WriteWhole },
         };
         let own = object.map(|object| Part { object: object.clone(), effect: ContainerEffect::WriteWhole });
@@ -437,6 +553,7 @@ impl Host {
                 state.foreign.push(top);
             }
         }
-        Ok(())
+        self.state().affect_loops();
+        Ok(parts)
     }
 }

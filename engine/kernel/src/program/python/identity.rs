@@ -16,6 +16,8 @@ impl ObjectId {
     pub const NAMED: ObjectId = ObjectId(u32::MAX);
     /// What writes to locations that one predicate reads have in common.
     pub const JOINT: ObjectId = ObjectId(u32::MAX - 1);
+    /// The owner of attributes that come and go in classes.
+    pub const CLASSES: ObjectId = ObjectId(u32::MAX - 2);
 }
 
 /// An attribute name, item key or pseudo-key of an object.

@@ -2,8 +2,9 @@
 
 use pyo3::exceptions::PyStopIteration;
 use pyo3::prelude::*;
-use pyo3::types::{PyInt, PyList, PySlice, PyTuple};
+use pyo3::types::{PyCFunction, PyInt, PyList, PySlice, PyTuple, PyType};
 
+use super::callbacks::OpenOperation;
 use super::container_effects::{content, item_effect, ContainerEffect};
 use super::containers::{has_cell, Container};
 use super::host::{require_host, Host};
@@ -80,6 +81,21 @@ impl Host {
 }
 
 impl Host {
+    /// Run built-in code that uses a key of a container, whose class may be written in Python.
+    #[inline]
+    fn operating_on_key<T>(
+        &self,
+        object: &Bound<'_, PyAny>,
+        effect: ContainerEffect,
+        key: &Bound<'_, PyAny>,
+        call: impl FnOnce() -> PyResult<T>,
+    ) -> PyResult<T> {
+        if !self.may_call_back(key) {
+            return call();
+        }
+        self.operating(OpenOperation::on_container(object, effect, Some(key)), call)
+    }
+
     /// An operation on items of an object whose class is not instrumented (`UserDict`) is one operation on the object.
     #[inline]
     pub fn touch_foreign_items<'py>(
@@ -95,10 +111,21 @@ impl Host {
         if foreign {
             let given = PyTuple::new(py, given)?;
             let class = object.get_type().into_any();
-            self.touch_foreign(py, &class, Some(object), &given, None)?;
+            self.touch_foreign(py, &class, Some(object), &given, None).map(drop)?;
         }
         Ok(())
     }
+}
+
+/// The factory of a `defaultdict`, if it runs code in Python: then what a lookup of a missing key does is a lookup, a call
+/// of the factory, and a store, between which other threads can run.
+fn factory_in_python<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let factory = object.getattr(pyo3::intern!(object.py(), "default_factory"))?;
+    let native = match factory.cast::<PyType>() {
+        Ok(class) => class.getattr("__flags__")?.extract::<u64>()? & (1 << 9) == 0,
+        Err(_) => factory.is_none() || factory.is_instance_of::<PyCFunction>(),
+    };
+    Ok(if native { None } else { Some(factory) })
 }
 
 /// Whether item operations on an object go to built-in code.
@@ -118,15 +145,35 @@ impl Host {
     ) -> PyResult<Bound<'py, PyAny>> {
         let kind = self.kind(object);
         if !has_builtin_items(kind) {
+            if let Some(referent) = self.referent(object) {
+                return self.load_item(py, &referent, key);
+            }
             self.touch_foreign_items(py, object, &[key])?;
             return object.get_item(key);
         }
         let concrete = self.concrete_key(object, key)?;
         let key = concrete.as_ref().unwrap_or(key);
-        let effect = item_effect(kind, key, ContainerEffect::CellLoad);
+        let mut effect = item_effect(kind, key, ContainerEffect::CellLoad);
+        let factory = if effect == ContainerEffect::CellDefault { factory_in_python(object)? } else { None };
+        if factory.is_some() {
+            effect = ContainerEffect::CellLoad;
+        }
         self.touch_namespace(py, object, Some(key), effect)?;
         let (event, forwarded) = self.touch_item(py, object, effect, key)?;
-        let loaded = forwarded.map_or_else(|| object.get_item(key), Ok);
+        if let (Some(factory), None) = (&factory, &forwarded) {
+            let missing = self.operating_on_key(object, effect, key, || Ok(!object.contains(key)?))?;
+            if missing {
+                self.note(py, Word::Load, Some(object), Some(key), None, event);
+                let value = self.control(py, factory.clone())?.call0()?;
+                self.store_item(py, &value, object, key)?;
+                return Ok(value);
+            }
+        }
+        let get = || object.get_item(key);
+        let loaded = match forwarded {
+            Some(value) => Ok(value),
+            None => self.operating_on_key(object, effect, key, get),
+        };
         let value = self.noted(py, loaded, Word::Load, object, Some(key), event)?;
         self.adopt_item(&value, object, key);
         self.note(py, Word::Load, Some(object), Some(key), Some(&value), event);
@@ -144,6 +191,9 @@ impl Host {
     ) -> PyResult<()> {
         let kind = self.kind(object);
         if !has_builtin_items(kind) {
+            if let Some(referent) = self.referent(object) {
+                return self.store_item(py, value, &referent, key);
+            }
             self.touch_foreign_items(py, object, &[key, value])?;
             return object.set_item(key, value);
         }
@@ -168,9 +218,22 @@ impl Host {
             }
             Some((container, _)) if has_cell(object, key) => self.touch_cell(py, object, container, effect, key)?,
             Some((container, _)) => self.touch_located(py, object, container, effect, Some(key))?,
+            None if effect == ContainerEffect::WriteWhole && key.is_instance_of::<PySlice>() => {
+                let parts = [
+                    Part { object: object.clone(), effect },
+                    Part { object: value.clone(), effect: reading_effect(self.kind(value)) },
+                ];
+                let event = self.touch_wholes(py, &parts, Depth::Items)?;
+                let open = OpenOperation::on_wholes(&parts, Depth::Items);
+                let stored = self.operating(open, || object.set_item(key, value));
+                self.noted(py, stored, Word::Store, object, Some(key), event)?;
+                self.note(py, Word::Store, Some(object), Some(key), Some(value), event);
+                return Ok(());
+            }
             None => self.touch_container(py, object, effect, Some(key))?,
         };
-        object.set_item(key, value)?;
+        let stored = self.operating_on_key(object, effect, key, || object.set_item(key, value));
+        self.noted(py, stored, Word::Store, object, Some(key), event)?;
         self.note(py, Word::Store, Some(object), Some(key), Some(value), event);
         Ok(())
     }
@@ -180,6 +243,9 @@ impl Host {
     fn delete_item(&self, py: Python<'_>, object: &Bound<'_, PyAny>, key: &Bound<'_, PyAny>) -> PyResult<()> {
         let kind = self.kind(object);
         if !has_builtin_items(kind) {
+            if let Some(referent) = self.referent(object) {
+                return self.delete_item(py, &referent, key);
+            }
             self.touch_foreign_items(py, object, &[key])?;
             return object.del_item(key);
         }
@@ -188,7 +254,7 @@ impl Host {
         let effect = item_effect(kind, key, ContainerEffect::CellDelete);
         self.touch_namespace(py, object, Some(key), effect)?;
         let event = self.touch_container(py, object, effect, Some(key))?;
-        let deleted = object.del_item(key);
+        let deleted = self.operating_on_key(object, effect, key, || object.del_item(key));
         self.noted(py, deleted, Word::Delete, object, Some(key), event)?;
         self.note(py, Word::Delete, Some(object), Some(key), None, event);
         Ok(())
@@ -232,14 +298,15 @@ impl Host {
             _ => None,
         };
         let item = concrete.as_ref().unwrap_or(item);
-        let event = if effect == ContainerEffect::CellLoad {
-            self.touch_membership(py, container, effect, item)?
+        let search = || self.undivided(|| container.contains(item));
+        let (found, event) = if effect == ContainerEffect::CellLoad {
+            let event = self.touch_membership(py, container, effect, item)?;
+            (self.operating_on_key(container, effect, item, search)?, event)
         } else {
             let item = Part { object: item.clone(), effect: reading_effect(self.kind(item)) };
             let parts = [Part { object: container.clone(), effect }, item];
-            self.touch_wholes(py, &parts, Depth::Comparison)?
+            self.operate_on_wholes(py, &parts, Depth::Comparison, search)?
         };
-        let found = self.undivided(|| container.contains(item))?;
         if self.is_recording() {
             let value = pyo3::types::PyBool::new(py, found).to_owned();
             self.note(py, Word::Contains, Some(container), Some(item), Some(value.as_any()), event);
@@ -314,24 +381,34 @@ impl Host {
                 let host = require_host(py)?;
                 Ok(Bound::new(py, ListSteps { host, list: Some(list), position: 0 })?.into_any())
             }
-            TypeKind::Iterator => {
-                let host = require_host(py)?;
-                let source = object.clone().unbind();
-                let inner = object.clone().unbind();
-                Ok(Bound::new(py, Steps { host, inner, source, effect: ContainerEffect::WriteWhole })?.into_any())
-            }
+            TypeKind::Iterator => self.steps(object, object.clone(), ContainerEffect::WriteWhole),
             _ if has_builtin_items(kind) => {
                 self.touch_container(py, object, ContainerEffect::View, None)?;
-                let host = require_host(py)?;
-                let source = object.clone().unbind();
-                let inner = object.try_iter()?.into_any().unbind();
-                Ok(Bound::new(py, Steps { host, inner, source, effect: ContainerEffect::View })?.into_any())
+                self.steps(object, object.try_iter()?.into_any(), ContainerEffect::View)
             }
             _ => {
                 self.touch_foreign_items(py, object, &[])?;
-                Ok(object.try_iter()?.into_any())
+                let made = object.try_iter()?.into_any();
+                match self.kind(&made) {
+                    TypeKind::Iterator => self.steps(&made, made.clone(), ContainerEffect::WriteWhole),
+                    _ => Ok(made),
+                }
             }
         }
+    }
+}
+
+impl Host {
+    /// An iterator that tells of every step of `inner`, which runs over `source` or is it.
+    fn steps<'py>(
+        &self,
+        source: &Bound<'py, PyAny>,
+        inner: Bound<'py, PyAny>,
+        effect: ContainerEffect,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = source.py();
+        let steps = Steps { host: require_host(py)?, inner: inner.unbind(), source: source.clone().unbind(), effect };
+        Ok(Bound::new(py, steps)?.into_any())
     }
 }
 
@@ -395,9 +472,15 @@ impl Steps {
             let this = slf.borrow();
             (this.host.clone_ref(py), this.inner.bind(py).clone(), this.source.bind(py).clone(), this.effect)
         };
-        let event = host.get().touch_container(py, &source, effect, None)?;
         let host = host.get();
-        let next = host.advance(py, &source, || inner.call_method0(pyo3::intern!(py, "__next__")));
+        let next = || inner.call_method0(pyo3::intern!(py, "__next__"));
+        let (next, event) = match effect {
+            ContainerEffect::WriteWhole => host.step_iterator(py, &source, effect, next)?,
+            _ => {
+                let event = host.touch_container(py, &source, effect, None)?;
+                (host.operating(OpenOperation::on_container(&source, effect, None), next), event)
+            }
+        };
         match next {
             Ok(value) => {
                 host.note(py, Word::Iterate, Some(&source), None, Some(&value), event);

@@ -4,6 +4,7 @@ mod atomic;
 mod attributes;
 mod builtins;
 mod callables;
+mod callbacks;
 mod calls;
 mod chosen_items;
 mod chosen_reads;
@@ -14,8 +15,10 @@ mod exploring;
 mod greenlets;
 mod host;
 mod identity;
+mod instance_dicts;
 mod items;
 mod loops;
+mod native_types;
 mod objects;
 mod place;
 mod plan;
@@ -48,6 +51,7 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<primitives::SimpleQueue>()?;
     module.add_class::<atomic::Atomic>()?;
     module.add_class::<controlled_call::ControlledCall>()?;
+    module.add_class::<callbacks::Callback>()?;
     module.add("Abort", module.py().get_type::<host::Abort>())?;
     module.add_function(wrap_pyfunction!(host::current_host, module)?)?;
     Ok(())

@@ -8,9 +8,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::builtins::{Builtins, Origin};
+use super::callbacks::OpenOperation;
 use super::chosen_reads::ChosenReads;
 use super::greenlets::Greenlet;
 use super::identity::{Identities, ObjectId};
+use super::instance_dicts::InstanceDicts;
 use super::loops::Loops;
 use super::objects::Objects;
 use super::recording::Word;
@@ -68,6 +70,8 @@ pub struct PythonThread {
     pub objects: u32,
     pub predicate: Option<Py<PyAny>>,
     pub predicate_reads: Vec<Access>,
+    /// The operations of built-in code that it is in and that may call back, the innermost last.
+    pub open: Vec<Rc<OpenOperation>>,
     /// How many calls of built-in code it is in that are one operation.
     pub builtin_calls: u32,
     /// How many events it had before the outermost of them.
@@ -116,8 +120,7 @@ pub struct State {
     pub spurious_at: FxHashMap<(ThreadId, LocationId), u32>,
     /// Whether the order of a dict's items was looked at, by location of its length.
     pub ordered: FxHashMap<LocationId, ()>,
-    /// Instances whose `__dict__` was reached as a dict.
-    pub instance_dicts: FxHashMap<ObjectId, ()>,
+    pub instance_dicts: InstanceDicts,
     /// Whether some `Event` is ever cleared, which makes waiting for it two steps.
     pub flags_are_cleared: bool,
     pub recorder: Option<Py<PyAny>>,
@@ -226,7 +229,7 @@ impl State {
             spurious_wakeups: false,
             spurious_at: FxHashMap::default(),
             ordered: FxHashMap::default(),
-            instance_dicts: FxHashMap::default(),
+            instance_dicts: InstanceDicts::default(),
             flags_are_cleared: false,
             recorder: None,
             data_races: None,

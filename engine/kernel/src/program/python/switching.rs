@@ -305,6 +305,7 @@ impl Host {
             state.halted = false;
             state.found_races.clear();
             state.spurious_at.clear();
+            state.instance_dicts.begin_execution();
             state.advancing.clear();
             state.silent_writes.clear();
             state.race_told = false;
@@ -347,6 +348,7 @@ impl Host {
     fn release_objects(&self) {
         let mut threads = Vec::new();
         let mut loops = Vec::new();
+        let mut open = Vec::new();
         let undo = std::mem::take(&mut self.state().undo);
         drop(undo);
         let buffered = self.state().weak.take_all();
@@ -361,11 +363,12 @@ impl Host {
                 threads.extend(thread.predicate.take());
                 threads.extend(thread.waiting.take().and_then(|(_, object)| object));
                 loops.push(std::mem::take(&mut thread.loops));
+                open.append(&mut thread.open);
             }
             let kept = state.objects.forget_current();
             (kept, std::mem::take(&mut state.failures), std::mem::take(&mut state.misuses))
         };
-        drop((kept, threads, loops, failures, misuses));
+        drop((kept, threads, loops, open, failures, misuses));
     }
 
     /// Let every suspended thread leave its code, running its `finally` blocks.

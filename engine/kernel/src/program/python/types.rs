@@ -7,9 +7,10 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyAny as PyBaseObject, PyDict, PyString, PyType};
 use pyo3::PyTypeInfo;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::builtins::{origin, Origin};
+use super::native_types::{descriptor_kind, is_immutable, is_view, Descriptor};
 
 /// How values of a type behave as shared objects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,6 +52,10 @@ pub enum AttributeKind {
     Data,
     /// The same, and the class holds a value that an instance without its own shows.
     DataWithDefault,
+    /// The same, and it can come and go in any class of the instance.
+    DataOfAnyClass,
+    /// Part of what C code keeps of the object, which is taken as one piece.
+    Native,
     /// A method or descriptor that nothing rebinds: no visible operation by itself.
     Constant,
 }
@@ -90,40 +95,12 @@ pub struct TypeTable {
     tokens: FxHashMap<String, u32>,
     /// By holder, name, and whether the holder's own attribute is meant or that of its instances.
     attributes: FxHashMap<(usize, usize, bool), AttributeKind>,
-    /// Attributes that are methods of their class but were found to be rebound on an instance or class.
-    rebound: FxHashMap<(u32, String), ()>,
+    /// Names of attributes that come and go in classes, or that are methods of their class and are rebound.
+    rebound: FxHashSet<String>,
+    /// Types, by token, of which operations take instances as wholes.
+    taken_whole: FxHashSet<u32>,
     /// What tells that an object has come to its end: finalizers of classes that were seen, and weak references.
     ends: Vec<String>,
-}
-
-const OPAQUE_MODULES: [&str; 20] = [
-    "collections",
-    "_collections",
-    "array",
-    "itertools",
-    "_random",
-    "_io",
-    "mmap",
-    "_hashlib",
-    "_blake2",
-    "_md5",
-    "_sha1",
-    "_sha2",
-    "_sha3",
-    "zlib",
-    "_bz2",
-    "_lzma",
-    "_csv",
-    "_pickle",
-    "sqlite3",
-    "xml.etree.ElementTree",
-];
-
-/// Whether a module in C is somebody else's, so that nothing is known of its types: they are taken as mutable.
-fn is_third_party(py: Python<'_>, module: &str) -> bool {
-    let top = module.split('.').next().unwrap_or_default();
-    let known = py.import("sys").and_then(|sys| sys.getattr("stdlib_module_names")?.contains(top)).unwrap_or(true);
-    !known && !["", "dpor", "greenlet"].contains(&top)
 }
 
 impl TypeTable {
@@ -249,12 +226,11 @@ impl TypeTable {
             Ok(class) if kind == TypeKind::Class => class.clone(),
             _ => object.get_type(),
         };
-        let token = self.facts(object).token;
-        let rebound = self.rebound.contains_key(&(token, name.to_string()));
+        let rebound = name.to_str().is_ok_and(|name| self.rebound.contains(name));
         let found = if rebound {
-            AttributeKind::Data
+            AttributeKind::DataOfAnyClass
         } else {
-            attribute_kind(&class, name, kind == TypeKind::Class).unwrap_or(AttributeKind::Constant)
+            attribute_kind(&class, name, kind == TypeKind::Class).unwrap_or(AttributeKind::Native)
         };
         if kind == TypeKind::Class {
             self.facts(class.as_any());
@@ -263,14 +239,31 @@ impl TypeTable {
         found
     }
 
-    /// Note that a method was rebound; returns true if that is news, so that earlier loads were wrongly left out.
-    pub fn note_rebound(&mut self, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> bool {
-        let token = self.facts(object).token;
-        let news = self.rebound.insert((token, name.to_string()), ()).is_none();
+    /// Note that an attribute of this name was rebound in a class, or in place of a method; returns true if that is news,
+    /// so that earlier loads were wrongly left out.
+    pub fn note_rebound(&mut self, name: &Bound<'_, PyString>) -> bool {
+        let news = self.rebound.insert(name.to_string());
         if news {
             self.attributes.clear();
         }
         news
+    }
+
+    /// Whether attributes of this name come and go in classes.
+    pub fn is_rebound(&self, name: &Bound<'_, PyString>) -> bool {
+        !self.rebound.is_empty() && name.to_str().is_ok_and(|name| self.rebound.contains(name))
+    }
+
+    /// Note that an operation takes an instance of the type as a whole; returns true if that is news, so that earlier
+    /// accesses to its attributes were not told of it.
+    pub fn note_taken_whole(&mut self, token: u32) -> bool {
+        self.taken_whole.insert(token)
+    }
+
+    /// Whether operations take instances of the type as wholes.
+    #[inline]
+    pub fn is_taken_whole(&self, token: u32) -> bool {
+        !self.taken_whole.is_empty() && self.taken_whole.contains(&token)
     }
 }
 
@@ -345,11 +338,10 @@ fn classify(ty: &Bound<'_, PyType>) -> TypeKind {
     }
     if is_subclass(builtins("dict")) {
         let default = py.import("collections").and_then(|module| module.getattr("defaultdict"));
-        return if is_subclass(default) || ty.hasattr(intern!(py, "__missing__")).unwrap_or(false) {
-            TypeKind::DefaultDict
-        } else {
-            TypeKind::Dict
-        };
+        // A `__missing__` in Python tells of its own operations.
+        let missing = ty.getattr(intern!(py, "__missing__"));
+        let native = missing.is_ok_and(|missing| missing.getattr(intern!(py, "__code__")).is_err());
+        return if is_subclass(default) && native { TypeKind::DefaultDict } else { TypeKind::Dict };
     }
     if is_subclass(builtins("set")) {
         return TypeKind::Set;
@@ -357,22 +349,23 @@ fn classify(ty: &Bound<'_, PyType>) -> TypeKind {
     if is_subclass(builtins("bytearray")) {
         return TypeKind::Opaque;
     }
-    let name = qualified_name(ty);
-    if ["dict_keys", "dict_values", "dict_items", "memoryview", "mappingproxy"].contains(&name.as_str()) {
+    if is_view(ty) {
         return TypeKind::View;
     }
     // A class statement gives instances a dict unless it has __slots__; then its members are descriptors.
-    let python_class = is_heap_class(ty);
-    if !python_class && ty.hasattr(intern!(py, "__next__")).unwrap_or(false) {
-        return TypeKind::Iterator;
-    }
-    if !python_class && (OPAQUE_MODULES.contains(&module.as_str()) || is_third_party(py, &module)) {
-        return TypeKind::Opaque;
-    }
-    if python_class || (has_instance_dict(ty) && module != "builtins" && module != "dpor._kernel") {
+    if is_heap_class(ty) || is_subclass(builtins("BaseException")) {
         return TypeKind::Instance;
     }
-    TypeKind::Immutable
+    if is_immutable(ty, &module) {
+        return TypeKind::Immutable;
+    }
+    if ty.hasattr(intern!(py, "__next__")).unwrap_or(false) {
+        return TypeKind::Iterator;
+    }
+    if has_instance_dict(ty) {
+        return TypeKind::Instance;
+    }
+    TypeKind::Opaque
 }
 
 /// Whether the class was made by Python code.
@@ -419,25 +412,16 @@ fn attribute_kind(class: &Bound<'_, PyType>, name: &Bound<'_, PyString>, on_clas
             continue;
         }
         let value = namespace.get_item(name)?;
-        let kind = value.get_type().name()?.to_string();
-        return Ok(match kind.as_str() {
-            "function"
-            | "classmethod"
-            | "staticmethod"
-            | "builtin_function_or_method"
-            | "method_descriptor"
-            | "wrapper_descriptor"
-            | "classmethod_descriptor"
-            | "getset_descriptor"
-            | "property" => AttributeKind::Constant,
-            // The value of a slot lives in the instance.
-            "member_descriptor" if !on_class => AttributeKind::Data,
-            "cached_property" if !on_class => AttributeKind::Data,
-            "type" if on_class => AttributeKind::Constant,
-            _ if value.get_type().hasattr(intern!(py, "__set__"))? => AttributeKind::Constant,
-            _ if !on_class && value.get_type().hasattr(intern!(py, "__get__"))? => AttributeKind::Constant,
-            _ if !on_class => AttributeKind::DataWithDefault,
-            _ => AttributeKind::Data,
+        let descriptor = descriptor_kind(&value, name)?;
+        return Ok(match descriptor {
+            Descriptor::Method => AttributeKind::Constant,
+            Descriptor::Shadowed | Descriptor::Value if on_class => AttributeKind::Data,
+            _ if on_class => AttributeKind::Constant,
+            Descriptor::Computed => AttributeKind::Constant,
+            // What the instance holds comes before what such a descriptor gives; a slot's value lives in the instance.
+            Descriptor::Shadowed | Descriptor::Slot => AttributeKind::Data,
+            Descriptor::Native => AttributeKind::Native,
+            Descriptor::Value | Descriptor::Class => AttributeKind::DataWithDefault,
         });
     }
     let metaclass_attribute = on_class && class.get_type().hasattr(name)?;

@@ -67,7 +67,7 @@ impl Host {
         let object = state.namespace(namespace);
         let key = state.identities.name(name);
         let location = state.identities.location(object, key, true);
-        Some(Slot { location, object, key, default: None })
+        Some(Slot::alone(location, object, key))
     }
 
     /// Load a module's variable as an attribute of the module, with `get`.
@@ -94,7 +94,7 @@ impl Host {
         let facts = state.types.facts(cell.as_any());
         let object = state.object(cell.as_any(), facts);
         let location = state.identities.location(object, KeyId::WHOLE, false);
-        Some(Slot { location, object, key: KeyId::WHOLE, default: None })
+        Some(Slot::alone(location, object, KeyId::WHOLE))
     }
 }
 
@@ -148,7 +148,7 @@ impl Host {
         }
         if self.is_buffered(slot.location) {
             let (namespace, name) = (namespace.clone().unbind(), name.clone().unbind());
-            return self.buffer_plain(py, slot.location, Place::Variable { namespace, name }, value);
+            return self.buffer_plain(py, slot, Place::Variable { namespace, name }, value);
         }
         let event = self.touch_slot(py, slot, AccessMode::Write)?;
         self.keep_variable(event, namespace, name)?;
@@ -235,7 +235,7 @@ impl Host {
                 self.check_fresh(py, cell.as_any())?;
                 let place = || Place::Cell { cell: cell.clone().unbind(), name: cell.borrow().name.clone_ref(py) };
                 if self.is_buffered(slot.location) {
-                    return self.buffer_plain(py, slot.location, place(), &value);
+                    return self.buffer_plain(py, slot, place(), &value);
                 }
                 let event = self.touch_slot(py, slot, AccessMode::Write)?;
                 self.keep_write(py, event, slot.location, place, Some(&value))?;

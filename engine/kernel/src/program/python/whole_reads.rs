@@ -67,11 +67,17 @@ struct Look<'py> {
     next: usize,
 }
 
-/// Where an object was found: in which of the operation's, and whether something around it races.
+/// Where an object was found: in which of the operation's, whether something around it races, and what is done to it.
 #[derive(Clone, Copy, Default)]
 struct Inside {
     owner: Option<ObjectId>,
     racing: bool,
+    /// Whether the operation may change it.
+    written: bool,
+    /// Whether the operation looks at everything in it, whatever the depth is elsewhere.
+    deep: bool,
+    /// Whether C code holds it.
+    native: bool,
 }
 
 impl<'py> Look<'py> {
@@ -122,9 +128,13 @@ impl State {
         }
         while let Some((object, inside)) = look.found.get(look.next).cloned() {
             look.next += 1;
-            let effect = reading_effect(self.types.facts(&object).kind);
-            // An iterator inside something is not advanced.
-            let effect = if effect.reads_only() { effect } else { ContainerEffect::ReadWhole };
+            let kind = self.types.facts(&object).kind;
+            let effect = match kind {
+                _ if inside.written => ContainerEffect::WriteWhole,
+                // An iterator inside something is not advanced.
+                TypeKind::Iterator => ContainerEffect::ReadWhole,
+                kind => reading_effect(kind),
+            };
             self.look_at(&mut look, &object, effect, inside);
         }
         for (location, owner) in std::mem::take(&mut look.movable) {
@@ -152,15 +162,17 @@ impl State {
         effect: ContainerEffect,
         mut inside: Inside,
     ) {
-        let mut container = self.container(object);
-        if container.is_none() && effect == ContainerEffect::WriteWhole {
-            // An object of code that is not instrumented is taken as one piece.
-            let facts = self.types.facts(object);
-            if facts.kind.is_tracked() {
-                let id = self.object(object, facts);
-                container = Some(self.container_of(id, facts.kind));
-            }
+        if self.look_at_list_iterator(look, object, effect, inside) {
+            return;
         }
+        let facts = self.types.facts(object);
+        let mut container = self.container(object);
+        if container.is_none() && facts.kind.is_tracked() && (!effect.reads_only() || inside.native) {
+            // What C code keeps of an object is taken as one piece.
+            let id = self.object(object, facts);
+            container = Some(self.container_of(id, facts.kind));
+        }
+        let writes = !effect.reads_only();
         if let Some(container) = container {
             let (accesses, _) = self.container_accesses(object, container, effect, None);
             let races = accesses.iter().any(|access| self.is_visible(access.location));
@@ -172,8 +184,69 @@ impl State {
             look.races(inside);
             look.touches(accesses);
         }
-        if look.depth != Depth::Items {
+        if facts.kind == TypeKind::Iterator {
+            self.look_behind_iterator(look, object, Inside { written: writes, ..inside });
+        } else if inside.deep || look.depth != Depth::Items {
             self.look_inside(look, object, inside);
+        }
+    }
+
+    /// Advancing a list's own iterator reads one item: note that, and return whether the object is one.
+    fn look_at_list_iterator<'py>(
+        &mut self,
+        look: &mut Look<'py>,
+        object: &Bound<'py, PyAny>,
+        effect: ContainerEffect,
+        inside: Inside,
+    ) -> bool {
+        if effect.reads_only() || self.reads.enabled || self.driver.wants_values() || inside.deep {
+            return false;
+        }
+        let Some((list, position)) = list_and_position(object) else { return false };
+        let (facts, iterator_facts) = (self.types.facts(list.as_any()), self.types.facts(object));
+        let (list_id, iterator) = (self.object(list.as_any(), facts), self.object(object, iterator_facts));
+        let (items, own) = (self.container_of(list_id, facts.kind), self.container_of(iterator, TypeKind::Iterator));
+        let cell = self.cell(items, KeyId::index(position));
+        let mut accesses: Accesses = SmallVec::from_slice(&[
+            access(own.whole, AccessMode::Write),
+            access(cell, AccessMode::Read),
+            access(items.whole, AccessMode::IntentRead),
+        ]);
+        if position >= list.len() {
+            accesses.push(access(items.length, AccessMode::Read));
+        }
+        let mut found = inside;
+        found.racing |= self.is_visible(own.whole);
+        found.owner.get_or_insert(own.object);
+        look.races(found);
+        if accesses.iter().any(|access| self.is_visible(access.location)) {
+            accesses[1..].iter().for_each(|access| look.moves(access.location, found));
+        }
+        look.touches(accesses);
+        true
+    }
+
+    /// Collect what an iterator written in C holds: other iterators, which it advances if it is, and what they run over.
+    fn look_behind_iterator<'py>(&mut self, look: &mut Look<'py>, iterator: &Bound<'py, PyAny>, inside: Inside) {
+        if is_generator(iterator) {
+            // Its code is instrumented.
+            return;
+        }
+        let deep = inside.deep || calls_native_code(iterator);
+        for held in referents(iterator) {
+            let facts = self.types.facts(&held);
+            let advanced = matches!(facts.kind, TypeKind::Iterator | TypeKind::Opaque) && !is_generator(&held);
+            // A deque and other containers in C are read, not advanced, by the iterators over them.
+            let advanced = advanced && (facts.kind == TypeKind::Iterator || is_shared_by_iterators(&held));
+            let inside = Inside { written: inside.written && advanced, native: true, deep, ..inside };
+            if let Ok(several) = held.cast::<PyTuple>() {
+                for one in several.iter() {
+                    let advanced = self.types.facts(&one).kind == TypeKind::Iterator && !is_generator(&one);
+                    look.finds(one, Inside { written: inside.written || (advanced && inside.written), ..inside });
+                }
+                continue;
+            }
+            look.finds(held, inside);
         }
     }
 
@@ -195,27 +268,37 @@ impl State {
                     dict.iter().for_each(|(_, value)| look.finds(value, inside));
                 }
             }
-            TypeKind::Opaque if object.get_type().name().is_ok_and(|name| name == "deque") => {
-                if let Ok(items) = object.try_iter() {
-                    items.flatten().for_each(|item| look.finds(item, inside));
-                }
+            TypeKind::Opaque | TypeKind::Set => {
+                referents(object).into_iter().for_each(|item| look.finds(item, inside))
             }
-            TypeKind::Instance if look.depth.looks_into(&facts) => self.look_at_attributes(look, object, inside),
+            TypeKind::Instance if inside.deep || look.depth.looks_into(&facts) => {
+                self.look_at_attributes(look, object, inside);
+            }
             _ => {}
         }
     }
 
     fn look_at_attributes<'py>(&mut self, look: &mut Look<'py>, object: &Bound<'py, PyAny>, inside: Inside) {
+        let facts = self.types.facts(object);
+        self.take_whole(facts.token);
+        let mode = if inside.written { AccessMode::Write } else { AccessMode::Read };
+        let own = self.object(object, facts);
+        let id = self.instance_dicts.replaced(own);
+        let whole = self.container_of(id, facts.kind).whole;
+        look.touches([access(whole, mode)]);
+        if self.is_visible(whole) {
+            look.moves(whole, inside);
+        }
         for (name, value) in attributes(object) {
             let Some(slot) = self.attribute_slot(object, &name) else { continue };
-            look.touches([access(slot.location, AccessMode::Read)]);
+            look.touches([access(slot.location, mode)]);
             let visible = self.is_visible(slot.location);
             if visible {
                 look.moves(slot.location, inside);
             }
             if let Some(value) = value {
                 let owner = Some(inside.owner.unwrap_or(slot.object));
-                let inside = Inside { owner, racing: inside.racing || visible };
+                let inside = Inside { owner, racing: inside.racing || visible, ..inside };
                 look.races(inside);
                 look.finds(value, inside);
             }
@@ -264,6 +347,52 @@ fn has_nothing_inside(object: &Bound<'_, PyAny>) -> bool {
         || object.is_exact_instance_of::<PyString>()
         || object.is_none()
         || object.is_exact_instance_of::<PyFloat>()
+}
+
+/// The objects that an object written in C holds, by what it tells the garbage collector.
+fn referents<'py>(object: &Bound<'py, PyAny>) -> Vec<Bound<'py, PyAny>> {
+    let py = object.py();
+    let held = py.import("gc").and_then(|gc| gc.call_method1(intern!(py, "get_referents"), (object,)));
+    held.ok().and_then(|held| held.cast_into::<PyList>().ok()).map(|held| held.iter().collect()).unwrap_or_default()
+}
+
+/// The list that its own iterator runs over, and the index of the item that comes next.
+fn list_and_position<'py>(iterator: &Bound<'py, PyAny>) -> Option<(Bound<'py, PyList>, usize)> {
+    let name = iterator.get_type().name().ok()?;
+    if !matches!(name.to_str().ok()?, "list_iterator" | "list_reverseiterator") {
+        return None;
+    }
+    let made: Bound<'py, PyTuple> =
+        iterator.call_method0(intern!(iterator.py(), "__reduce__")).ok()?.cast_into().ok()?;
+    // An iterator that has come to its end is made of an empty list, without a position.
+    let position = made.get_item(2).ok()?.extract().ok()?;
+    let list =
+        made.get_item(1).ok()?.cast_into::<PyTuple>().ok()?.get_item(0).ok()?.cast_into_exact::<PyList>().ok()?;
+    Some((list, position))
+}
+
+pub fn is_generator(object: &Bound<'_, PyAny>) -> bool {
+    object.get_type().name().is_ok_and(|name| name == "generator")
+}
+
+/// What several iterators advance together: that of `itertools.tee`.
+fn is_shared_by_iterators(object: &Bound<'_, PyAny>) -> bool {
+    object.get_type().name().is_ok_and(|name| name == "_tee_dataobject" || name == "_grouper")
+}
+
+/// Whether an iterator applies C code to the items that it gets: a function, or an operator.
+fn calls_native_code(iterator: &Bound<'_, PyAny>) -> bool {
+    // Without a function it adds; and what `starmap` unpacks is in the items.
+    if iterator.get_type().name().is_ok_and(|name| name == "accumulate" || name == "starmap") {
+        return true;
+    }
+    const APPLYING: &[&str] = &["map", "filter", "starmap", "takewhile", "dropwhile", "filterfalse", "groupby"];
+    let applies =
+        iterator.get_type().name().is_ok_and(|name| name.to_str().is_ok_and(|name| APPLYING.contains(&name)));
+    applies
+        && referents(iterator)
+            .iter()
+            .any(|held| held.is_callable() && !held.is_instance_of::<super::callbacks::Callback>())
 }
 
 /// What reading an object as a whole does to it.
@@ -327,19 +456,32 @@ impl Host {
 
     /// Objects are about to be read as wholes, by one operation.
     pub fn look<'py>(&self, py: Python<'py>, objects: &[Bound<'py, PyAny>], depth: Depth) -> PyResult<()> {
-        let mut parts = Vec::new();
-        for object in objects.iter().filter(|object| !self.tells_nothing(object, depth)) {
-            let effect = reading_effect(self.kind(object));
-            parts.push(Part { object: object.clone(), effect });
-        }
+        let parts = self.reading_parts(objects, depth);
         let event = self.touch_wholes(py, &parts, depth)?;
-        for Part { object, .. } in &parts {
+        self.note_reads(py, &parts, event);
+        Ok(())
+    }
+
+    /// Those of the objects in which an operation that looks that deep reads something that could be shared.
+    pub fn reading_parts<'py>(&self, objects: &[Bound<'py, PyAny>], depth: Depth) -> Vec<Part<'py>> {
+        let told = objects.iter().filter(|object| !self.tells_nothing(object, depth));
+        told.map(|object| Part { object: object.clone(), effect: reading_effect(self.kind(object)) }).collect()
+    }
+
+    /// Tell the recorder of containers that were read as wholes.
+    pub fn note_reads(&self, py: Python<'_>, parts: &[Part<'_>], event: bool) {
+        for Part { object, .. } in parts {
             let kind = self.kind(object);
             if kind.is_container() || kind == TypeKind::View {
                 self.note(py, Word::ReadAll, Some(object), None, Some(object), event);
             }
         }
-        Ok(())
+    }
+
+    /// Whether an operation on an argument as a whole can run code in Python: it is a generator, an iterator over one, or an
+    /// object whose class is written in Python.
+    pub fn may_call_back(&self, object: &Bound<'_, PyAny>) -> bool {
+        !has_nothing_inside(object) && matches!(self.kind(object), TypeKind::Iterator | TypeKind::Instance)
     }
 
     /// Perform one operation on several objects: as an event if one of them races. Returns whether it was one.

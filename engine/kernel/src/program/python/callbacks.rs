@@ -1,0 +1,274 @@
+//! Built-in code that calls back: a sort with a key, `extend` with a generator, a dict whose keys have an `__eq__` in Python.
+//!
+//! In CPython other threads can run while the code that is called back runs, but not while C code does. So such an operation
+//! is one event for each stretch of C code: at its begin, and whenever code that it has called returns. Each of them
+//! touches what the whole operation can touch, and what that is is looked up anew, because it can have changed meanwhile.
+//!
+//! Where code that is called back returns is told by what C code calls: a function that it was given goes through a
+//! `Callback`, and methods with special names and generators are instrumented there (`Hook.RETURNED`, `Hook.YIELDS`).
+
+use std::rc::Rc;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+use super::container_effects::ContainerEffect;
+use super::host::{require_host, Host};
+use super::state::Phase;
+use super::whole_reads::{Depth, Part};
+use crate::operation::ThreadId;
+
+/// An operation of built-in code that may call back.
+pub enum OpenOperation {
+    /// It has called code that is instrumented by itself, and which calls no more on its behalf.
+    Suspended,
+    /// On one container, perhaps on one of its cells.
+    Container { object: Py<PyAny>, effect: ContainerEffect, key: Option<Py<PyAny>> },
+    /// On several objects at once.
+    Wholes { parts: Vec<(Py<PyAny>, ContainerEffect)>, depth: Depth },
+}
+
+impl OpenOperation {
+    pub fn on_wholes(parts: &[Part<'_>], depth: Depth) -> OpenOperation {
+        let parts = parts.iter().map(|part| (part.object.clone().unbind(), part.effect)).collect();
+        OpenOperation::Wholes { parts, depth }
+    }
+
+    pub fn on_container(
+        object: &Bound<'_, PyAny>,
+        effect: ContainerEffect,
+        key: Option<&Bound<'_, PyAny>>,
+    ) -> OpenOperation {
+        let key = key.map(|key| key.clone().unbind());
+        OpenOperation::Container { object: object.clone().unbind(), effect, key }
+    }
+}
+
+/// A function that built-in code is given to call it.
+#[pyclass(frozen, module = "dpor._kernel")]
+pub struct Callback {
+    host: Py<Host>,
+    #[pyo3(get, name = "__wrapped__")]
+    function: Py<PyAny>,
+}
+
+#[pymethods]
+impl Callback {
+    #[pyo3(signature = (*arguments, **keywords))]
+    fn __call__<'py>(
+        &self,
+        py: Python<'py>,
+        arguments: &Bound<'py, PyTuple>,
+        keywords: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let host = self.host.get();
+        let result = host.operating(OpenOperation::Suspended, || self.function.bind(py).call(arguments, keywords));
+        host.resume_operation(py)?;
+        result
+    }
+
+    fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        self.function.bind(py).getattr(name)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(self.function.bind(py).repr()?.to_string())
+    }
+}
+
+/// Built-in callables that call a function which they are given, now or later on, and do more after that; and the position
+/// of the function among the arguments, if it can be given by position.
+const CALLING: &[(&str, Option<usize>)] = &[
+    ("accumulate", Some(1)),
+    ("bisect", None),
+    ("bisect_left", None),
+    ("bisect_right", None),
+    ("c_make_encoder", Some(1)),
+    ("cmp_to_key", Some(0)),
+    ("dropwhile", Some(0)),
+    ("filter", Some(0)),
+    ("filterfalse", Some(0)),
+    ("groupby", Some(1)),
+    ("insort", None),
+    ("insort_left", None),
+    ("insort_right", None),
+    ("iter", Some(0)),
+    ("map", Some(0)),
+    ("max", None),
+    ("min", None),
+    ("reduce", Some(0)),
+    ("run", Some(0)),
+    ("sort", None),
+    ("sorted", None),
+    ("starmap", Some(0)),
+    ("sub", Some(0)),
+    ("subn", Some(0)),
+    ("takewhile", Some(0)),
+];
+
+/// Under which keywords they take it.
+const FUNCTIONS: &[&str] = &["func", "key", "mycmp", "repl"];
+
+impl Host {
+    /// Run built-in code that carries out an operation, which has become an event already.
+    pub fn operating<T>(&self, operation: OpenOperation, call: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+        let (thread, depth) = {
+            let mut state = self.state();
+            let current = state.current;
+            let open = &mut state.thread(current).open;
+            open.push(Rc::new(operation));
+            (current, open.len())
+        };
+        let result = call();
+        let closed = self.close_operations(thread, depth - 1);
+        drop(closed);
+        result
+    }
+
+    fn close_operations(&self, thread: ThreadId, depth: usize) -> Vec<Rc<OpenOperation>> {
+        let mut state = self.state();
+        let open = &mut state.thread(thread).open;
+        if open.len() > depth {
+            open.split_off(depth)
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// Code that built-in code has called returns to it: what that does next is an event of its own.
+    pub fn resume_operation(&self, py: Python<'_>) -> PyResult<()> {
+        let operation = {
+            let mut state = self.state();
+            if state.phase != Phase::Running {
+                return Ok(());
+            }
+            let current = state.current;
+            match state.thread(current).open.last() {
+                Some(operation) => operation.clone(),
+                None => return Ok(()),
+            }
+        };
+        match &*operation {
+            OpenOperation::Suspended => Ok(()),
+            OpenOperation::Container { object, effect, key } => {
+                let key = key.as_ref().map(|key| key.bind(py));
+                self.touch_container(py, object.bind(py), *effect, key).map(drop)
+            }
+            OpenOperation::Wholes { parts, depth } => {
+                let parts: Vec<Part<'_>> = parts
+                    .iter()
+                    .map(|(object, effect)| Part { object: object.bind(py).clone(), effect: *effect })
+                    .collect();
+                self.touch_wholes(py, &parts, *depth).map(drop)
+            }
+        }
+    }
+
+    /// One operation on several objects by built-in code that may call back.
+    pub fn operate_on_wholes<'py, T>(
+        &self,
+        py: Python<'py>,
+        parts: &[Part<'py>],
+        depth: Depth,
+        call: impl FnOnce() -> PyResult<T>,
+    ) -> PyResult<(T, bool)> {
+        let event = self.touch_wholes(py, parts, depth)?;
+        if parts.is_empty() {
+            return Ok((call()?, event));
+        }
+        let result = self.operating(OpenOperation::on_wholes(parts, depth), call)?;
+        Ok((result, event))
+    }
+
+    /// The arguments of a built-in callable, with those that it calls made visible.
+    pub fn with_callbacks<'py>(
+        &self,
+        py: Python<'py>,
+        function: &Bound<'py, PyAny>,
+        arguments: &Bound<'py, PyTuple>,
+        keywords: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<(Bound<'py, PyTuple>, Option<Bound<'py, PyDict>>)> {
+        let name = function.getattr_opt(pyo3::intern!(py, "__name__"))?;
+        let name = name.and_then(|name| name.extract::<String>().ok()).unwrap_or_default();
+        let known = CALLING.iter().find(|(calling, _)| *calling == name);
+        let Some((_, position)) = known.filter(|_| self.state().running()) else {
+            return Ok((arguments.clone(), keywords.cloned()));
+        };
+        // `iter(iterable)` calls nothing.
+        let position = position.filter(|_| name != "iter" || arguments.len() == 2);
+        let mut positional: Vec<Bound<'py, PyAny>> = arguments.iter().collect();
+        if let Some(argument) = position.and_then(|position| positional.get_mut(position)) {
+            *argument = self.as_callback(py, argument.clone())?;
+        }
+        let named = match keywords {
+            Some(keywords) => {
+                let named = keywords.copy()?;
+                for name in FUNCTIONS {
+                    if let Some(function) = named.get_item(*name)? {
+                        named.set_item(*name, self.as_callback(py, function)?)?;
+                    }
+                }
+                Some(named)
+            }
+            None => None,
+        };
+        Ok((PyTuple::new(py, positional)?, named))
+    }
+
+    /// A function as built-in code may call it; anything else as it is.
+    fn as_callback<'py>(&self, py: Python<'py>, argument: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let reads = self.state().builtins.only_reads(&argument);
+        if !argument.is_callable() || reads || argument.is_instance_of::<Callback>() {
+            return Ok(argument);
+        }
+        let function = self.control(py, argument)?.unbind();
+        Ok(Bound::new(py, Callback { host: require_host(py)?, function })?.into_any())
+    }
+}
+
+#[pymethods]
+impl Host {
+    /// A method that built-in code may have called returns to it.
+    fn returned(&self, py: Python<'_>) -> PyResult<()> {
+        self.resume_operation(py)
+    }
+
+    /// A generator gives `value` to whoever advances it, which may be built-in code.
+    #[pyo3(signature = (value, /))]
+    fn yields<'py>(&self, py: Python<'py>, value: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.resume_operation(py)?;
+        Ok(value)
+    }
+
+    /// The iterable that a generator expression runs over; at its end the generator ends.
+    #[pyo3(signature = (iterable, /))]
+    fn ending<'py>(&self, py: Python<'py>, iterable: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let inner = iterable.try_iter()?.into_any();
+        if !self.state().running() {
+            return Ok(inner);
+        }
+        Ok(Bound::new(py, Ending { host: require_host(py)?, inner: inner.unbind() })?.into_any())
+    }
+}
+
+/// Gives the items of another iterator, and tells of its end.
+#[pyclass(frozen, module = "dpor._kernel")]
+pub struct Ending {
+    host: Py<Host>,
+    inner: Py<PyAny>,
+}
+
+#[pymethods]
+impl Ending {
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let next = self.inner.bind(py).try_iter()?.next().transpose()?;
+        if next.is_none() {
+            self.host.get().resume_operation(py)?;
+        }
+        Ok(next)
+    }
+}

@@ -1,0 +1,182 @@
+//! What is known of types and descriptors written in C. What is not known is taken at the worst: its instances can change,
+//! as one piece, with every operation.
+
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyString, PyType};
+
+/// Types whose instances never change, or whose state is none that threads share; those of `builtins`.
+const IMMUTABLE_BUILTINS: &[&str] = &[
+    "object",
+    "int",
+    "bool",
+    "float",
+    "complex",
+    "str",
+    "bytes",
+    "NoneType",
+    "NotImplementedType",
+    "ellipsis",
+    "range",
+    "slice",
+    "tuple",
+    "frozenset",
+    "function",
+    "builtin_function_or_method",
+    "builtin_method",
+    "method",
+    "instancemethod",
+    "method-wrapper",
+    "classmethod",
+    "staticmethod",
+    "property",
+    "wrapper_descriptor",
+    "method_descriptor",
+    "getset_descriptor",
+    "member_descriptor",
+    "classmethod_descriptor",
+    "code",
+    "frame",
+    "traceback",
+    "super",
+    // The code of a coroutine is instrumented, and only the task that awaits it advances it.
+    "coroutine",
+    "async_generator",
+    "PyCapsule",
+];
+
+/// The same of other modules, by the module that a type names as its own.
+const IMMUTABLE: &[(&str, &[&str])] = &[
+    ("_thread", &["lock", "RLock", "_ThreadHandle"]),
+    ("collections", &["_tuplegetter"]),
+    ("datetime", &["date", "datetime", "time", "timedelta", "timezone", "tzinfo", "IsoCalendarDate"]),
+    ("decimal", &["Decimal"]),
+    ("fractions", &["Fraction"]),
+    ("functools", &["_lru_cache_wrapper", "KeyWrapper", "Placeholder"]),
+    ("_functools", &["_lru_cache_wrapper", "KeyWrapper"]),
+    ("operator", &["attrgetter", "itemgetter", "methodcaller"]),
+    ("re", &["Pattern", "Match"]),
+    ("_sre", &["SRE_Template"]),
+    ("_struct", &["Struct"]),
+    ("types", &["GenericAlias", "UnionType"]),
+    (
+        "typing",
+        &["TypeVar", "ParamSpec", "ParamSpecArgs", "ParamSpecKwargs", "TypeVarTuple", "TypeAliasType", "Union"],
+    ),
+    ("weakref", &["ReferenceType", "ProxyType", "CallableProxyType"]),
+    ("zoneinfo", &["ZoneInfo"]),
+    ("_abc", &["_abc_data"]),
+    // A context variable's value is in a context, and each thread has its own.
+    ("_contextvars", &["ContextVar", "Token"]),
+    ("greenlet", &["greenlet"]),
+];
+
+/// Whether instances of a type written in C, which names `module` as its own, need no watching.
+pub fn is_immutable(ty: &Bound<'_, PyType>, module: &str) -> bool {
+    let name = ty.qualname().map(|name| name.to_string()).unwrap_or_default();
+    if module == "builtins" {
+        return IMMUTABLE_BUILTINS.contains(&name.as_str());
+    }
+    // The kernel's own primitives tell of their operations themselves.
+    if module == "dpor._kernel" || module.starts_with("greenlet.") {
+        return true;
+    }
+    let known = IMMUTABLE.iter().any(|(owner, names)| *owner == module && names.contains(&name.as_str()));
+    known || ty.is_subclass_of::<pyo3::types::PyTuple>().unwrap_or(false)
+}
+
+/// Whether instances of the type look at a container and keep nothing of it.
+pub fn is_view(ty: &Bound<'_, PyType>) -> bool {
+    const VIEWS: &[&str] = &[
+        "dict_keys",
+        "dict_values",
+        "dict_items",
+        "odict_keys",
+        "odict_values",
+        "odict_items",
+        "memoryview",
+        "mappingproxy",
+    ];
+    ty.qualname().is_ok_and(|name| name.to_str().is_ok_and(|name| VIEWS.contains(&name)))
+}
+
+/// What the value that a class holds under a name makes of the attribute.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Descriptor {
+    /// A function or the like, which gives a bound method.
+    Method,
+    /// Code that is called for each load and store.
+    Computed,
+    /// Code that is called for a load if the instance has no value of its own.
+    Shadowed,
+    /// The place in the instance of one value.
+    Slot,
+    /// C code that looks into the instance.
+    Native,
+    /// A class, which is seldom rebound.
+    Class,
+    /// No descriptor: the value itself.
+    Value,
+}
+
+/// Attributes that C code keeps and that never change, or that tell nothing of what threads share.
+const CONSTANT: &[&str] = &[
+    "__class__",
+    "__dict__",
+    "__doc__",
+    "__weakref__",
+    "__module__",
+    "__name__",
+    "__qualname__",
+    "__self__",
+    "__func__",
+    "__objclass__",
+    "__abstractmethods__",
+    "__annotations__",
+    "__thisclass__",
+    "maxlen",
+    "mapping",
+    "itemsize",
+    "typecode",
+];
+
+pub fn descriptor_kind(value: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<Descriptor> {
+    let py = value.py();
+    let ty = value.get_type();
+    let kind = ty.name()?.to_string();
+    Ok(match kind.as_str() {
+        "function"
+        | "classmethod"
+        | "staticmethod"
+        | "builtin_function_or_method"
+        | "method_descriptor"
+        | "wrapper_descriptor"
+        | "classmethod_descriptor" => Descriptor::Method,
+        "property" | "_tuplegetter" => Descriptor::Computed,
+        "getset_descriptor" if CONSTANT.contains(&name.to_str()?) => Descriptor::Computed,
+        "getset_descriptor" => Descriptor::Native,
+        "member_descriptor" if CONSTANT.contains(&name.to_str()?) => Descriptor::Computed,
+        // A slot of a class in Python, or a field of a structure in C.
+        "member_descriptor" => {
+            let owner = value.getattr(intern!(py, "__objclass__"))?.cast_into::<PyType>()?;
+            if is_written_in_c(&owner) {
+                Descriptor::Native
+            } else {
+                Descriptor::Slot
+            }
+        }
+        "type" => Descriptor::Class,
+        _ if is_written_in_c(&ty) && ty.hasattr(intern!(py, "__set__"))? => Descriptor::Native,
+        _ if ty.hasattr(intern!(py, "__set__"))? => Descriptor::Computed,
+        _ if ty.hasattr(intern!(py, "__get__"))? => Descriptor::Shadowed,
+        _ => Descriptor::Value,
+    })
+}
+
+/// Whether the type was not made by Python code.
+fn is_written_in_c(ty: &Bound<'_, PyType>) -> bool {
+    const HEAP_TYPE: u64 = 1 << 9;
+    const IMMUTABLE_TYPE: u64 = 1 << 8;
+    let flags: u64 = ty.getattr("__flags__").and_then(|flags| flags.extract()).unwrap_or(0);
+    flags & HEAP_TYPE == 0 || flags & IMMUTABLE_TYPE != 0
+}
