@@ -9,7 +9,6 @@ from dpor.instrument.hooks import Hook, temporary
 from dpor.instrument.rewriter import at
 from dpor.instrument.symbols import Access, Scope, ScopeKind
 
-
 # What is called by instrumented code itself, or by built-in code that does nothing more after it.
 _LAST_CALLED = frozenset(
     {
@@ -42,7 +41,7 @@ class Definitions(Iterables):
         return node
 
     def _is_called_back(self, node: ast.FunctionDef, outer: Scope) -> bool:
-        """Whether built-in code may call the function and go on afterwards: a generator, or a method of a special name."""
+        """Whether built-in code may call the function and go on afterwards: a generator, a method of a special name."""
         if _is_generator(node):
             return True
         name = node.name

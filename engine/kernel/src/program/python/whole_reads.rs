@@ -233,21 +233,21 @@ impl State {
             return;
         }
         let deep = inside.deep || calls_native_code(iterator);
+        let (advances, inside) = (inside.written, Inside { native: true, deep, ..inside });
         for held in referents(iterator) {
-            let facts = self.types.facts(&held);
-            let advanced = matches!(facts.kind, TypeKind::Iterator | TypeKind::Opaque) && !is_generator(&held);
-            // A deque and other containers in C are read, not advanced, by the iterators over them.
-            let advanced = advanced && (facts.kind == TypeKind::Iterator || is_shared_by_iterators(&held));
-            let inside = Inside { written: inside.written && advanced, native: true, deep, ..inside };
-            if let Ok(several) = held.cast::<PyTuple>() {
-                for one in several.iter() {
-                    let advanced = self.types.facts(&one).kind == TypeKind::Iterator && !is_generator(&one);
-                    look.finds(one, Inside { written: inside.written || (advanced && inside.written), ..inside });
-                }
-                continue;
+            // `zip` and others hold the iterators that they advance in a tuple.
+            match held.cast::<PyTuple>() {
+                Ok(several) => several.iter().for_each(|one| self.finds_behind(look, one, advances, inside)),
+                Err(_) => self.finds_behind(look, held, advances, inside),
             }
-            look.finds(held, inside);
         }
+    }
+
+    fn finds_behind<'py>(&mut self, look: &mut Look<'py>, held: Bound<'py, PyAny>, advances: bool, inside: Inside) {
+        // Containers in C, such as a deque, are read by the iterators over them.
+        let iterates = self.types.facts(&held).kind == TypeKind::Iterator && !is_generator(&held);
+        let written = advances && (iterates || is_shared_by_iterators(&held));
+        look.finds(held, Inside { written, ..inside });
     }
 
     /// Collect what is in an object.
