@@ -9,6 +9,7 @@ use pyo3::types::{PyAny as PyBaseObject, PyDict, PyString, PyType};
 use pyo3::PyTypeInfo;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::assumptions::{AssumptionKind, Assumptions};
 use super::builtins::{origin, Origin};
 use super::native_types::{descriptor_kind, is_immutable, is_view, Descriptor};
 
@@ -100,7 +101,7 @@ pub struct TypeTable {
     /// Types, by token, of which operations take instances as wholes.
     taken_whole: FxHashSet<u32>,
     /// What tells that an object has come to its end: finalizers of classes that were seen, and weak references.
-    ends: Vec<String>,
+    pub ends: Assumptions,
 }
 
 impl TypeTable {
@@ -180,14 +181,7 @@ impl TypeTable {
             Some(weak) => weak.to_owned(),
             None => return,
         };
-        if !self.ends.contains(&end) {
-            self.ends.push(end);
-        }
-    }
-
-    /// What the model uses that tells that an object has come to its end, by name.
-    pub fn ends(&self) -> &[String] {
-        &self.ends
+        self.ends.add(py, AssumptionKind::ObjectEnd, &end, None);
     }
 
     /// A number for a name.
