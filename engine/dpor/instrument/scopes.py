@@ -209,9 +209,6 @@ class _Walk(ast.NodeVisitor):
             else:
                 self._bind(alias.asname or alias.name, node)
 
-    def visit_MatchValue(self, node: ast.MatchValue) -> None:
-        self._visit_frozen(node.value)
-
     def visit_MatchAs(self, node: ast.MatchAs) -> None:
         self._visit_all(node.pattern)
         if node.name:
@@ -222,14 +219,9 @@ class _Walk(ast.NodeVisitor):
             self._bind(node.name, node)
 
     def visit_MatchMapping(self, node: ast.MatchMapping) -> None:
-        self._visit_frozen(*node.keys)
-        self._visit_all(*node.patterns)
+        self._visit_all(*node.keys, *node.patterns)
         if node.rest:
             self._bind(node.rest, node)
-
-    def visit_MatchClass(self, node: ast.MatchClass) -> None:
-        self._visit_frozen(node.cls)
-        self._visit_all(*node.patterns, *node.kwd_patterns)
 
     def visit_FunctionDef(self, node: Function) -> None:
         arguments = node.args
