@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 
+from dpor.instrument.implicit import implicit_entries
 from dpor.instrument.matching import steps
 
 NAMESPACE = "__dpor_namespace__"
@@ -62,6 +63,7 @@ def namespace_entries(hooks: Mapping[str, object]) -> dict[str, object]:
     entries[SLICE] = slice
     entries[LENGTH] = len
     entries.update(steps(hooks))
+    entries.update(implicit_entries(hooks, NAMESPACE))
     return entries
 
 

@@ -228,7 +228,7 @@ class _Walk(ast.NodeVisitor):
         self._visit_all(*node.decorator_list, *arguments.defaults, *arguments.kw_defaults)
         self._bind(node.name, node, definition=node)
         outer = self._open_type_parameters(node)
-        annotations = [argument.annotation for argument in _parameters(arguments)]
+        annotations = [argument.annotation for argument in parameters(arguments)]
         self._visit_frozen(*annotations, node.returns)
         self._function(ScopeKind.FUNCTION, node, arguments, [*node.body])
         self._scope = outer
@@ -244,7 +244,7 @@ class _Walk(ast.NodeVisitor):
     ) -> None:
         scope = Scope(kind, node, self._scope, self._scope.class_name)
         self.scopes[node] = scope
-        for argument in _parameters(arguments):
+        for argument in parameters(arguments):
             variable = scope.variable(scope.mangle(argument.arg))
             variable.parameter = True
             variable.bind((0, 0), rebinding=False)
@@ -319,7 +319,8 @@ class _Walk(ast.NodeVisitor):
                 scope.consumer = node.func.id
 
 
-def _parameters(arguments: ast.arguments) -> list[ast.arg]:
+def parameters(arguments: ast.arguments) -> list[ast.arg]:
+    """All parameters of a function, in no particular order."""
     extra = [argument for argument in (arguments.vararg, arguments.kwarg) if argument is not None]
     return [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *extra]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from dpor.instrument.hooks import Hook, loop_token
+from dpor.instrument.implicit import Implicit
 from dpor.instrument.patterns import Patterns
 from dpor.instrument.rewriter import at
 from dpor.instrument.symbols import Access, ScopeKind
@@ -69,7 +70,10 @@ class Statements(Patterns):
 
     def visit_With(self, node: ast.With | ast.AsyncWith) -> ast.stmt:
         for index, item in enumerate(node.items):
-            item.context_expr = self.expression(item.context_expr)
+            manager = self.expression(item.context_expr)
+            if isinstance(node, ast.With):
+                manager = self.implicit(Implicit.MANAGED, manager, manager)
+            item.context_expr = manager
             target = item.optional_vars
             if target is None or self.is_plain_target(target):
                 continue
