@@ -6,7 +6,8 @@ import ast
 
 from dpor.instrument.comprehensions import Iterables
 from dpor.instrument.hooks import Hook
-from dpor.instrument.rewriter import at, is_number
+from dpor.instrument.implicit import Implicit
+from dpor.instrument.rewriter import at, is_number, namespace
 from dpor.instrument.symbols import Access, ScopeKind
 
 
@@ -81,6 +82,8 @@ class Assignments(Iterables):
         return statements
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt | list[ast.stmt]:
+        if self.scope.kind in (ScopeKind.MODULE, ScopeKind.CLASS):
+            node.annotation = self.annotation(node.annotation)
         if node.value is None:
             return node
         value = self.expression(node.value)
@@ -183,11 +186,22 @@ class Assignments(Iterables):
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.stmt | list[ast.stmt]:
         result: list[ast.stmt] = [node]
+        if node.module == "__future__":
+            return node
         for alias in node.names:
             bound = alias.asname or alias.name
-            if bound != "*" and self.access(bound) is not Access.PLAIN:
-                alias.asname = self.temporary()
-                result.append(self._bind_import(alias.asname, bound, node))
+            if bound == "*":
+                continue
+            plain = self.access(bound) is Access.PLAIN
+            name = bound if plain else self.temporary()
+            where = [ast.Constant(node.module or ""), ast.Constant(node.level), ast.Constant(alias.name)]
+            found = at(ast.Name(name, ast.Load()), alias)
+            value = self.implicit(Implicit.IMPORTED, alias, found, namespace(), *where)
+            if plain:
+                result.append(at(ast.Assign([ast.Name(name, ast.Store())], value), node))
+            else:
+                alias.asname = name
+                result.append(at(ast.Expr(self.store_name(value, bound, node)), node))
         return self.tidy(result, node)
 
     def _bind_import(self, name: str, bound: str, node: ast.stmt) -> ast.stmt:

@@ -7,6 +7,7 @@ import ast
 from dpor.instrument.comprehensions import Iterables
 from dpor.instrument.hooks import Hook, temporary
 from dpor.instrument.rewriter import at
+from dpor.instrument.scopes import parameters
 from dpor.instrument.symbols import Access, Scope, ScopeKind
 
 # What is called by instrumented code itself, or by built-in code that does nothing more after it.
@@ -31,6 +32,7 @@ class Definitions(Iterables):
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.stmt:
         self._decorators(node)
         self._defaults(node.args)
+        self._annotations(node)
         outer, self.scope = self.scope, self.symbols.scopes[node]
         body = self.block(node.body)
         if isinstance(node, ast.FunctionDef) and self._is_called_back(node, outer):
@@ -102,14 +104,27 @@ class Definitions(Iterables):
         arguments.defaults = self.expressions(arguments.defaults)
         arguments.kw_defaults = [self.optional(default) for default in arguments.kw_defaults]
 
+    def _annotations(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        outer, self.scope = self.scope, self.symbols.type_parameter_scopes.get(node, self.scope)
+        for argument in parameters(node.args):
+            if argument.annotation is not None:
+                argument.annotation = self.annotation(argument.annotation)
+        if node.returns is not None:
+            node.returns = self.annotation(node.returns)
+        self.scope = outer
+
     def _decorators(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> None:
         decorators = [
-            decorator if self._marks_model(decorator) else self.expression(decorator)
+            decorator if self._marks_model(decorator) else self._called(decorator)
             for decorator in node.decorator_list
         ]
         if self.access(node.name) is not Access.PLAIN:
             decorators.insert(0, self._binder(node))
         node.decorator_list = decorators
+
+    def _called(self, decorator: ast.expr) -> ast.expr:
+        """Rewrite a decorator, which the interpreter calls."""
+        return self.hook(Hook.CALLEE, decorator, self.expression(decorator))
 
     def _binder(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> ast.expr:
         """A decorator that stores the definition in its shared name and returns what is to be bound to that name:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from dpor.instrument.hooks import Hook
+from dpor.instrument.implicit import Implicit
 from dpor.instrument.rewriter import DISPLAYS, Rewriter, at, is_constant, is_number
 
 READS_WHOLE = (ast.Add, ast.Mult, ast.BitOr, ast.BitAnd, ast.Sub, ast.BitXor, ast.Mod, ast.MatMult)
@@ -52,13 +53,21 @@ class Expressions(Rewriter):
     def contents(self, node: ast.expr) -> ast.expr:
         if isinstance(node, ast.BinOp):
             return self._operation(node)
-        if isinstance(node, ast.List | ast.Tuple | ast.Set):
+        if isinstance(node, ast.List | ast.Tuple):
             node.elts = self.expressions(node.elts)
+        elif isinstance(node, ast.Set):
+            node.elts = [self._hashed(element) for element in node.elts]
         elif isinstance(node, ast.Dict):
             for index, (key, value) in enumerate(zip(node.keys, node.values, strict=True)):
-                node.keys[index] = self.optional(key)
+                node.keys[index] = None if key is None else self._hashed(key)
                 node.values[index] = self.expression(value) if key is not None else self.merged(value)
         return node
+
+    def _hashed(self, node: ast.expr) -> ast.expr:
+        """Rewrite what becomes a key: it is hashed and compared."""
+        known = self._is_scalar(node) or isinstance(node, ast.Starred)
+        value = self.expression(node)
+        return value if known else self.hook(Hook.COMPARED, node, at(ast.Constant(None), node), value)
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.expr:
         node.value = self._shown(node.value)
@@ -75,7 +84,7 @@ class Expressions(Rewriter):
         return node
 
     def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.expr:
-        node.value = self.unpacked(node.value)
+        node.value = self.implicit(Implicit.DELEGATED, node.value, self.expression(node.value))
         return node
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
@@ -85,10 +94,12 @@ class Expressions(Rewriter):
         return node
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
-        node.operand = (
-            self.test(node.operand) if isinstance(node.op, ast.Not) else self.expression(node.operand)
-        )
-        return node
+        if isinstance(node.op, ast.Not):
+            node.operand = self.test(node.operand)
+            return node
+        made = not self._is_scalar(node.operand)
+        node.operand = self._operand(node.operand, made)
+        return self.hook(Hook.CREATED, node, node) if made else node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         makes_container = self._makes_container(node)

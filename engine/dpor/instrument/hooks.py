@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from typing import Any
+
+from dpor.instrument.implicit import implicit_entries
+from dpor.instrument.matching import steps
 
 NAMESPACE = "__dpor_namespace__"
 FIRST_PARTY = "__dpor_first_party__"
 SLICE = "__dpor_slice__"
-SINGLETONS = {True: "__dpor_true__", False: "__dpor_false__"}
-"""The names of the classes that stand for True and False in patterns."""
+LENGTH = "__dpor_length__"
 
 
 class Hook(enum.StrEnum):
@@ -39,7 +40,6 @@ class Hook(enum.StrEnum):
     IDENTICAL = "identical"
     OPERANDS = "operands"
     SHOWN = "shown"
-    MATCHED = "matched"
     NUMBER = "number"
     BEFORE_INPLACE = "before_inplace"
     CREATED = "created"
@@ -65,28 +65,10 @@ def namespace_entries(hooks: Mapping[str, object]) -> dict[str, object]:
         raise KeyError(f"hooks missing: {', '.join(missing)}")
     entries: dict[str, object] = {hook.identifier: hooks[hook.value] for hook in Hook}
     entries[SLICE] = slice
-    entries.update((name, _Singleton(name, value)) for value, name in SINGLETONS.items())
+    entries[LENGTH] = len
+    entries.update(steps(hooks))
+    entries.update(implicit_entries(hooks, NAMESPACE))
     return entries
-
-
-def _is_symbolic(value: object) -> bool:
-    return hasattr(type(value), "__dpor_symbolic__")
-
-
-class _Singleton(type):
-    """A class whose one instance is True (or False), or a symbolic value that is decided to be."""
-
-    def __new__(cls, name: str, value: bool) -> _Singleton:
-        return super().__new__(cls, name, (), {"value": value})
-
-    def __init__(cls, name: str, value: bool) -> None:
-        super().__init__(name, (), {})
-
-    def __instancecheck__(cls, instance: Any) -> bool:
-        value = vars(cls)["value"]
-        if _is_symbolic(instance) and isinstance(instance, bool):
-            return bool(instance) is value
-        return instance is value
 
 
 def is_temporary(name: str) -> bool:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterable
 from typing import TypeVar, cast
 
 from dpor.instrument.hooks import NAMESPACE, SLICE, Hook, temporary
+from dpor.instrument.implicit import Implicit
 from dpor.instrument.symbols import Access, Scope, ScopeKind, Symbols
 
 Node = TypeVar("Node", bound=ast.AST)
@@ -24,6 +26,9 @@ class Rewriter(ast.NodeTransformer):
         self._temporaries = 0
         self._loops = 0
         self._unnamable = 0
+        self._evaluates_annotations = sys.version_info < (3, 14) and not _postpones_annotations(
+            symbols.module.node
+        )
 
     def visit(self, node: ast.AST) -> ast.AST | list[ast.AST] | None:
         """Rewrite a node; the temporaries of a statement can be reused by the next one."""
@@ -63,6 +68,11 @@ class Rewriter(ast.NodeTransformer):
         call = ast.Call(ast.Name(hook.identifier, ast.Load()), list(arguments), [])
         return ast.copy_location(call, original)
 
+    def implicit(self, function: Implicit, original: ast.AST, *arguments: ast.expr) -> ast.Call:
+        """A call of what stands for something that the interpreter does unasked, in place of `original`."""
+        call = ast.Call(ast.Name(function.identifier, ast.Load()), list(arguments), [])
+        return ast.copy_location(call, original)
+
     def temporary(self) -> str:
         """The name of a fresh temporary of the current statement."""
         name = temporary(self._temporaries)
@@ -87,6 +97,12 @@ class Rewriter(ast.NodeTransformer):
             return self.expression(node)
         finally:
             self._unnamable -= 1
+
+    def annotation(self, node: ast.expr) -> ast.expr:
+        """Rewrite an annotation, if it is evaluated where it stands. One that is evaluated when somebody asks for it is
+        also shown as text, and stays as it is.
+        """
+        return self.without_naming(node) if self._evaluates_annotations else node
 
     def access(self, name: str) -> Access:
         """How the current scope must access the name."""
@@ -191,6 +207,15 @@ class Rewriter(ast.NodeTransformer):
     def test(self, node: ast.expr) -> ast.expr:
         """Rewrite an expression of which only the truth matters."""
         raise NotImplementedError
+
+
+def _postpones_annotations(module: ast.AST) -> bool:
+    return any(
+        isinstance(node, ast.ImportFrom)
+        and node.module == "__future__"
+        and any(alias.name == "annotations" for alias in node.names)
+        for node in ast.iter_child_nodes(module)
+    )
 
 
 def namespace() -> ast.Name:

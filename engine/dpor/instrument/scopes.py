@@ -209,9 +209,6 @@ class _Walk(ast.NodeVisitor):
             else:
                 self._bind(alias.asname or alias.name, node)
 
-    def visit_MatchValue(self, node: ast.MatchValue) -> None:
-        self._visit_frozen(node.value)
-
     def visit_MatchAs(self, node: ast.MatchAs) -> None:
         self._visit_all(node.pattern)
         if node.name:
@@ -222,21 +219,16 @@ class _Walk(ast.NodeVisitor):
             self._bind(node.name, node)
 
     def visit_MatchMapping(self, node: ast.MatchMapping) -> None:
-        self._visit_frozen(*node.keys)
-        self._visit_all(*node.patterns)
+        self._visit_all(*node.keys, *node.patterns)
         if node.rest:
             self._bind(node.rest, node)
-
-    def visit_MatchClass(self, node: ast.MatchClass) -> None:
-        self._visit_frozen(node.cls)
-        self._visit_all(*node.patterns, *node.kwd_patterns)
 
     def visit_FunctionDef(self, node: Function) -> None:
         arguments = node.args
         self._visit_all(*node.decorator_list, *arguments.defaults, *arguments.kw_defaults)
         self._bind(node.name, node, definition=node)
         outer = self._open_type_parameters(node)
-        annotations = [argument.annotation for argument in _parameters(arguments)]
+        annotations = [argument.annotation for argument in parameters(arguments)]
         self._visit_frozen(*annotations, node.returns)
         self._function(ScopeKind.FUNCTION, node, arguments, [*node.body])
         self._scope = outer
@@ -252,7 +244,7 @@ class _Walk(ast.NodeVisitor):
     ) -> None:
         scope = Scope(kind, node, self._scope, self._scope.class_name)
         self.scopes[node] = scope
-        for argument in _parameters(arguments):
+        for argument in parameters(arguments):
             variable = scope.variable(scope.mangle(argument.arg))
             variable.parameter = True
             variable.bind((0, 0), rebinding=False)
@@ -327,7 +319,8 @@ class _Walk(ast.NodeVisitor):
                 scope.consumer = node.func.id
 
 
-def _parameters(arguments: ast.arguments) -> list[ast.arg]:
+def parameters(arguments: ast.arguments) -> list[ast.arg]:
+    """All parameters of a function, in no particular order."""
     extra = [argument for argument in (arguments.vararg, arguments.kwarg) if argument is not None]
     return [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *extra]
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import ast
 
-from dpor.instrument.assignments import Assignments
-from dpor.instrument.hooks import SINGLETONS, Hook, loop_token
+from dpor.instrument.hooks import Hook, loop_token
+from dpor.instrument.implicit import Implicit
+from dpor.instrument.patterns import Patterns
 from dpor.instrument.rewriter import at
 from dpor.instrument.symbols import Access, ScopeKind
 
 _NUMBERS = frozenset({"__bool__", "__hash__", "__index__", "__int__", "__length_hint__"})
 
 
-class Statements(Assignments):
-    """Loops, conditions, with, try, match."""
+class Statements(Patterns):
+    """Loops, conditions, with, try."""
 
     def visit_If(self, node: ast.If | ast.While) -> ast.stmt:
         node.test = self.test(node.test)
@@ -69,7 +70,10 @@ class Statements(Assignments):
 
     def visit_With(self, node: ast.With | ast.AsyncWith) -> ast.stmt:
         for index, item in enumerate(node.items):
-            item.context_expr = self.expression(item.context_expr)
+            manager = self.expression(item.context_expr)
+            if isinstance(node, ast.With):
+                manager = self.implicit(Implicit.MANAGED, manager, manager)
+            item.context_expr = manager
             target = item.optional_vars
             if target is None or self.is_plain_target(target):
                 continue
@@ -111,71 +115,8 @@ class Statements(Assignments):
         delete = at(ast.Expr(self.delete_name(name, node)), node)
         node.body = [store, at(ast.Try(body, [], [], [clear, delete]), node)]
 
-    def visit_Match(self, node: ast.Match) -> ast.stmt:
-        subject = node.subject
-        if any(_looks_inside(case.pattern) for case in node.cases):
-            node.subject = self.hook(Hook.MATCHED, subject, self.raw_display(subject))
-        else:
-            node.subject = (
-                self.contents(subject) if isinstance(subject, ast.Tuple) else self.unpacked(subject)
-            )
-        for case in node.cases:
-            self._case(case)
-        return node
-
-    def _case(self, case: ast.match_case) -> None:
-        captured: dict[str, str] = {}
-        made: list[ast.expr] = []
-        case.pattern = _Singletons().visit(case.pattern)
-        for pattern in ast.walk(case.pattern):
-            if isinstance(pattern, ast.MatchAs | ast.MatchStar) and pattern.name:
-                pattern.name = self._capture(pattern.name, captured)
-            elif isinstance(pattern, ast.MatchMapping) and pattern.rest:
-                pattern.rest = self._capture(pattern.rest, captured)
-            name = pattern.name if isinstance(pattern, ast.MatchStar) else getattr(pattern, "rest", None)
-            if name:
-                made.append(at(ast.Name(name, ast.Load()), case.pattern))
-        stores = [
-            self.store_name(at(ast.Name(name, ast.Load()), case.pattern), bound, case.pattern)
-            for bound, name in captured.items()
-        ]
-        binding = self.made_by_unpacking(made)
-        if case.guard is None:
-            binding += [at(ast.Expr(store), case.pattern) for store in stores]
-        else:
-            guard = self.test(case.guard)
-            done = [
-                at(ast.Compare(store, [ast.Is()], [ast.Constant(None)]), case.pattern) for store in stores
-            ]
-            case.guard = at(ast.BoolOp(ast.And(), [*done, guard]), guard) if done else guard
-        case.body = [*binding, *self.block(case.body)]
-
-    def _capture(self, name: str, captured: dict[str, str]) -> str:
-        if self.access(name) is Access.PLAIN:
-            return name
-        if name not in captured:
-            captured[name] = self.temporary()
-        return captured[name]
-
-
-class _Singletons(ast.NodeTransformer):
-    """Patterns compare with True and False by identity, which a truth value that is symbolic does not have."""
-
-    def visit_MatchSingleton(self, node: ast.MatchSingleton) -> ast.pattern:
-        if node.value is None:
-            return node
-        kind = ast.Name(SINGLETONS[node.value], ast.Load())
-        return ast.copy_location(ast.MatchClass(ast.copy_location(kind, node), [], [], []), node)
-
 
 def _is_left_and_resumed(loop: ast.While) -> bool:
     """True if others may run code of the same thread between two iterations: the loop yields or awaits."""
     suspending = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
     return any(isinstance(node, suspending) for node in ast.walk(loop))
-
-
-def _looks_inside(pattern: ast.pattern) -> bool:
-    """Whether a pattern reads more than the items of its subject."""
-    structures = (ast.MatchSequence, ast.MatchMapping, ast.MatchClass)
-    found = [child for child in ast.walk(pattern) if isinstance(child, structures)]
-    return len(found) > 1 or any(isinstance(child, ast.MatchClass) for child in found)

@@ -43,7 +43,7 @@ class Variable:
 
     `sites` counts its binding sites, `rebinding` says that one of them can run twice or changes the value;
     `last_binding` and `first_capture` are source positions; `frozen` says that code which cannot be rewritten
-    (an annotation, a match pattern) reads it, so that it cannot become a cell.
+    (an annotation) reads it, so that it cannot become a cell.
     """
 
     sites: int = 0

@@ -37,6 +37,9 @@ def compile_instrumented(
     Raises SyntaxError or ValueError as `compile` does. Assertions are kept even under `python -O`.
     """
     tree = ast.parse(source, filename)
+    if any(isinstance(node, ast.Match) for node in ast.walk(tree)):
+        # Patterns that the compiler refuses are not there any more once they are conditions.
+        compile(tree, filename, "exec", dont_inherit=True)
     tree = instrument_tree(tree, rebound)
     if marks_lines:
         tree = mark_lines(tree)

@@ -1,0 +1,100 @@
+"""What the interpreter does without a call in the source, where no expression in its place would do the same."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Mapping
+from types import FunctionType, ModuleType, TracebackType
+from typing import Any
+
+_Leaving = tuple[type[BaseException] | None, BaseException | None, TracebackType | None]
+
+_namespace: Callable[[type], Mapping[str, Any]] = vars(type)["__dict__"].__get__
+_classes: Callable[[type], tuple[type, ...]] = vars(type)["__mro__"].__get__
+
+
+class Implicit(enum.StrEnum):
+    """What instrumented code calls around what the interpreter then does."""
+
+    DELEGATED = "delegated"
+    MANAGED = "managed"
+    IMPORTED = "imported"
+
+    @property
+    def identifier(self) -> str:
+        """The global name that stands for it."""
+        return f"__dpor_{self.value}__"
+
+
+def implicit_entries(hooks: Mapping[str, Any], marker: str) -> dict[str, object]:
+    """The functions behind the global names; they tell `hooks`. Instrumented modules have the global `marker`."""
+    functions = _Functions(hooks, marker)
+    return {
+        Implicit.DELEGATED.identifier: functions.delegated,
+        Implicit.MANAGED.identifier: functions.managed,
+        Implicit.IMPORTED.identifier: functions.imported,
+    }
+
+
+class _Managed:
+    """A context manager whose entry and exit are code that is not instrumented."""
+
+    __slots__ = ("_enter", "_exit")
+
+    def __init__(self, enter: Callable[[], Any], leave: Callable[..., Any]) -> None:
+        self._enter = enter
+        self._exit = leave
+
+    def __enter__(self) -> Any:
+        return self._enter()
+
+    def __exit__(self, *leaving: Any) -> Any:
+        return self._exit(*leaving)
+
+
+class _Functions:
+    def __init__(self, hooks: Mapping[str, Any], marker: str) -> None:
+        self._callee: Callable[[Any], Callable[..., Any]] = hooks["callee"]
+        self._iterate: Callable[[Any], Any] = hooks["iterate"]
+        self._load_attribute: Callable[[object, str], Any] = hooks["load_attribute"]
+        self._observe: Callable[[Any], Any] = hooks["observe"]
+        self._marker = marker
+
+    def delegated(self, source: object) -> Any:
+        """What `yield from` runs over: generators as they are, since they are sent to; others step by step."""
+        return self._observe(source) if hasattr(type(source), "send") else self._iterate(source)
+
+    def managed(self, manager: object) -> Any:
+        """What `with` enters and leaves: the manager, or one whose methods announce what they do."""
+        kind = type(manager)
+        enter, leave = _special(kind, "__enter__"), _special(kind, "__exit__")
+        if self._needs_nothing(enter) and self._needs_nothing(leave):
+            return manager
+        bound = (_bound(enter, manager, kind), _bound(leave, manager, kind))
+        seen = (self._callee(bound[0]), self._callee(bound[1]))
+        return manager if seen[0] is bound[0] and seen[1] is bound[1] else _Managed(*seen)
+
+    def _needs_nothing(self, method: object) -> bool:
+        """True for instrumented code, and for what is not there, which the interpreter refuses."""
+        return method is None or (type(method) is FunctionType and self._marker in method.__globals__)
+
+    def imported(
+        self, value: object, namespace: dict[str, Any], module: str, level: int, name: str
+    ) -> object:
+        """What `from module import name` binds, after the interpreter has found `value`: a variable of a module is
+        read again, seen this time.
+        """
+        found = __import__(module, namespace, None, (name,), level)
+        # Other attributes are made when they are asked for, or are modules that are still being loaded.
+        if isinstance(found, ModuleType) and name in vars(found):
+            return self._load_attribute(found, name)
+        return value
+
+
+def _special(kind: type, name: str) -> Any:
+    """A special method as the interpreter looks it up, past the instance."""
+    return next((space[name] for space in map(_namespace, _classes(kind)) if name in space), None)
+
+
+def _bound(method: Any, owner: object, kind: type) -> Any:
+    return method.__get__(owner, kind) if hasattr(method, "__get__") else method

@@ -1,0 +1,463 @@
+"""A `match` statement that has become conditions takes the same steps as the interpreter, with the same outcome."""
+
+from __future__ import annotations
+
+import array
+import ast
+import collections
+import collections.abc
+import random
+import textwrap
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, cast
+
+import pytest
+
+from dpor.instrument.hooks import NAMESPACE, is_temporary, namespace_entries
+from dpor.instrument.transformer import compile_instrumented
+
+PROGRAMS = 400
+
+LOG: list[str] = []
+
+
+class Items(collections.abc.Sequence[Any]):
+    def __init__(self, *items: Any) -> None:
+        self.items = items
+
+    def __len__(self) -> int:
+        LOG.append("len")
+        return len(self.items)
+
+    def __getitem__(self, index: Any) -> Any:
+        LOG.append(f"item {index}")
+        return self.items[index]
+
+    def __iter__(self) -> Iterator[Any]:
+        for item in self.items:
+            LOG.append("next")
+            yield item
+
+    def __repr__(self) -> str:
+        return f"Items{self.items}"
+
+
+class Shrinks(Items):
+    """Loses an item once its length is known."""
+
+    def __len__(self) -> int:
+        length = super().__len__()
+        self.items = self.items[1:]
+        return length
+
+
+class Table(collections.abc.Mapping[Any, Any]):
+    def __init__(self, **content: Any) -> None:
+        self.content = content
+
+    def __len__(self) -> int:
+        LOG.append("len")
+        return len(self.content)
+
+    def __getitem__(self, key: Any) -> Any:
+        LOG.append(f"value of {key!r}")
+        return self.content[key]
+
+    def __iter__(self) -> Iterator[Any]:
+        LOG.append("keys")
+        return iter(list(self.content))
+
+    def __repr__(self) -> str:
+        return f"Table{self.content}"
+
+
+class Forgets(Table):
+    """Gives values for keys that it does not have."""
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        LOG.append(f"get {key!r}")
+        return 1
+
+
+class Bare(Items):
+    """Counts as a mapping, and has no `get`."""
+
+
+cast(Any, collections.abc.Mapping).register(Bare)
+
+
+class Point:
+    __match_args__: Any = ("x", "y")
+
+    def __init__(self, x: Any = 0, y: Any = 0) -> None:
+        self.x = x
+        self.y = y
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in ("x", "y", "z", "__a"):
+            LOG.append(f"attribute {name}")
+        return super().__getattribute__(name)
+
+    def __eq__(self, other: object) -> bool:
+        LOG.append("equal")
+        return isinstance(other, Point) and (self.x, self.y) == (other.x, other.y)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return "Point"
+
+
+@dataclass
+class Pair:
+    first: Any
+    second: Any = 2
+
+
+class Twice(Point):
+    __match_args__ = ("x", "x")
+
+
+class Listed(Point):
+    __match_args__: Any = ["x"]  # noqa: RUF012 - to be refused
+
+
+class Numbered(Point):
+    __match_args__: Any = ("x", 3)
+
+
+class Failing(Point):
+    @property
+    def z(self) -> Any:
+        raise AttributeError("lost") if self.x == 0 else ValueError("broken")
+
+
+class Number(int):
+    pass
+
+
+class Own(int):
+    __match_args__ = ("real",)
+
+
+class Meta(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        LOG.append("instance check")
+        return instance == 1
+
+
+class Ones(metaclass=Meta):
+    pass
+
+
+class Vague:
+    def __eq__(self, other: object) -> Any:
+        LOG.append("equal")
+        return [] if other == 0 else [1]
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def constants() -> types.SimpleNamespace:
+    return types.SimpleNamespace(one=1, two=2, text="k", point=Point(), inner=types.SimpleNamespace(key="x"))
+
+
+def subjects() -> list[Any]:
+    """Values of every kind that patterns tell apart; made anew, since matching can use them up."""
+    flat: list[Any] = [0, 1, 2, True, False, None, 1.0, 2j, -1, "", "k", "xyz", b"k", bytearray(b"ab"), ...]
+    flat += [Number(1), Own(1), Vague(), iter([1, 2]), {1, 2}, frozenset({1}), range(2), range(1, 4)]
+    flat += [array.array("i", [1, 2]), memoryview(b"ab"), collections.UserString("k")]
+    sequences = [[], [1], [1, 2], [1, [2, 3]], (), (0,), (1, "k"), [None, True, 1], [[1], [2]], [{"k": 1}, 2]]
+    flat += [
+        *sequences,
+        collections.deque([1, 2]),
+        collections.UserList([1]),
+        Items(),
+        Items(1, 2),
+        Items(1, [2], 3),
+    ]
+    flat += [Shrinks(1, 2), Shrinks(1), [Point(1, 2), Pair(1)], [1, 2, 3, 4]]
+    mappings = [{}, {"k": 1}, {"k": [1, 2], 1: 2}, {"x": 1, "k": None, True: 0}, collections.Counter("kk")]
+    flat += [*mappings, collections.defaultdict(list, k=1), types.MappingProxyType({"k": 1, "x": 2})]
+    flat += [
+        collections.UserDict(k=1),
+        collections.ChainMap({"k": 1}, {"x": 2}),
+        collections.OrderedDict(k=1, x=2),
+    ]
+    flat += [Table(), Table(k=1), Table(k=1, x=[1]), Forgets(), Forgets(k=2, x=1), Bare(1, 2), int, Point]
+    flat += [
+        Point(),
+        Point(1, 2),
+        Point([1], {"k": 2}),
+        Pair(1),
+        Pair([1, 2], Pair(0)),
+        Failing(),
+        Failing(1),
+    ]
+    return [*flat, Twice(), Listed(), Numbered(), type("Empty", (), {})()]
+
+
+VALUES = ["0", "1", "2", "-1", "1.0", "2j", "1 + 2j", "''", "'k'", "b'k'", "None", "True", "False"]
+DOTTED = ["c.one", "c.two", "c.text", "c.inner.key", "c.point"]
+KEYS = ["'k'", "'x'", "1", "c.text", "c.inner.key", "True", "None"]
+BUILT_IN = ["int", "str", "list", "dict", "tuple", "bool", "bytes", "float", "object", "set", "type", "range"]
+OF_LIBRARY = ["deque", "OrderedDict", "array.array"]
+OWN = ["Point", "Pair", "Twice", "Listed", "Numbered", "Failing", "Number", "Own", "Ones", "Items", "c.one"]
+CLASSES = [*BUILT_IN, *OF_LIBRARY, *OWN]
+ATTRIBUTES = ["x", "y", "z", "first", "second", "real", "__a"]
+
+
+class Generator:
+    """Random patterns; `unused` are the names that are left to bind."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+
+    def cases(self) -> str:
+        cases = [self._case(last=False) for _ in range(self.random.randint(1, 3))]
+        return "".join([*cases, self._case(last=True)])
+
+    def _case(self, last: bool) -> str:
+        unused = ["p", "q", "r", "s", "t"]
+        pattern = "_" if last and self.random.random() < 0.4 else self.pattern(unused, 3, refutable=not last)
+        guard = self.random.choice(["", "", "", " if len(LOG) % 2", " if p if False else 1", " if seen()"])
+        bound = "".join(f"{name}={name}, " for name in "pqrst" if name not in unused)
+        return f"    case {pattern}{guard}:\n        done = dict({bound}case={self.random.random()})\n"
+
+    def pattern(self, unused: list[str], depth: int, refutable: bool = False) -> str:
+        choices = [self.value, self.sequence, self.mapping, self.instance, self.alternatives]
+        if depth == 0:
+            choices = [self.value]
+        if not refutable:
+            choices += [self.capture] * (2 if depth == 3 else 4)
+        pattern = self.random.choice(choices)(unused, depth)
+        if refutable and unused and self.random.random() < 0.15:
+            pattern = f"(({pattern}) as {unused.pop()})"
+        return pattern
+
+    def capture(self, unused: list[str], _: int) -> str:
+        return unused.pop() if unused and self.random.random() < 0.7 else "_"
+
+    def value(self, _: list[str], __: int) -> str:
+        return self.random.choice(VALUES if self.random.random() < 0.7 else DOTTED)
+
+    def sequence(self, unused: list[str], depth: int) -> str:
+        parts = [self.pattern(unused, depth - 1) for _ in range(self.random.choice([0, 1, 1, 2, 2, 2, 3]))]
+        if self.random.random() < 0.4:
+            star = f"*{self.capture(unused, depth)}"
+            parts.insert(self.random.randint(0, len(parts)), star)
+        return f"[{', '.join(parts)}]"
+
+    def mapping(self, unused: list[str], depth: int) -> str:
+        keys = self.random.sample(KEYS, self.random.choice([0, 1, 1, 2, 3]))
+        if "1" in keys and "True" in keys:
+            keys.remove("1")
+        parts = [f"{key}: {self.pattern(unused, depth - 1)}" for key in keys]
+        if unused and self.random.random() < 0.4:
+            parts.append(f"**{unused.pop()}")
+        return f"{{{', '.join(parts)}}}"
+
+    def instance(self, unused: list[str], depth: int) -> str:
+        parts = [self.pattern(unused, depth - 1) for _ in range(self.random.choice([0, 0, 1, 1, 2, 3]))]
+        names = self.random.sample(ATTRIBUTES, self.random.choice([0, 0, 1, 2]))
+        parts += [f"{name}={self.pattern(unused, depth - 1)}" for name in names]
+        return f"{self.random.choice(CLASSES)}({', '.join(parts)})"
+
+    def alternatives(self, unused: list[str], depth: int) -> str:
+        bound = unused[: self.random.choice([0, 1, 2])]
+        for name in bound:
+            unused.remove(name)
+        parts: list[str] = []
+        for _ in range(self.random.randint(2, 3)):
+            own = self.random.sample(bound, len(bound))
+            part = self.pattern(own, depth - 1, refutable=True)
+            parts.append(part if not own else f"[{', '.join([part, *own])}]")
+        return f"({' | '.join(parts)})"
+
+
+PLAIN = """
+def main(subject):
+    done = None
+    match subject:
+{cases}
+    return done
+"""
+
+CELLS = """
+def main(subject):
+    p = q = r = s = t = done = None
+    def shown():
+        return [p, q, r, s, t]
+    match subject:
+{cases}
+    return done, shown()
+"""
+
+GLOBALS = """
+def main(subject):
+    global p, q, r, s, t
+    p = q = r = s = t = done = None
+    match subject:
+{cases}
+    return done, p, q, r, s, t
+"""
+
+CLASS = """
+def main(subject):
+    for _ in [1]:
+        class Body:
+            match subject:
+{cases}
+    return [(name, value) for name, value in vars(Body).items() if not name.startswith('__')]
+"""
+
+SHAPES = {"plain": PLAIN, "cells": CELLS, "globals": GLOBALS, "class": CLASS}
+
+
+def namespace() -> dict[str, Any]:
+    names: dict[str, Any] = {
+        "__name__": "snippet",
+        "c": constants(),
+        "LOG": LOG,
+        "seen": lambda: len(LOG) % 3,
+    }
+    names |= {
+        kind.__name__: kind for kind in (Point, Pair, Twice, Listed, Numbered, Failing, Number, Own, Ones)
+    }
+    return names | {
+        "deque": collections.deque,
+        "OrderedDict": collections.OrderedDict,
+        "array": array,
+        "Items": Items,
+    }
+
+
+def outcomes(source: str, entries: dict[str, Any] | None) -> list[Any]:
+    """What `main` does with every subject: what it gives or raises, and the steps that it takes."""
+    names = namespace()
+    if entries is None:
+        code = compile(source, "snippet.py", "exec", dont_inherit=True)
+    else:
+        names |= entries
+        names[NAMESPACE] = names
+        code = compile_instrumented(source, "snippet.py")
+    exec(code, names)
+    found: list[Any] = []
+    for subject in subjects():
+        LOG.clear()
+        try:
+            outcome: Any = repr(names["main"](subject))
+        except Exception as error:
+            outcome = f"{type(error).__name__}: {error}"
+        found.append(
+            (outcome.split(" at 0x")[0], tuple(LOG), sorted(name for name in names if "dpor" not in name))
+        )
+    assert not any(map(is_temporary, names))
+    return found
+
+
+def compare(shape: str, cases: str, hooks: Any) -> list[Any]:
+    source = SHAPES[shape].format(
+        cases=textwrap.indent(cases, "            " if shape == "class" else "    ")
+    )
+    plain = outcomes(source, None)
+    instrumented = outcomes(source, namespace_entries(hooks.mapping()))
+    for subject, one, other in zip(subjects(), plain, instrumented, strict=True):
+        assert other == one, f"{subject!r} of type {type(subject)} in\n{source}"
+    return plain
+
+
+PATTERNS = [
+    "[]",
+    "[_]",
+    "[*_]",
+    "[_, *_]",
+    "[p, *_]",
+    "[*_, p]",
+    "[p, *_, q]",
+    "[*p]",
+    "[p, *q, r]",
+    "[1, [p, *_, q]]",
+    "(p, _)",
+    "[int(p), 2 as q]",
+    "{}",
+    "{**p}",
+    "{'k': _}",
+    "{'k': p, **q}",
+    "{'k': 1, 'x': p, **q}",
+    "{c.text: p, 'k': q}",
+    "{c.inner.key: p, 'k': [q, *_]}",
+    "{None: p}",
+    "int()",
+    "int(p)",
+    "int(p, q)",
+    "int(p, real=q)",
+    "int(real=p, imag=q)",
+    "Own(p)",
+    "Own(p, q)",
+    "Number(p)",
+    "deque(1)",
+    "OrderedDict(p)",
+    "array.array(p)",
+    "range(p)",
+    "object(1, 2)",
+    "c.one()",
+    "Ones()",
+    "Ones(p)",
+    "Point()",
+    "Point(p)",
+    "Point(p, q)",
+    "Point(p, q, r)",
+    "Point(1, y=2)",
+    "Point(1, x=p)",
+    "Point(p, z=q)",
+    "Pair(first=[p, q], second=Pair(0))",
+    "Twice(p)",
+    "Twice(p, q)",
+    "Listed(p)",
+    "Listed(x=p)",
+    "Numbered(p)",
+    "Numbered(p, q)",
+    "Failing(z=p)",
+    "Failing(__a=p)",
+    "None | True | False",
+    "True as p",
+    "c.point",
+    "c.one | c.two as p",
+    "[p, 1] | [1, p] | [[p], _]",
+    "{'k': p, 'x': q} | [q, p]",
+    "Point(p, [q]) | [p, q] | (Pair(q, p))",
+    "1 + 2j | -1 | 2j as p",
+    "'k' | b'k'",
+    "(([p] | p))",
+    "p if p",
+    "[p, q] if p < q",
+    "p if (lambda: p)()",
+    "_ if [p for p in [1]]",
+]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_each_kind_of_pattern_behaves_as_plain_code(shape: str, hooks: Any) -> None:
+    for pattern in PATTERNS:
+        names = "".join(f"{name}={name}, " for name in bound_names(f"match 0:\n case {pattern}: pass"))
+        compare(shape, f"    case {pattern}:\n        done = dict({names}n=1)\n", hooks)
+
+
+def bound_names(source: str) -> list[str]:
+    captures = (ast.MatchAs, ast.MatchStar)
+    nodes = list(ast.walk(ast.parse(source)))
+    found = {node.name for node in nodes if isinstance(node, captures)}
+    found |= {node.rest for node in nodes if isinstance(node, ast.MatchMapping)}
+    return sorted(filter(None, found))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_random_patterns_behave_as_plain_code(shape: str, hooks: Any) -> None:
+    matched = 0
+    for seed in range(PROGRAMS // len(SHAPES)):
+        cases = Generator(seed).cases()
+        matched += sum("case" in outcome for outcome, _, _ in compare(shape, cases, hooks))
+    assert matched > PROGRAMS

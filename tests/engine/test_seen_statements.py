@@ -1,0 +1,225 @@
+"""What statements and operators do unasked is seen by a check as what the source spells out is.
+
+Each case is a model that another thread can break in one way only; one that was called verified would mean that a step
+is not watched.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dpor.checking import check_model
+from dpor.results import CheckRequest, ModelResult, Verdict, ViolationKind
+
+HEADER = """
+import array
+import collections
+import dataclasses
+import io
+import types
+
+import dpor
+
+VARIABLE = 0
+
+
+def set_variable(value):
+    global VARIABLE
+    VARIABLE = value
+
+
+@dataclasses.dataclass
+class Point:
+    x: int = 0
+    y: int = 0
+
+
+@dataclasses.dataclass(unsafe_hash=True)
+class Key:
+    x: int = 0
+
+
+class Shared:
+    def __init__(self, **fields):
+        vars(self).update(fields)
+
+    @property
+    def computed(self):
+        return self.a
+
+
+def each(source):
+    yield from source
+
+
+def matched(subject, *others):
+    match subject:
+        case [x, y]: return (x, y)
+        case [x]: return (x,)
+        case _: return None
+
+
+@dpor.model
+def model():
+    s = Shared({fields})
+    set_variable(0)
+
+    def w():
+        {write}
+
+    dpor.spawn(w)
+    {check}
+"""
+
+# What is shared, what another thread does to it, and what can fail then.
+CASES = {
+    "match: value": ("a=0", "s.a = 1", "match 0:\n        case s.a: pass\n        case _: assert False"),
+    "match: value of a key": (
+        "a='k'",
+        "s.a = 'l'",
+        "match {'k': 0}:\n        case {s.a: 0}: pass\n        case _: assert False",
+    ),
+    "match: between two cases": (
+        "a=0",
+        "s.a = 5; s.a = 0",
+        "match s:\n        case Shared(a=5): pass\n        case Shared(a=0): pass\n        case _: assert False",
+    ),
+    "match: between two lengths": (
+        "a=[1]",
+        "s.a.append(2); s.a[0] = 3",
+        "found = 0\n    try: found = matched(s.a)\n    except ValueError: pass\n    assert found is not None",
+    ),
+    "match: between length and items": (
+        "a=[1]",
+        "s.a.append(2)",
+        "try: matched(s.a)\n    except ValueError: assert False",
+    ),
+    "match: length": ("a=[]", "s.a.append(2)", "match s.a:\n        case [_]: assert False"),
+    "match: single items": ("a=[1, 2]", "s.a[1] = 3", "match s.a:\n        case [*_, x]: assert x == 2"),
+    "match: rest of the items": (
+        "a=[1, 2]",
+        "s.a[1] = 3",
+        "match s.a:\n        case [_, *x]: assert x == [2]",
+    ),
+    "match: inner": ("a=[[0]]", "s.a[0][0] = 3", "match s.a:\n        case [[3]]: assert False"),
+    "match: key": ("a={'k': 0}", "s.a['k'] = 3", "match s.a:\n        case {'k': 3}: assert False"),
+    "match: two keys": (
+        "a={'k': 0, 'l': 0}",
+        "s.a['l'] = 3",
+        "match s.a:\n        case {'k': _, 'l': 3}: assert False",
+    ),
+    "match: rest of the keys": (
+        "a={'k': 0}",
+        "s.a['l'] = 3",
+        "match s.a:\n        case {**r}: assert r == {'k': 0}",
+    ),
+    "match: key that leaves": (
+        "a={'k': 0}",
+        "del s.a['k']",
+        "try:\n        match s.a:\n            case {'k': _, **r}: pass\n    except KeyError: assert False",
+    ),
+    "match: proxy": (
+        "a={'k': 0}",
+        "s.a['k'] = 3",
+        "match types.MappingProxyType(s.a):\n        case {'k': 3}: assert False",
+    ),
+    "match: by position": ("a=Point()", "s.a.y = 3", "match s.a:\n        case Point(_, 3): assert False"),
+    "match: property": ("a=0", "s.a = 3", "match s:\n        case Shared(computed=3): assert False"),
+    "match: equality": (
+        "a=Point(), b=Point()",
+        "s.b.x = 3",
+        "match s.a:\n        case s.b: pass\n        case _: assert False",
+    ),
+    "match: alternatives": (
+        "a=0",
+        "s.a = 3",
+        "match s:\n        case Shared(a=1) | Shared(a=3): assert False",
+    ),
+    "match: guard": ("a=0", "s.a = 3", "match 0:\n        case 0 if s.a: assert False"),
+    "yield from: list": (
+        "a=[0, 0]",
+        "s.a[1] = 1",
+        "g = each(s.a); next(g); assert next(g) == 0",
+    ),
+    "yield from: dict": (
+        "a={0: 0}",
+        "s.a[1] = 1",
+        "g = each(s.a); next(g)\n    try: next(g, None)\n    except RuntimeError: assert False",
+    ),
+    "yield from: while it runs": (
+        "a=[0]",
+        "s.a.append(1)",
+        "g = each(s.a); next(g); assert next(g, None) is None",
+    ),
+    "with: code in C": (
+        "a=io.StringIO()",
+        "try: s.a.write('x')\n        except ValueError: assert False",
+        "with s.a: pass",
+    ),
+    "decorator: method of a container": (
+        "a=[]",
+        "assert not s.a",
+        "@s.a.append\n    def f(): pass",
+    ),
+    "decorator: function": (
+        "a=[0]",
+        "s.a.append(1)",
+        "len_of = lambda f: len(s.a)\n    @len_of\n    def n(): pass\n    assert n == 1",
+    ),
+    "decorator: class in C": (
+        "a=[0]",
+        "s.a.append(1)",
+        "class n: pass\n    n = s.a\n    @sorted\n    @lambda f: n\n    def m(): pass\n    assert m == [0]",
+    ),
+    "import from": (
+        "a=0",
+        "set_variable(1)",
+        "from model import VARIABLE as v; assert v == 0",
+    ),
+    "unary operator": ("a=collections.Counter(k=1)", "s.a['k'] = -1", "assert +s.a"),
+    "key of a display": (
+        "a=Key()",
+        "s.a.x = 1",
+        "d = {s.a: 0}; s.a.x = 0; dpor.join_all(); s.a.x = 0; assert s.a in d",
+    ),
+    "element of a display": (
+        "a=Key()",
+        "s.a.x = 1",
+        "d = {s.a}; dpor.join_all(); s.a.x = 0; assert s.a in d",
+    ),
+    "annotation": ("a=0", "s.a = 1", "def f(x: s.a): pass\n    assert f.__annotations__ == {'x': 0}"),
+    "format: attribute": ("a=0", "s.a = 1", "assert '{0.a}'.format(s) == '0'"),
+    "format: named attribute": ("a=0", "s.a = 1", "assert '{x.a}'.format(x=s) == '0'"),
+    "format: item": ("a=[0]", "s.a[0] = 1", "assert '{0[0]}'.format(s.a) == '0'"),
+    "format: item of an attribute": ("a=[0]", "s.a[0] = 1", "assert '{0.a[0]}'.format(s) == '0'"),
+    "format: key": ("a={'k': 0}", "s.a['k'] = 1", "assert '{0[k]}'.format(s.a) == '0'"),
+    "format: width": ("a=1", "s.a = 2", "assert '{0:{1.a}}'.format(0, s) == '0'"),
+    "format: property": ("a=0", "s.a = 1", "assert '{0.computed}'.format(s) == '0'"),
+    "format_map": ("a=0", "s.a = 1", "assert '{x.a}'.format_map({'x': s}) == '0'"),
+    "format_map: content": ("a={'x': 0}", "s.a['x'] = 1", "assert '{x}'.format_map(s.a) == '0'"),
+    "format of str": ("a=0", "s.a = 1", "assert str.format('{0.a}', s) == '0'"),
+    "f-string: width": ("a=1", "s.a = 2", "assert f'{0:{s.a}}' == '0'"),
+    "f-string: attribute": ("a=Point()", "s.a.x = 2", "assert f'{s.a!r:>1}' == 'Point(x=0, y=0)'"),
+}
+
+
+def check(folder: Path, name: str, write: str) -> ModelResult:
+    fields, _, failing = CASES[name]
+    text = HEADER.replace("{fields}", fields).replace("{write}", write).replace("{check}", failing)
+    file = folder / "model.py"
+    file.write_text(text, encoding="utf-8")
+    return check_model(CheckRequest(str(file), "model", str(folder)))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_it_is_seen(tmp_path: Path, name: str) -> None:
+    result = check(tmp_path, name, CASES[name][1])
+    assert result.verdict is Verdict.VIOLATED
+    assert result.violations[0].kind is ViolationKind.ASSERTION
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_nothing_is_broken_without_the_other_thread(tmp_path: Path, name: str) -> None:
+    assert check(tmp_path, name, "pass").verdict is Verdict.VERIFIED
