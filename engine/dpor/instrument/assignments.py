@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from dpor.instrument.comprehensions import Iterables
-from dpor.instrument.hooks import Hook
+from dpor.instrument.hooks import OPERATORS, Hook
 from dpor.instrument.implicit import Implicit
 from dpor.instrument.rewriter import at, is_number, namespace
 from dpor.instrument.symbols import Access, ScopeKind
@@ -99,8 +99,7 @@ class Assignments(Iterables):
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt | list[ast.stmt]:
         target = node.target
         if isinstance(target, ast.Name) and self.access(target.id) is Access.PLAIN:
-            node.value = self._inplace_operand(node, target.id)
-            return node
+            return self._updated(node, target.id)
         result: list[ast.stmt] = []
         if isinstance(target, ast.Name):
             load = self.load_name(at(ast.Name(target.id, ast.Load()), target))
@@ -117,8 +116,7 @@ class Assignments(Iterables):
             store_arguments = (_again(owner), _again(key))
         current = self.temporary()
         result.append(at(ast.Assign([ast.Name(current, ast.Store())], load), target))
-        operand = self._inplace_operand(node, current)
-        result.append(at(ast.AugAssign(ast.Name(current, ast.Store()), node.op, operand), node))
+        result.append(self._updated(node, current))
         value = at(ast.Name(current, ast.Load()), node)
         if isinstance(target, ast.Name):
             store = self.store_name(value, target.id, node)
@@ -136,11 +134,15 @@ class Assignments(Iterables):
         result.append(at(ast.Assign([ast.Name(name, ast.Store())], self.key(node)), node))
         return at(ast.Name(name, ast.Load()), node)
 
-    def _inplace_operand(self, node: ast.AugAssign, current: str) -> ast.expr:
+    def _updated(self, node: ast.AugAssign, current: str) -> ast.stmt:
+        """The statement that updates the variable `current` in place."""
+        target = at(ast.Name(current, ast.Store()), node.target)
         if is_number(node.value) and not isinstance(node.op, ast.Mult):
-            return node.value
-        operand = self.expression(node.value)
-        return self.hook(Hook.BEFORE_INPLACE, node, at(ast.Name(current, ast.Load()), node.target), operand)
+            return at(ast.AugAssign(target, node.op, node.value), node)
+        operator = ast.Constant(OPERATORS[type(node.op)])
+        before = at(ast.Name(current, ast.Load()), node.target)
+        updated = self.hook(Hook.INPLACE, node, operator, before, self.expression(node.value))
+        return at(ast.Assign([target], updated), node)
 
     def visit_Delete(self, node: ast.Delete) -> ast.stmt | list[ast.stmt]:
         result = [statement for target in node.targets for statement in self._delete(target)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from dpor.instrument.hooks import Hook
+from dpor.instrument.hooks import COMPARISONS, OPERATORS, Hook
 from dpor.instrument.implicit import Implicit
 from dpor.instrument.rewriter import DISPLAYS, Rewriter, at, is_constant, is_number
 
@@ -67,11 +67,15 @@ class Expressions(Rewriter):
         """Rewrite what becomes a key: it is hashed and compared."""
         known = self._is_scalar(node) or isinstance(node, ast.Starred)
         value = self.expression(node)
-        return value if known else self.hook(Hook.COMPARED, node, at(ast.Constant(None), node), value)
+        return value if known else self.hook(Hook.HASHED, node, value)
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.expr:
-        node.value = self._shown(node.value)
-        node.format_spec = self.optional(node.format_spec)
+        """A field of an f-string: the host gives the text, which is left as it is."""
+        value = self.raw_display(node.value)
+        spec = node.format_spec
+        text = ast.Constant("") if spec is None else self.expression(spec)
+        node.value = self.hook(Hook.FORMAT, node.value, value, ast.Constant(node.conversion), text)
+        node.conversion, node.format_spec = -1, None
         return node
 
     def visit_Yield(self, node: ast.Yield) -> ast.expr:
@@ -122,33 +126,14 @@ class Expressions(Rewriter):
         return not isinstance(node, ast.Tuple) and self._is_scalar(node)
 
     def _operation(self, node: ast.BinOp) -> ast.expr:
-        if isinstance(node.op, ast.Mod) and not is_number(node.left):
-            has_widths = isinstance(node.left, ast.Constant) and "*" in str(node.left.value)
-            node.left, node.right = self.raw_display(node.left), self._shown(node.right)
-            if has_widths:
-                node.right = self.hook(Hook.OPERANDS, node, node.left, node.right)
-            return node
         left = _reads_operand(node.op, node.left, node.right) and not self._is_fresh(node.left)
         right = _reads_operand(node.op, node.right, node.left) and not self._is_fresh(node.right)
-        if left and not is_constant(node.right):
-            return self._together(node, Hook.OPERANDS)
-        node.left, node.right = self._operand(node.left, left), self._operand(node.right, right)
-        return node
-
-    def _together(self, node: ast.BinOp | ast.Compare, hook: Hook) -> ast.expr:
-        """`a + b` as `(t := a) + operands(t, b)`: both are read at once, after both have been evaluated."""
-        left, right = (
-            (node.left, node.right) if isinstance(node, ast.BinOp) else (node.left, node.comparators[0])
-        )
-        stable = self.is_stable_name(left, right)
-        if not stable and not self.can_name_values:
-            return self._together_in_lambda(node, hook, left, right)
-        first, again = self._twice(left, stable)
-        last = self.hook(hook, node, again, self.raw_display(right))
-        if isinstance(node, ast.BinOp):
-            node.left, node.right = first, last
-        else:
-            node.left, node.comparators = first, [last]
+        shows = isinstance(node.op, ast.Mod) and not is_number(node.left) and not is_constant(node.right)
+        if left or right or shows:
+            operator = ast.Constant(OPERATORS[type(node.op)])
+            operands = self.raw_display(node.left), self.raw_display(node.right)
+            return self.hook(Hook.OPERATE, node, operator, *operands)
+        node.left, node.right = self.raw_display(node.left), self.raw_display(node.right)
         return node
 
     def _twice(self, node: ast.expr, stable: bool) -> tuple[ast.expr, ast.expr]:
@@ -160,26 +145,15 @@ class Expressions(Rewriter):
         first = at(ast.NamedExpr(ast.Name(name, ast.Store()), value), node)
         return first, at(ast.Name(name, ast.Load()), node)
 
-    def _together_in_lambda(
-        self, node: ast.BinOp | ast.Compare, hook: Hook, left: ast.expr, right: ast.expr
-    ) -> ast.expr:
-        """The same where `:=` is forbidden: `(lambda t, u: t + operands(t, u))(a, b)`."""
+    def _identical_in_lambda(self, node: ast.Compare, left: ast.expr, right: ast.expr) -> ast.expr:
+        """`a is b` where `:=` is forbidden: `(lambda t, u: t is identical(t, u))(a, b)`."""
         names = (self.temporary(), self.temporary())
         first, again, last = (at(ast.Name(name, ast.Load()), node) for name in (names[0], *names))
-        announced = self.hook(hook, node, again, last)
-        if isinstance(node, ast.BinOp):
-            body: ast.expr = at(ast.BinOp(first, node.op, announced), node)
-        else:
-            body = at(ast.Compare(first, node.ops, [announced]), node)
+        announced = self.hook(Hook.IDENTICAL, node, again, last)
+        body = at(ast.Compare(first, node.ops, [announced]), node)
         parameters = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
         function = at(ast.Lambda(parameters, body), node)
         return at(ast.Call(function, [self.raw_display(left), self.raw_display(right)], []), node)
-
-    def _shown(self, node: ast.expr) -> ast.expr:
-        """Rewrite a value that is about to become text."""
-        constant = is_constant(node)
-        value = self.raw_display(node)
-        return value if constant else self.hook(Hook.SHOWN, node, value)
 
     def _operand(self, node: ast.expr, read: bool) -> ast.expr:
         """Rewrite an operand, announcing the read if the operand can be a container that others share."""
@@ -274,7 +248,7 @@ class Expressions(Rewriter):
             return node
         if len(node.ops) == 1:
             if compared[0]:
-                return self._together(node, _announcing(node.ops[0]))
+                return self._compare(node, node.ops[0], operands[0], operands[1])
             return self._contains(
                 node, node.ops[0], self.raw_display(node.left), self.expression(operands[1])
             )
@@ -297,6 +271,22 @@ class Expressions(Rewriter):
             return isinstance(right, DISPLAYS) and not all(map(is_constant, children))
         return not (self._is_fresh(left) and self._is_fresh(right))
 
+    def _compare(self, node: ast.Compare, operator: ast.cmpop, left: ast.expr, right: ast.expr) -> ast.expr:
+        """A comparison that the host makes, or announces if it is one by identity or with what is in a display."""
+        number = COMPARISONS.get(type(operator))
+        if number is not None:
+            operands = self.raw_display(left), self.raw_display(right)
+            return self.hook(Hook.COMPARE, node, ast.Constant(number), *operands)
+        if isinstance(operator, MEMBERSHIP):
+            return self._contains(node, operator, self.raw_display(left), self.expression(right))
+        stable = self.is_stable_name(left, right)
+        if not stable and not self.can_name_values:
+            return self._identical_in_lambda(node, left, right)
+        first, again = self._twice(left, stable)
+        node.left = first
+        node.comparators = [self.hook(Hook.IDENTICAL, node, again, self.raw_display(right))]
+        return node
+
     def _contains(self, node: ast.expr, operator: ast.cmpop, item: ast.expr, container: ast.expr) -> ast.expr:
         call = self.hook(Hook.CONTAINS, node, item, container)
         return at(ast.UnaryOp(ast.Not(), call), node) if isinstance(operator, ast.NotIn) else call
@@ -304,29 +294,31 @@ class Expressions(Rewriter):
     def _chain(
         self, node: ast.Compare, operands: list[ast.expr], compared: list[bool], announced: list[bool]
     ) -> ast.expr:
-        """`a < b in c` as `(t := a) < (u := compared(t, b)) and contains(u, c)`."""
+        """`a < b in c` as `compare(<, a, t := b) and contains(t, c)`."""
         terms: list[ast.expr] = []
+        identical = isinstance(node.ops[0], BY_IDENTITY)
         left, again = (
-            self._twice(operands[0], stable=False) if compared[0] else (self.raw_display(operands[0]),) * 2
+            self._twice(operands[0], stable=False) if identical else (self.raw_display(operands[0]),) * 2
         )
         for index, operator in enumerate(node.ops):
-            right = self.raw_display(operands[index + 1])
-            if compared[index]:
-                right = self.hook(_announcing(operator), node, again, right)
+            operand = operands[index + 1]
+            seen = announced[index] or (compared[index] and isinstance(operator, MEMBERSHIP))
+            right = self.expression(operand) if seen else self.raw_display(operand)
+            if isinstance(operator, BY_IDENTITY) and compared[index]:
+                right = self.hook(Hook.IDENTICAL, node, again, right)
             if index + 1 < len(node.ops):
                 name = self.temporary()
-                again = at(ast.Name(name, ast.Load()), operands[index + 1])
-                right = at(ast.NamedExpr(ast.Name(name, ast.Store()), right), operands[index + 1])
-            if announced[index]:
+                again = at(ast.Name(name, ast.Load()), operand)
+                right = at(ast.NamedExpr(ast.Name(name, ast.Store()), right), operand)
+            if seen:
                 terms.append(self._contains(node, operator, left, right))
+            elif compared[index] and type(operator) in COMPARISONS:
+                number = ast.Constant(COMPARISONS[type(operator)])
+                terms.append(self.hook(Hook.COMPARE, node, number, left, right))
             else:
                 terms.append(at(ast.Compare(left, [operator], [right]), node))
             left = again
         return at(ast.BoolOp(ast.And(), terms), node)
-
-
-def _announcing(operator: ast.cmpop) -> Hook:
-    return Hook.IDENTICAL if isinstance(operator, BY_IDENTITY) else Hook.COMPARED
 
 
 def _has_no_twin(node: ast.expr) -> bool:

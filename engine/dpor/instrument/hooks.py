@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import enum
 from collections.abc import Mapping
 
@@ -36,12 +37,13 @@ class Hook(enum.StrEnum):
     ITERATE = "iterate"
     CONTAINS = "contains"
     OBSERVE = "observe"
-    COMPARED = "compared"
+    COMPARE = "compare"
+    HASHED = "hashed"
     IDENTICAL = "identical"
-    OPERANDS = "operands"
-    SHOWN = "shown"
+    OPERATE = "operate"
+    FORMAT = "format"
     NUMBER = "number"
-    BEFORE_INPLACE = "before_inplace"
+    INPLACE = "inplace"
     CREATED = "created"
     RETURNED = "returned"
     YIELDS = "yields"
@@ -53,6 +55,39 @@ class Hook(enum.StrEnum):
     def identifier(self) -> str:
         """The global name that stands for the hook; it ends in two underscores, so no class body mangles it."""
         return f"__dpor_{self.value}__"
+
+
+COMPARISONS: Mapping[type[ast.cmpop], int] = {
+    ast.Lt: 0,
+    ast.LtE: 1,
+    ast.Eq: 2,
+    ast.NotEq: 3,
+    ast.Gt: 4,
+    ast.GtE: 5,
+}
+"""The numbers by which `Hook.COMPARE` knows comparisons: those of CPython's `Py_LT` to `Py_GE`."""
+
+OPERATORS: Mapping[type[ast.operator], int] = {
+    operator: number
+    for number, operator in enumerate(
+        (
+            ast.Add,
+            ast.Sub,
+            ast.Mult,
+            ast.MatMult,
+            ast.Mod,
+            ast.BitAnd,
+            ast.BitOr,
+            ast.BitXor,
+            ast.Div,
+            ast.FloorDiv,
+            ast.Pow,
+            ast.LShift,
+            ast.RShift,
+        )
+    )
+}
+"""The numbers by which `Hook.OPERATE` and `Hook.INPLACE` know operators."""
 
 
 def namespace_entries(hooks: Mapping[str, object]) -> dict[str, object]:

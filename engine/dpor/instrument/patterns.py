@@ -11,7 +11,7 @@ import ast
 from collections.abc import Callable
 
 from dpor.instrument.assignments import Assignments
-from dpor.instrument.hooks import LENGTH, Hook, temporary
+from dpor.instrument.hooks import COMPARISONS, LENGTH, Hook, temporary
 from dpor.instrument.matching import Step
 from dpor.instrument.rewriter import at
 from dpor.instrument.symbols import Access, ScopeKind
@@ -107,7 +107,7 @@ class Patterns(Assignments):
     def _equality(self, pattern: ast.MatchValue, value: _Value) -> ast.expr:
         other = self.expression(pattern.value)
         if not _is_literal(pattern.value):
-            other = self.hook(Hook.COMPARED, pattern, value(), other)
+            return self.hook(Hook.COMPARE, pattern, ast.Constant(COMPARISONS[ast.Eq]), value(), other)
         return at(ast.Compare(value(), [ast.Eq()], [other]), pattern)
 
     def _identity(self, pattern: ast.MatchSingleton, value: _Value) -> ast.expr:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import builtins
+import operator
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -8,6 +9,23 @@ from typing import Any
 import pytest
 
 UNSET = object()
+
+_BY_NUMBER = (operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge)
+_OPERATORS = (
+    (operator.add, operator.iadd),
+    (operator.sub, operator.isub),
+    (operator.mul, operator.imul),
+    (operator.matmul, operator.imatmul),
+    (operator.mod, operator.imod),
+    (operator.and_, operator.iand),
+    (operator.or_, operator.ior),
+    (operator.xor, operator.ixor),
+    (operator.truediv, operator.itruediv),
+    (operator.floordiv, operator.ifloordiv),
+    (operator.pow, operator.ipow),
+    (operator.lshift, operator.ilshift),
+    (operator.rshift, operator.irshift),
+)
 
 
 class Cell:
@@ -104,19 +122,26 @@ class TransparentHooks:
     def contains(self, item: Any, container: Any) -> bool:
         return item in container
 
-    def compared(self, left: Any, right: Any) -> Any:
-        return right
+    def hashed(self, key: Any) -> Any:
+        return key
 
-    def operands(self, left: Any, right: Any) -> Any:
-        return right
+    def compare(self, number: int, left: Any, right: Any) -> Any:
+        return _BY_NUMBER[number](left, right)
+
+    def operate(self, number: int, left: Any, right: Any) -> Any:
+        return _OPERATORS[number][0](left, right)
+
+    def inplace(self, number: int, target: Any, operand: Any) -> Any:
+        return _OPERATORS[number][1](target, operand)
+
+    def format(self, value: Any, conversion: int, specification: str) -> str:
+        converted = {-1: lambda: value, ord("s"): lambda: str(value), ord("r"): lambda: repr(value)}
+        return format(converted.get(conversion, lambda: ascii(value))(), specification)
 
     def identical(self, left: Any, right: Any) -> Any:
         return right
 
     def number(self, obj: Any) -> Any:
-        return obj
-
-    def shown(self, obj: Any) -> Any:
         return obj
 
     def matched(self, obj: Any) -> Any:
@@ -126,12 +151,18 @@ class TransparentHooks:
         assert type(obj) is not Cell
         return obj
 
-    def before_inplace(self, target: Any, operand: Any) -> Any:
-        return operand
-
     def created(self, obj: Any) -> Any:
         assert type(obj) is not Cell
         return obj
+
+    def returned(self) -> None:
+        pass
+
+    def yields(self, value: Any) -> Any:
+        return value
+
+    def ending(self, iterable: Any) -> Any:
+        return iter(iterable)
 
     def enter_loop(self) -> int:
         return 1

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyInt, PyList, PySlice, PyTuple, PyType};
 
 use super::callbacks::OpenOperation;
-use super::container_effects::{content, item_effect, ContainerEffect};
+use super::container_effects::{item_effect, ContainerEffect};
 use super::containers::{has_cell, Container};
 use super::host::{require_host, Host};
 use super::place::Place;
@@ -333,23 +333,6 @@ impl Host {
             _ => {}
         }
         Ok(object)
-    }
-
-    /// `target += operand` is about to change `target` in place, if it is a container, and reads the operand.
-    #[pyo3(signature = (target, operand, /))]
-    fn before_inplace<'py>(
-        &self,
-        py: Python<'py>,
-        target: &Bound<'py, PyAny>,
-        operand: Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let mut operand = self.observe(py, operand)?;
-        if self.kind(target).is_container() {
-            operand = content(operand)?;
-            let event = self.touch_container(py, target, ContainerEffect::WriteWhole, None)?;
-            self.note(py, Word::WriteAll, Some(target), None, Some(&operand), event);
-        }
-        Ok(operand)
     }
 
     /// This object has just been made by a display, a comprehension, an operator, unpacking or a call of built-in code.

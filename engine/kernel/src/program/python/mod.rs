@@ -21,6 +21,7 @@ mod items;
 mod loops;
 mod native_types;
 mod objects;
+mod operators;
 mod place;
 mod plan;
 mod primitives;

@@ -342,7 +342,7 @@ fn attributes<'py>(object: &Bound<'py, PyAny>) -> Vec<Attribute<'py>> {
 
 /// Whether a value is of the commonest types that neither hold others nor can change.
 #[inline]
-fn has_nothing_inside(object: &Bound<'_, PyAny>) -> bool {
+pub fn has_nothing_inside(object: &Bound<'_, PyAny>) -> bool {
     object.is_exact_instance_of::<PyInt>()
         || object.is_exact_instance_of::<PyString>()
         || object.is_none()
@@ -553,20 +553,6 @@ impl Host {
 
 #[pymethods]
 impl Host {
-    /// `left` and `right` are about to be compared; gives `right`.
-    #[pyo3(signature = (left, right, /))]
-    fn compared<'py>(
-        &self,
-        py: Python<'py>,
-        left: &Bound<'py, PyAny>,
-        right: Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        if !(has_nothing_inside(left) && has_nothing_inside(&right)) {
-            self.look(py, &[left.clone(), right.clone()], Depth::Comparison)?;
-        }
-        Ok(right)
-    }
-
     /// `left` and `right` are about to be compared by identity; gives `right`, or `left` if they are symbolic values that
     /// stand for the same number or truth value.
     #[pyo3(signature = (left, right, /))]
@@ -593,36 +579,10 @@ impl Host {
         }
     }
 
-    /// `left` and `right` are about to be the operands of an operator; gives `right`.
-    #[pyo3(signature = (left, right, /))]
-    fn operands<'py>(
-        &self,
-        py: Python<'py>,
-        left: &Bound<'py, PyAny>,
-        right: Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        if !(has_nothing_inside(left) && has_nothing_inside(&right)) {
-            self.look(py, &[left.clone(), right.clone()], Depth::Items)?;
-        }
-        // A width is a number, whoever words a text for what.
-        let formats = left.cast::<PyString>().is_ok_and(|text| text.to_str().is_ok_and(|text| text.contains('*')));
-        if formats && right.is_exact_instance_of::<PyTuple>() && self.state().symbolic {
-            return self.concrete(&right);
-        }
-        Ok(right)
-    }
-
     /// A value that is about to be matched against patterns that look into it.
     #[pyo3(signature = (object, /))]
     fn matched<'py>(&self, py: Python<'py>, object: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         self.look(py, std::slice::from_ref(&object), Depth::Everything)?;
-        Ok(object)
-    }
-
-    /// A value that is about to become text.
-    #[pyo3(signature = (object, /))]
-    fn shown<'py>(&self, py: Python<'py>, object: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        self.look(py, std::slice::from_ref(&object), Depth::Text)?;
         Ok(object)
     }
 }

@@ -1,0 +1,224 @@
+//! Hooks for comparisons, operators and formatting: what reads its operands as wholes, and may call back.
+
+use pyo3::basic::CompareOp;
+use pyo3::exceptions::PyValueError;
+use pyo3::ffi;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString, PyTuple};
+
+use super::callbacks::OpenOperation;
+use super::container_effects::{content, ContainerEffect};
+use super::host::Host;
+use super::recording::Word;
+use super::whole_reads::{has_nothing_inside, reading_effect, Depth, Part};
+
+/// The operators, by their numbers in `dpor.instrument.hooks.OPERATORS`.
+type Operate = unsafe extern "C" fn(*mut ffi::PyObject, *mut ffi::PyObject) -> *mut ffi::PyObject;
+
+const MODULO: usize = 4;
+const OPERATORS: [Operate; 10] = [
+    ffi::PyNumber_Add,
+    ffi::PyNumber_Subtract,
+    ffi::PyNumber_Multiply,
+    ffi::PyNumber_MatrixMultiply,
+    ffi::PyNumber_Remainder,
+    ffi::PyNumber_And,
+    ffi::PyNumber_Or,
+    ffi::PyNumber_Xor,
+    ffi::PyNumber_TrueDivide,
+    ffi::PyNumber_FloorDivide,
+];
+const POWER: usize = 10;
+const UPDATES: [Operate; 10] = [
+    ffi::PyNumber_InPlaceAdd,
+    ffi::PyNumber_InPlaceSubtract,
+    ffi::PyNumber_InPlaceMultiply,
+    ffi::PyNumber_InPlaceMatrixMultiply,
+    ffi::PyNumber_InPlaceRemainder,
+    ffi::PyNumber_InPlaceAnd,
+    ffi::PyNumber_InPlaceOr,
+    ffi::PyNumber_InPlaceXor,
+    ffi::PyNumber_InPlaceTrueDivide,
+    ffi::PyNumber_InPlaceFloorDivide,
+];
+const SHIFTS: [(Operate, Operate); 2] =
+    [(ffi::PyNumber_Lshift, ffi::PyNumber_InPlaceLshift), (ffi::PyNumber_Rshift, ffi::PyNumber_InPlaceRshift)];
+
+/// Apply the operator with this number, in place if asked to.
+fn apply<'py>(
+    operator: usize,
+    in_place: bool,
+    left: &Bound<'py, PyAny>,
+    right: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = left.py();
+    let table = if in_place { &UPDATES } else { &OPERATORS };
+    let function = match operator {
+        POWER => {
+            let none = py.None();
+            let power = if in_place { ffi::PyNumber_InPlacePower } else { ffi::PyNumber_Power };
+            // SAFETY: the operands are alive, and a new reference or NULL with an exception set comes back.
+            return unsafe { Bound::from_owned_ptr_or_err(py, power(left.as_ptr(), right.as_ptr(), none.as_ptr())) };
+        }
+        _ => match (table.get(operator), operator.checked_sub(POWER + 1).and_then(|shift| SHIFTS.get(shift))) {
+            (Some(function), _) => *function,
+            (None, Some((plain, update))) => {
+                if in_place {
+                    *update
+                } else {
+                    *plain
+                }
+            }
+            _ => return Err(PyValueError::new_err(format!("there is no operator {operator}"))),
+        },
+    };
+    // SAFETY: as above.
+    unsafe { Bound::from_owned_ptr_or_err(py, function(left.as_ptr(), right.as_ptr())) }
+}
+
+fn comparison(number: u8) -> PyResult<CompareOp> {
+    CompareOp::from_raw(number.into())
+        .ok_or_else(|| PyValueError::new_err(format!("there is no comparison {number}")))
+}
+
+#[pymethods]
+impl Host {
+    /// `left < right` and its kin, by the number of the comparison.
+    #[pyo3(signature = (number, left, right, /))]
+    fn compare<'py>(
+        &self,
+        py: Python<'py>,
+        number: u8,
+        left: &Bound<'py, PyAny>,
+        right: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let operator = comparison(number)?;
+        if has_nothing_inside(left) && has_nothing_inside(right) {
+            return left.rich_compare(right, operator);
+        }
+        let parts = self.reading_parts(&[left.clone(), right.clone()], Depth::Comparison);
+        let (result, event) =
+            self.operate_on_wholes(py, &parts, Depth::Comparison, || left.rich_compare(right, operator))?;
+        self.note_reads(py, &parts, event);
+        Ok(result)
+    }
+
+    /// A key of a display, which is about to be hashed and compared.
+    #[pyo3(signature = (key, /))]
+    fn hashed<'py>(&self, py: Python<'py>, key: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        if !has_nothing_inside(&key) {
+            self.look(py, std::slice::from_ref(&key), Depth::Comparison)?;
+        }
+        Ok(key)
+    }
+
+    /// `left + right` and its kin, by the number of the operator.
+    #[pyo3(signature = (operator, left, right, /))]
+    fn operate<'py>(
+        &self,
+        py: Python<'py>,
+        operator: usize,
+        left: &Bound<'py, PyAny>,
+        right: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if has_nothing_inside(left) && has_nothing_inside(right) {
+            return apply(operator, false, left, right);
+        }
+        let formats = operator == MODULO && (left.is_instance_of::<PyString>() || left.is_instance_of::<PyBytes>());
+        let depth = if formats { Depth::Text } else { Depth::Items };
+        // A width is a number, whoever words a text for what.
+        let has_widths = formats && left.str()?.to_str()?.contains('*');
+        let concrete = match has_widths && right.is_exact_instance_of::<PyTuple>() && self.state().symbolic {
+            true => Some(self.concrete(right)?),
+            false => None,
+        };
+        let right = concrete.as_ref().unwrap_or(right);
+        let parts = self.reading_parts(&[left.clone(), right.clone()], depth);
+        let (result, event) = self.operate_on_wholes(py, &parts, depth, || apply(operator, false, left, right))?;
+        self.note_reads(py, &parts, event);
+        Ok(result)
+    }
+
+    /// `target += operand` and its kin, by the number of the operator: gives what the target is bound to.
+    #[pyo3(signature = (operator, target, operand, /))]
+    fn inplace<'py>(
+        &self,
+        py: Python<'py>,
+        operator: usize,
+        target: &Bound<'py, PyAny>,
+        operand: Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if has_nothing_inside(target) && has_nothing_inside(&operand) {
+            return apply(operator, true, target, &operand);
+        }
+        if !self.kind(target).is_container() {
+            if operator == MODULO {
+                return self.operate(py, operator, target, &operand);
+            }
+            let operand = self.observe(py, operand)?;
+            return apply(operator, true, target, &operand);
+        }
+        if !self.may_call_back(&operand) {
+            let operand = self.before_inplace(py, target, operand)?;
+            return apply(operator, true, target, &operand);
+        }
+        let parts = [
+            Part { object: target.clone(), effect: ContainerEffect::WriteWhole },
+            Part { object: operand.clone(), effect: reading_effect(self.kind(&operand)) },
+        ];
+        let event = self.touch_wholes(py, &parts, Depth::Items)?;
+        let open = OpenOperation::on_wholes(&parts, Depth::Items);
+        let updated = self.operating(open, || apply(operator, true, target, &operand));
+        let updated = self.noted(py, updated, Word::WriteAll, target, None, event)?;
+        self.note(py, Word::WriteAll, Some(target), None, Some(&operand), event);
+        Ok(updated)
+    }
+
+    /// `target += operand` is about to change `target` in place, if it is a container, and reads the operand.
+    #[pyo3(signature = (target, operand, /))]
+    pub fn before_inplace<'py>(
+        &self,
+        py: Python<'py>,
+        target: &Bound<'py, PyAny>,
+        operand: Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let mut operand = self.observe(py, operand)?;
+        if self.kind(target).is_container() {
+            operand = content(operand)?;
+            let event = self.touch_container(py, target, ContainerEffect::WriteWhole, None)?;
+            self.note(py, Word::WriteAll, Some(target), None, Some(&operand), event);
+        }
+        Ok(operand)
+    }
+
+    /// The text of a field of an f-string: `conversion` is the code of `s`, `r` or `a`, or -1.
+    #[pyo3(signature = (value, conversion, specification, /))]
+    fn format<'py>(
+        &self,
+        py: Python<'py>,
+        value: &Bound<'py, PyAny>,
+        conversion: i32,
+        specification: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let text = || -> PyResult<Bound<'py, PyAny>> {
+            let converted = match u8::try_from(conversion) {
+                Ok(b's') => value.str()?.into_any(),
+                Ok(b'r') => value.repr()?.into_any(),
+                Ok(b'a') => py.import("builtins")?.call_method1(intern!(py, "ascii"), (value,))?,
+                _ => value.clone(),
+            };
+            // SAFETY: both are alive, and a new reference or NULL with an exception set comes back.
+            unsafe {
+                Bound::from_owned_ptr_or_err(py, ffi::PyObject_Format(converted.as_ptr(), specification.as_ptr()))
+            }
+        };
+        if has_nothing_inside(value) {
+            return text();
+        }
+        let parts = self.reading_parts(std::slice::from_ref(value), Depth::Text);
+        let (result, event) = self.operate_on_wholes(py, &parts, Depth::Text, text)?;
+        self.note_reads(py, &parts, event);
+        Ok(result)
+    }
+}
