@@ -39,6 +39,7 @@ class Hook(enum.StrEnum):
     IDENTICAL = "identical"
     OPERANDS = "operands"
     SHOWN = "shown"
+    MATCHED = "matched"
     NUMBER = "number"
     BEFORE_INPLACE = "before_inplace"
     CREATED = "created"

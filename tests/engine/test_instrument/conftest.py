@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import builtins
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -119,8 +119,8 @@ class TransparentHooks:
     def shown(self, obj: Any) -> Any:
         return obj
 
-    def matched(self, obj: Any) -> Any:
-        return obj
+    def matched(self, obj: Any, names: Sequence[str]) -> list[Any]:
+        return [getattr(obj, name) for name in names]
 
     def observe(self, obj: Any) -> Any:
         assert type(obj) is not Cell

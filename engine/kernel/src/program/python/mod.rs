@@ -16,6 +16,7 @@ mod host;
 mod identity;
 mod items;
 mod loops;
+mod named_reads;
 mod objects;
 mod place;
 mod plan;
