@@ -180,6 +180,11 @@ CASES = {
         "set_variable(1)",
         "from model import VARIABLE as v; assert v == 0",
     ),
+    "equal to bytes": ("a=bytearray(b'a')", "s.a[0] = 98", "assert s.a == b'a'"),
+    "less than bytes": ("a=bytearray(b'a')", "s.a[0] = 98", "assert b'a' <= s.a < b'b'"),
+    "plus bytes": ("a=bytearray(b'a')", "s.a[0] = 98", "b = s.a + b''; assert bytes(b) != b'b'"),
+    "match: bytes": ("a=bytearray(b'a')", "s.a[0] = 98", "match s.a:\n        case b'b': assert False"),
+    "template of bytes": ("a=bytearray(b'%d')", "s.a[1] = 111", "b = s.a % 9; assert bytes(b) == b'9'"),
     "unary operator": ("a=collections.Counter(k=1)", "s.a['k'] = -1", "assert +s.a"),
     "key of a display": (
         "a=Key()",

@@ -27,6 +27,9 @@ pub struct Path<'py> {
     pub looks: bool,
 }
 
+/// An argument of `str.format`, and the steps from it: whether to an attribute, and the name or key.
+type Field<'py> = (Bound<'py, PyAny>, Vec<(bool, Bound<'py, PyAny>)>);
+
 impl State {
     /// Note what following a path reads as things are now.
     pub fn follow<'py>(&mut self, look: &mut Look<'py>, path: &Path<'py>) {
@@ -159,7 +162,7 @@ impl Host {
         };
         let positional = if name == "format" { arguments.clone() } else { PyTuple::empty(py) };
         let formatting = py.import(intern!(py, "dpor.runtime.formatting"))?;
-        let fields: Vec<(Bound<'py, PyAny>, Vec<(bool, Bound<'py, PyAny>)>)> =
+        let fields: Vec<Field<'py>> =
             formatting.call_method1(intern!(py, "fields"), (text, &positional, &values))?.extract()?;
         if fields.is_empty() {
             return Ok(None);
