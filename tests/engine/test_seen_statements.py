@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from dpor.checking import check_model
+from dpor.codes import Code
+from dpor.errors import DporError
 from dpor.results import CheckRequest, ModelResult, Verdict, ViolationKind
 
 HEADER = """
@@ -178,6 +180,11 @@ CASES = {
         "set_variable(1)",
         "from model import VARIABLE as v; assert v == 0",
     ),
+    "equal to bytes": ("a=bytearray(b'a')", "s.a[0] = 98", "assert s.a == b'a'"),
+    "less than bytes": ("a=bytearray(b'a')", "s.a[0] = 98", "assert b'a' <= s.a < b'b'"),
+    "plus bytes": ("a=bytearray(b'a')", "s.a[0] = 98", "b = s.a + b''; assert bytes(b) != b'b'"),
+    "match: bytes": ("a=bytearray(b'a')", "s.a[0] = 98", "match s.a:\n        case b'b': assert False"),
+    "template of bytes": ("a=bytearray(b'%d')", "s.a[1] = 111", "b = s.a % 9; assert bytes(b) == b'9'"),
     "unary operator": ("a=collections.Counter(k=1)", "s.a['k'] = -1", "assert +s.a"),
     "key of a display": (
         "a=Key()",
@@ -205,21 +212,72 @@ CASES = {
 }
 
 
-def check(folder: Path, name: str, write: str) -> ModelResult:
-    fields, _, failing = CASES[name]
+# What is shared, what another thread does to it, and what cannot fail, since one instruction reads it all.
+WHOLE = {
+    "match: attributes": (
+        "a=0, b=0",
+        "s.a = 1; s.b = 1",
+        "match s:\n        case Shared(a=0, b=1): assert False",
+    ),
+    "match: attributes by position": (
+        "a=Point()",
+        "s.a.x = 1; s.a.y = 1",
+        "match s.a:\n        case Point(0, 1): assert False",
+    ),
+    "match: keys": (
+        "a={'k': 0, 'l': 0}",
+        "s.a['k'] = 1; s.a['l'] = 1",
+        "match s.a:\n        case {'k': 0, 'l': 1}: assert False",
+    ),
+    "match: items": (
+        "a=[0, 0]",
+        "s.a[0] = 1; s.a[1] = 1",
+        "match s.a:\n        case [0, 1]: assert False",
+    ),
+    "format: attributes": ("a=0, b=0", "s.a = 1; s.b = 1", "assert '{0.a}{0.b}'.format(s) != '01'"),
+    "format: items": ("a=[0, 0]", "s.a[0] = 1; s.a[1] = 1", "assert '{0[0]}{0[1]}'.format(s.a) != '01'"),
+}
+# Not the default one; each treats reads in a way of its own.
+WAYS = {
+    "value-centric": {"algorithm": "value-centric"},
+    "reads-from": {"algorithm": "graph", "partition": "rf"},
+    "rc11": {"algorithm": "graph", "memory_model": "rc11"},
+    "tso": {"memory_model": "tso"},
+}
+
+
+def check(folder: Path, case: tuple[str, str, str], write: str, **options: str) -> ModelResult:
+    fields, _, failing = case
     text = HEADER.replace("{fields}", fields).replace("{write}", write).replace("{check}", failing)
     file = folder / "model.py"
     file.write_text(text, encoding="utf-8")
-    return check_model(CheckRequest(str(file), "model", str(folder)))
+    return check_model(CheckRequest(str(file), "model", str(folder), options=options))
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_it_is_seen(tmp_path: Path, name: str) -> None:
-    result = check(tmp_path, name, CASES[name][1])
+    result = check(tmp_path, CASES[name], CASES[name][1])
     assert result.verdict is Verdict.VIOLATED
     assert result.violations[0].kind is ViolationKind.ASSERTION
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_nothing_is_broken_without_the_other_thread(tmp_path: Path, name: str) -> None:
-    assert check(tmp_path, name, "pass").verdict is Verdict.VERIFIED
+    assert check(tmp_path, CASES[name], "pass").verdict is Verdict.VERIFIED
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", [name for name in CASES if name.startswith(("match", "format"))])
+def test_what_is_read_by_name_is_seen_or_refused_in_other_ways(tmp_path: Path, name: str, way: str) -> None:
+    try:
+        result = check(tmp_path, CASES[name], CASES[name][1], **WAYS[way])
+    except DporError as error:
+        if error.code is not Code.UNSUPPORTED_PAIR:
+            raise
+        return
+    assert result.verdict is Verdict.VIOLATED
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_one_instruction_is_one_step(tmp_path: Path, name: str) -> None:
+    assert check(tmp_path, WHOLE[name], WHOLE[name][1]).verdict is Verdict.VERIFIED

@@ -6,9 +6,8 @@ import ast
 
 from dpor.instrument.hooks import COMPARISONS, OPERATORS, Hook
 from dpor.instrument.implicit import Implicit
-from dpor.instrument.rewriter import DISPLAYS, Rewriter, at, is_constant, is_number
+from dpor.instrument.rewriter import DISPLAYS, Rewriter, at, is_bytes, is_constant, is_number
 
-READS_WHOLE = (ast.Add, ast.Mult, ast.BitOr, ast.BitAnd, ast.Sub, ast.BitXor, ast.Mod, ast.MatMult)
 MAKES_CONTAINER = (ast.Add, ast.Mult, ast.BitOr, ast.BitAnd, ast.Sub, ast.BitXor)
 BY_IDENTITY = (ast.Is, ast.IsNot)
 MEMBERSHIP = (ast.In, ast.NotIn)
@@ -263,7 +262,7 @@ class Expressions(Rewriter):
         """Whether a comparison can look into containers that others share, or asks who is who of symbolic values."""
         if isinstance(operator, BY_IDENTITY):
             return not any(map(_has_no_twin, (left, right)))
-        if self._is_scalar(left) or self._is_scalar(right):
+        if any(self._is_scalar(node) and not is_bytes(node) for node in (left, right)):
             return False
         if isinstance(operator, MEMBERSHIP):
             # Of other containers the hook for membership tells.
@@ -327,8 +326,8 @@ def _has_no_twin(node: ast.expr) -> bool:
 
 
 def _reads_operand(operator: ast.operator, node: ast.expr, other: ast.expr) -> bool:
-    if not isinstance(operator, READS_WHOLE) or is_constant(node):
+    if is_constant(node):
         return False
-    if not is_constant(other):
+    if not is_constant(other) or is_bytes(other):
         return True
     return isinstance(operator, ast.Mult) and is_number(other)

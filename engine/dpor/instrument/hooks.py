@@ -42,6 +42,7 @@ class Hook(enum.StrEnum):
     IDENTICAL = "identical"
     OPERATE = "operate"
     FORMAT = "format"
+    MATCHED = "matched"
     NUMBER = "number"
     INPLACE = "inplace"
     CREATED = "created"

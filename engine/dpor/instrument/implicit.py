@@ -59,6 +59,8 @@ class _Functions:
         self._load_attribute: Callable[[object, str], Any] = hooks["load_attribute"]
         self._observe: Callable[[Any], Any] = hooks["observe"]
         self._marker = marker
+        # The primitives, by far the commonest managers, are operations by themselves; their classes are permanent.
+        self._own: set[type] = set()
 
     def delegated(self, source: object) -> Any:
         """What `yield from` runs over: generators as they are, since they are sent to; others step by step."""
@@ -67,6 +69,11 @@ class _Functions:
     def managed(self, manager: object) -> Any:
         """What `with` enters and leaves: the manager, or one whose methods announce what they do."""
         kind = type(manager)
+        if kind in self._own:
+            return manager
+        if str(_namespace(kind).get("__module__")).startswith("dpor."):
+            self._own.add(kind)
+            return manager
         enter, leave = _special(kind, "__enter__"), _special(kind, "__exit__")
         if self._needs_nothing(enter) and self._needs_nothing(leave):
             return manager

@@ -74,6 +74,7 @@ class _Reads:
     def __init__(self, hooks: Mapping[str, Any]) -> None:
         self._load_attribute: Callable[[object, str], Any] = hooks["load_attribute"]
         self._method: Callable[[object, str], Callable[..., object]] = hooks["method"]
+        self._matched: Callable[[object, tuple[str, ...]], list[object]] = hooks["matched"]
         self._observe: Callable[[Any], Any] = hooks["observe"]
 
     def values(self, subject: Any, keys: tuple[object, ...]) -> tuple[object, ...] | None:
@@ -129,18 +130,21 @@ class _Reads:
                 found.append(subject)
             else:
                 names = (*by_position[:positional], *names)
-        seen: set[str] = set()
-        for name in names:
-            if type(name) is not str:
-                raise TypeError(f"__match_args__ elements must be strings (got {_name(type(name))})")
-            if name in seen:
-                raise TypeError(f"{_name(class_)}() got multiple sub-patterns for attribute {name!r}")
-            seen.add(name)
-            try:
-                found.append(self._load_attribute(subject, sys.intern(name)))
-            except AttributeError:
-                return None
-        return tuple(found)
+        for index, name in enumerate(names):
+            fault = _fault(class_, names[:index], name)
+            if fault is not None:
+                # The interpreter has read those before it by then.
+                if self._read(subject, names[:index]) is None:
+                    return None
+                raise fault
+        read = self._read(subject, names)
+        return None if read is None else (*found, *read)
+
+    def _read(self, subject: object, names: tuple[str, ...]) -> list[object] | None:
+        try:
+            return self._matched(subject, tuple(map(sys.intern, names)))
+        except AttributeError:
+            return None
 
     def _match_args(self, class_: type) -> tuple[str, ...] | None:
         """The names of a class's positional attributes; None if it has none and a pattern takes the subject itself."""
@@ -165,6 +169,15 @@ def _is_read_at_once(subject: object, keys: tuple[object, ...]) -> bool:
         if get is not vars(dict)["get"]:
             return False
     return all(type(key) in _ATOMIC_KEYS for key in keys)
+
+
+def _fault(class_: type, before: tuple[str, ...], name: object) -> TypeError | None:
+    """What is wrong with one of the attributes that a pattern names."""
+    if type(name) is not str:
+        return TypeError(f"__match_args__ elements must be strings (got {_name(type(name))})")
+    if name in before:
+        return TypeError(f"{_name(class_)}() got multiple sub-patterns for attribute {name!r}")
+    return None
 
 
 def _name(class_: type) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dpor.instrument.assignments import Assignments
 from dpor.instrument.hooks import COMPARISONS, LENGTH, Hook, temporary
 from dpor.instrument.matching import Step
-from dpor.instrument.rewriter import at
+from dpor.instrument.rewriter import at, is_bytes
 from dpor.instrument.symbols import Access, ScopeKind
 
 _Value = Callable[[], ast.expr]
@@ -233,8 +233,8 @@ def _inner(pattern: ast.MatchAs | ast.MatchStar) -> ast.pattern | None:
 
 
 def _is_literal(node: ast.expr) -> bool:
-    """True for numbers (`1 + 2j` is one) and texts, which no comparison can look into."""
-    return not any(isinstance(child, ast.Name) for child in ast.walk(node))
+    """True for numbers (`1 + 2j` is one) and texts: what equals them cannot change."""
+    return not is_bytes(node) and not any(isinstance(child, ast.Name) for child in ast.walk(node))
 
 
 def _reader(name: str) -> _Value:

@@ -235,6 +235,11 @@ def is_constant(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant)
 
 
+def is_bytes(node: ast.expr) -> bool:
+    """True for a literal that an operator can put beside what other threads change, a `bytearray`."""
+    return isinstance(node, ast.Constant) and isinstance(node.value, bytes)
+
+
 def is_number(node: ast.expr) -> bool:
     """True for a numeric literal."""
     value = node.operand if isinstance(node, ast.UnaryOp) else node

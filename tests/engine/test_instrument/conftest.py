@@ -3,7 +3,7 @@ from __future__ import annotations
 import builtins
 import operator
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -144,8 +144,8 @@ class TransparentHooks:
     def number(self, obj: Any) -> Any:
         return obj
 
-    def matched(self, obj: Any) -> Any:
-        return obj
+    def matched(self, obj: Any, names: Sequence[str]) -> list[Any]:
+        return [getattr(obj, name) for name in names]
 
     def observe(self, obj: Any) -> Any:
         assert type(obj) is not Cell

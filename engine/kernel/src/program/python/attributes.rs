@@ -39,7 +39,7 @@ impl Slot {
     }
 
     /// What an access to the place touches.
-    fn accesses(self, mode: AccessMode) -> Accesses {
+    pub fn accesses(self, mode: AccessMode) -> Accesses {
         let mut found: Accesses = smallvec![access(self.location, mode)];
         let intent = if mode == AccessMode::Read { AccessMode::IntentRead } else { AccessMode::IntentWrite };
         found.extend(self.default.filter(|_| mode == AccessMode::Read).map(|at| access(at, AccessMode::Read)));

@@ -7,7 +7,7 @@ use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 
 use super::assumptions::{package_of, AssumptionKind};
 use super::attributes::Through;
-use super::builtins::{interned, BuiltinEffect};
+use super::builtins::{gives_container, interned, reads_arguments, BuiltinEffect};
 use super::callbacks::OpenOperation;
 use super::container_effects::{content, method_effect, takes_items, ContainerEffect};
 use super::host::{require_host, Host};
@@ -79,6 +79,11 @@ impl ControlledCall {
             How::Generator => return host.created(function.call(arguments, keywords)?),
             How::Getter => return host.call_getter(py, function, arguments, keywords),
             How::Partial => return host.call_partial(py, function, arguments, keywords),
+            How::Value { object } => {
+                if let Some(text) = host.format_by_name(py, object.bind(py), function, arguments, keywords)? {
+                    return Ok(text);
+                }
+            }
             _ => {}
         }
         host.undivided(|| match &self.how {
@@ -246,11 +251,15 @@ impl Host {
         keywords: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let Ok(object) = arguments.get_item(0) else { return function.call(arguments, keywords) };
-        if !self.kind(&object).is_container() {
+        let value = reads_arguments(&object, name.to_str()?) || gives_container(name.to_str()?);
+        if !self.kind(&object).is_container() && !value {
             return function.call(arguments, keywords);
         }
         let bound = function.call_method1(intern!(py, "__get__"), (&object, object.get_type()))?;
         let rest = arguments.get_slice(1, arguments.len());
+        if value {
+            return self.control(py, bound)?.call(rest, keywords);
+        }
         self.call_container(py, &object, name, &bound, &rest, keywords)
     }
 

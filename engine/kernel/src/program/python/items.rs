@@ -317,6 +317,9 @@ impl Host {
     /// A value that is about to be read as a whole.
     #[pyo3(signature = (object, /))]
     pub fn observe<'py>(&self, py: Python<'py>, object: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        if object.is_exact_instance_of::<PyInt>() {
+            return Ok(object);
+        }
         let kind = self.kind(&object);
         match kind {
             TypeKind::Iterator => {

@@ -19,6 +19,7 @@ mod identity;
 mod instance_dicts;
 mod items;
 mod loops;
+mod named_reads;
 mod native_types;
 mod objects;
 mod operators;

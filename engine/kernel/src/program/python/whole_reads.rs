@@ -14,6 +14,7 @@ use super::builtins::interned;
 use super::container_effects::ContainerEffect;
 use super::host::Host;
 use super::identity::{KeyId, ObjectId};
+use super::named_reads::Path;
 use super::recording::Word;
 use super::state::{access, Phase, Restart, State};
 use super::switching::Touch;
@@ -54,7 +55,7 @@ pub struct Part<'py> {
 }
 
 /// What one look at objects found so far.
-struct Look<'py> {
+pub struct Look<'py> {
     depth: Depth,
     seen: FxHashSet<usize>,
     accesses: Accesses,
@@ -69,25 +70,25 @@ struct Look<'py> {
 
 /// Where an object was found: in which of the operation's, whether something around it races, and what is done to it.
 #[derive(Clone, Copy, Default)]
-struct Inside {
-    owner: Option<ObjectId>,
-    racing: bool,
+pub struct Inside {
+    pub owner: Option<ObjectId>,
+    pub racing: bool,
     /// Whether the operation may change it.
-    written: bool,
+    pub written: bool,
     /// Whether the operation looks at everything in it, whatever the depth is elsewhere.
-    deep: bool,
+    pub deep: bool,
     /// Whether C code holds it.
-    native: bool,
+    pub native: bool,
 }
 
 impl<'py> Look<'py> {
-    fn finds(&mut self, object: Bound<'py, PyAny>, inside: Inside) {
+    pub fn finds(&mut self, object: Bound<'py, PyAny>, inside: Inside) {
         if !has_nothing_inside(&object) && self.seen.insert(object.as_ptr() as usize) {
             self.found.push((object, inside));
         }
     }
 
-    fn races(&mut self, inside: Inside) {
+    pub fn races(&mut self, inside: Inside) {
         if let (true, Some(owner)) = (inside.racing, inside.owner) {
             if !self.owners.contains(&owner) {
                 self.owners.push(owner);
@@ -95,13 +96,13 @@ impl<'py> Look<'py> {
         }
     }
 
-    fn moves(&mut self, location: LocationId, inside: Inside) {
+    pub fn moves(&mut self, location: LocationId, inside: Inside) {
         if let (true, Some(owner)) = (inside.racing, inside.owner) {
             self.movable.push((location, owner));
         }
     }
 
-    fn touches(&mut self, accesses: impl IntoIterator<Item = Access>) {
+    pub fn touches(&mut self, accesses: impl IntoIterator<Item = Access>) {
         for access in accesses {
             if !self.accesses.contains(&access) {
                 self.accesses.push(access);
@@ -113,7 +114,12 @@ impl<'py> Look<'py> {
 impl State {
     /// What an operation on these objects touches now, and those of them of which it reads different parts in different
     /// places.
-    pub fn whole_accesses(&mut self, parts: &[Part<'_>], depth: Depth) -> (Accesses, Owners) {
+    pub fn whole_accesses<'py>(
+        &mut self,
+        parts: &[Part<'py>],
+        paths: &[Path<'py>],
+        depth: Depth,
+    ) -> (Accesses, Owners) {
         let mut look = Look {
             depth,
             seen: FxHashSet::default(),
@@ -125,6 +131,9 @@ impl State {
         };
         for Part { object, effect } in parts {
             self.look_at(&mut look, object, *effect, Inside::default());
+        }
+        for path in paths {
+            self.follow(&mut look, path);
         }
         while let Some((object, inside)) = look.found.get(look.next).cloned() {
             look.next += 1;
@@ -486,7 +495,18 @@ impl Host {
 
     /// Perform one operation on several objects: as an event if one of them races. Returns whether it was one.
     pub fn touch_wholes<'py>(&self, py: Python<'py>, parts: &[Part<'py>], depth: Depth) -> PyResult<bool> {
-        if parts.is_empty() || !self.state().running() {
+        self.touch_named(py, parts, &[], depth)
+    }
+
+    /// The same for an operation that also follows paths.
+    pub fn touch_named<'py>(
+        &self,
+        py: Python<'py>,
+        parts: &[Part<'py>],
+        paths: &[Path<'py>],
+        depth: Depth,
+    ) -> PyResult<bool> {
+        if (parts.is_empty() && paths.is_empty()) || !self.state().running() {
             return Ok(false);
         }
         self.drain_if_owed(py)?;
@@ -494,10 +514,10 @@ impl Host {
         for part in parts.iter().filter(|part| !part.effect.reads_only()) {
             self.check_fresh(py, &part.object)?;
         }
-        self.gather_wholes(py, parts, depth)?;
+        self.gather_wholes(py, parts, paths, depth)?;
         let target = {
             let mut state = self.state();
-            let (accesses, _) = state.whole_accesses(parts, depth);
+            let (accesses, _) = state.whole_accesses(parts, paths, depth);
             if state.phase == Phase::Probing {
                 state.probe(&accesses)?;
                 return Ok(false);
@@ -527,7 +547,7 @@ impl Host {
             buffering: Buffering::Drains,
         };
         self.perform(py, operation, 1, |state| {
-            let (accesses, owners) = state.whole_accesses(parts, depth);
+            let (accesses, owners) = state.whole_accesses(parts, paths, depth);
             state.plain_access(&accesses);
             let mut visible = state.visible_part(accesses);
             for owner in owners {
@@ -577,12 +597,5 @@ impl Host {
             true => object.call_method0(intern!(py, "__dpor_concrete__")),
             false => Ok(object),
         }
-    }
-
-    /// A value that is about to be matched against patterns that look into it.
-    #[pyo3(signature = (object, /))]
-    fn matched<'py>(&self, py: Python<'py>, object: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        self.look(py, std::slice::from_ref(&object), Depth::Everything)?;
-        Ok(object)
     }
 }

@@ -1,0 +1,89 @@
+"""What the fields of a format text name: `"{0.owner[key]}".format(x)` reads an attribute of x and an item of that."""
+
+from __future__ import annotations
+
+import itertools
+import string
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
+
+_Steps: TypeAlias = tuple[tuple[bool, str | int], ...]
+_NESTED = 2
+_FORMATTER = string.Formatter()
+_split: Any = vars(string)["_string"].formatter_field_name_split
+
+
+class _Host(Protocol):
+    def load_attribute(self, obj: Any, name: str) -> Any: ...
+    def load_item(self, obj: Any, key: Any) -> Any: ...
+    def shown(self, obj: Any) -> Any: ...
+
+
+def fields(
+    text: str, positional: Sequence[object], named: Mapping[str, object] | None
+) -> list[tuple[object, _Steps]]:
+    """The arguments of which fields read attributes or items, each with the steps: whether an attribute, and its name.
+
+    Of what `str.format` refuses there is nothing from the field on that it refuses.
+    """
+    found: list[tuple[object, _Steps]] = []
+    try:
+        for first, steps in _names(text, itertools.count(), _NESTED):
+            if steps:
+                argument = positional[first] if isinstance(first, int) else (named or {})[first]
+                found.append((argument, steps))
+    except (IndexError, KeyError, ValueError):
+        pass
+    return found
+
+
+def _names(text: str, numbers: Iterator[int], depth: int) -> Iterator[tuple[str | int, _Steps]]:
+    for _, field, specification, _ in _FORMATTER.parse(text):
+        if field is None:
+            continue
+        first, rest = _split(field)
+        yield (next(numbers) if first == "" else first), tuple(rest)
+        if specification and depth > 1:
+            yield from _names(specification, numbers, depth - 1)
+
+
+def step_by_step(
+    host: _Host, text: str, positional: Sequence[object], named: Mapping[str, object] | None
+) -> str:
+    """Format a text as `str.format` does, with each attribute and item read by way of the host.
+
+    Raises what the lookups raise, and ValueError for a text that is malformed.
+    """
+    return _Stepping(host, positional, named if named is not None else {}).format(text, _NESTED)
+
+
+class _Stepping:
+    def __init__(self, host: _Host, positional: Sequence[object], named: Mapping[str, object]) -> None:
+        self._host = host
+        self._positional = positional
+        self._named = named
+        self._numbers = itertools.count()
+
+    def format(self, text: str, depth: int) -> str:
+        if depth == 0:
+            raise ValueError("Max string recursion exceeded")
+        parts: list[str] = []
+        for literal, field, specification, conversion in _FORMATTER.parse(text):
+            parts.append(literal)
+            if field is not None:
+                value = self._value(field)
+                if conversion:
+                    value = _FORMATTER.convert_field(self._host.shown(value), conversion)
+                wanted = self.format(specification, depth - 1) if specification else ""
+                parts.append(format(self._host.shown(value), wanted))
+        return "".join(parts)
+
+    def _value(self, field: str) -> Any:
+        first, rest = _split(field)
+        index = next(self._numbers) if first == "" else first
+        value: Any = self._positional[index] if isinstance(index, int) else self._named[index]
+        for is_attribute, key in rest:
+            value = (
+                self._host.load_attribute(value, key) if is_attribute else self._host.load_item(value, key)
+            )
+        return value

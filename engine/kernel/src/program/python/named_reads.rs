@@ -1,0 +1,211 @@
+//! Attributes and items that built-in code reads by name, all in one operation: what the fields of `str.format` name, and
+//! what a class pattern asks of its subject.
+
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyInt, PyList, PyString, PyTuple};
+
+use super::container_effects::ContainerEffect;
+use super::host::Host;
+use super::place::is_intercepted;
+use super::state::State;
+use super::types::{holder_of, TypeKind};
+use super::whole_reads::{given, reading_effect, Depth, Inside, Look, Part};
+use crate::operation::AccessMode;
+
+/// One step from an object to what is in it.
+pub enum Step<'py> {
+    Attribute(Bound<'py, PyString>),
+    Item(Bound<'py, PyAny>),
+}
+
+/// What is read from an object, step after step.
+pub struct Path<'py> {
+    pub object: Bound<'py, PyAny>,
+    pub steps: Vec<Step<'py>>,
+    /// Whether the operation looks at what it finds in the end.
+    pub looks: bool,
+}
+
+/// An argument of `str.format`, and the steps from it: whether to an attribute, and the name or key.
+type Field<'py> = (Bound<'py, PyAny>, Vec<(bool, Bound<'py, PyAny>)>);
+
+impl State {
+    /// Note what following a path reads as things are now.
+    pub fn follow<'py>(&mut self, look: &mut Look<'py>, path: &Path<'py>) {
+        let mut object = path.object.clone();
+        let mut inside = Inside::default();
+        for step in &path.steps {
+            let Some(value) = self.value_at(&object, step) else {
+                return self.touch_step(look, &object, step, &mut inside);
+            };
+            self.touch_step(look, &object, step, &mut inside);
+            object = value;
+        }
+        if path.looks {
+            look.finds(object, inside);
+        }
+    }
+
+    fn touch_step<'py>(
+        &mut self,
+        look: &mut Look<'py>,
+        object: &Bound<'py, PyAny>,
+        step: &Step<'py>,
+        inside: &mut Inside,
+    ) {
+        let (owner, accesses) = match step {
+            Step::Attribute(name) => {
+                let Some(slot) = self.attribute_slot(object, name) else { return };
+                (slot.object, slot.accesses(AccessMode::Read))
+            }
+            Step::Item(key) => {
+                let Some(container) = self.container(object) else { return };
+                // A load that reads from a write of its choice is one event for each item; this one reads the whole.
+                let load = match self.explores_reads() {
+                    true => reading_effect(self.types.facts(object).kind),
+                    false => ContainerEffect::CellLoad,
+                };
+                (container.object, self.container_accesses(object, container, load, Some(key)).0)
+            }
+        };
+        let races = accesses.iter().any(|access| self.is_visible(access.location));
+        if races {
+            accesses.iter().for_each(|access| look.moves(access.location, *inside));
+        }
+        inside.racing |= races;
+        inside.owner.get_or_insert(owner);
+        look.races(*inside);
+        look.touches(accesses);
+    }
+
+    /// Where a step leads, if no code in Python runs for it.
+    fn value_at<'py>(&mut self, object: &Bound<'py, PyAny>, step: &Step<'py>) -> Option<Bound<'py, PyAny>> {
+        match step {
+            Step::Attribute(name) if is_plain_attribute(self.types.facts(object).kind, object, name) => {
+                let value = object.getattr(name).ok()?;
+                if let Some(slot) = self.attribute_slot(object, name) {
+                    self.adopt(&value, slot.object, slot.key);
+                }
+                Some(value)
+            }
+            Step::Item(key) if is_plain_item(object, key) => {
+                let value = object.get_item(key).ok()?;
+                if let (Some(container), Some(key)) = (self.container(object), self.identities.item(key)) {
+                    self.adopt(&value, container.object, key);
+                }
+                Some(value)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Whether loading the attribute runs no code in Python, whatever it gives.
+fn is_plain_attribute(kind: TypeKind, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> bool {
+    let native = |method| is_intercepted(object, method).is_ok_and(|intercepted| !intercepted);
+    if kind != TypeKind::Instance || !native("__getattribute__") || !native("__getattr__") {
+        return false;
+    }
+    let Some(class) = holder_of(&object.get_type(), name) else { return true };
+    let found = class.getattr(intern!(class.py(), "__dict__")).and_then(|namespace| namespace.get_item(name));
+    found.is_ok_and(|found| {
+        let kind = found.get_type();
+        kind.name().is_ok_and(|name| name == "member_descriptor")
+            || !kind.hasattr(intern!(kind.py(), "__get__")).unwrap_or(true)
+    })
+}
+
+fn is_plain_item(object: &Bound<'_, PyAny>, key: &Bound<'_, PyAny>) -> bool {
+    let name = key.is_exact_instance_of::<PyString>() || key.is_exact_instance_of::<PyInt>();
+    name && (object.is_exact_instance_of::<PyList>()
+        || object.is_exact_instance_of::<PyDict>()
+        || object.is_exact_instance_of::<PyTuple>())
+}
+
+impl Host {
+    /// Whether following the path now runs no code in Python.
+    fn is_plain(&self, path: &Path<'_>) -> bool {
+        let mut object = path.object.clone();
+        for step in &path.steps {
+            let kind = self.kind(&object);
+            let next = match step {
+                Step::Attribute(name) if is_plain_attribute(kind, &object, name) => object.getattr(name),
+                Step::Item(key) if is_plain_item(&object, key) => object.get_item(key),
+                _ => return false,
+            };
+            let Ok(next) = next else { return true };
+            object = next;
+        }
+        true
+    }
+
+    /// `text.format(...)` or `text.format_map(...)` whose fields name attributes or items; None if none does.
+    pub fn format_by_name<'py>(
+        &self,
+        py: Python<'py>,
+        text: &Bound<'py, PyAny>,
+        function: &Bound<'py, PyAny>,
+        arguments: &Bound<'py, PyTuple>,
+        keywords: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Ok(text) = text.cast::<PyString>() else { return Ok(None) };
+        if !self.state().running() || !text.to_str().is_ok_and(|text| text.contains(['.', '['])) {
+            return Ok(None);
+        }
+        let name: String = function.getattr(intern!(py, "__name__"))?.extract()?;
+        let values = match name.as_str() {
+            "format" => keywords.map(|keywords| keywords.clone().into_any()),
+            "format_map" => arguments.get_item(0).ok(),
+            _ => return Ok(None),
+        };
+        let positional = if name == "format" { arguments.clone() } else { PyTuple::empty(py) };
+        let formatting = py.import(intern!(py, "dpor.runtime.formatting"))?;
+        let fields: Vec<Field<'py>> =
+            formatting.call_method1(intern!(py, "fields"), (text, &positional, &values))?.extract()?;
+        if fields.is_empty() {
+            return Ok(None);
+        }
+        let paths: Vec<Path<'py>> = fields
+            .into_iter()
+            .map(|(object, steps)| {
+                let steps = steps.into_iter().map(|(attribute, key)| match (attribute, key.cast::<PyString>()) {
+                    (true, Ok(name)) => Step::Attribute(name.clone()),
+                    _ => Step::Item(key),
+                });
+                Path { object, steps: steps.collect(), looks: true }
+            })
+            .collect();
+        if !paths.iter().all(|path| self.is_plain(path)) {
+            let host = super::host::require_host(py)?;
+            return formatting
+                .call_method1(intern!(py, "step_by_step"), (host, text, &positional, &values))
+                .map(Some);
+        }
+        let parts: Vec<Part<'py>> = self.reading_parts(&given(arguments, keywords), Depth::Text);
+        self.touch_named(py, &parts, &paths, Depth::Text)?;
+        function.call(arguments, keywords).map(Some)
+    }
+}
+
+#[pymethods]
+impl Host {
+    /// The attributes of an object that a class pattern asks for, which the interpreter reads in one instruction.
+    #[pyo3(signature = (object, names, /))]
+    fn matched<'py>(
+        &self,
+        py: Python<'py>,
+        object: &Bound<'py, PyAny>,
+        names: Vec<Bound<'py, PyString>>,
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let paths: Vec<Path<'py>> = names
+            .iter()
+            .map(|name| Path { object: object.clone(), steps: vec![Step::Attribute(name.clone())], looks: false })
+            .collect();
+        if names.len() < 2 || !paths.iter().all(|path| self.is_plain(path)) {
+            return names.iter().map(|name| self.load_attribute(py, object, name)).collect();
+        }
+        self.touch_named(py, &[], &paths, Depth::Items)?;
+        names.iter().map(|name| object.getattr(name)).collect()
+    }
+}
