@@ -93,7 +93,7 @@ impl Host {
         {
             let mut state = self.state();
             if state.phase == Phase::Probing {
-                state.probe(&[access(slot.location, mode)])?;
+                state.probe(py, &[access(slot.location, mode)])?;
                 return Ok(false);
             }
             if !state.is_visible(slot.location) && !state.halted {
@@ -388,6 +388,7 @@ impl Host {
         put: impl FnOnce() -> PyResult<()>,
     ) -> PyResult<()> {
         let Some(slot) = self.find_attribute(object, name) else {
+            self.had_effect(py, "writes")?;
             let phase = self.state().phase;
             match phase {
                 Phase::Running => {
@@ -433,6 +434,7 @@ impl Host {
         delete: impl FnOnce() -> PyResult<()>,
     ) -> PyResult<()> {
         let Some(slot) = self.find_attribute(object, name) else {
+            self.had_effect(py, "writes")?;
             if self.state().phase == Phase::Running {
                 if let Some(namespace) = self.rebound_in(py, object, name)? {
                     return self.delete_global(py, &namespace, name);

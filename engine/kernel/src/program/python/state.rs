@@ -18,6 +18,7 @@ use super::recording::Word;
 use super::symbolic::{EarlyBranch, SolverError};
 use super::types::TypeTable;
 use super::undo::Undo;
+use super::waiting::Forbidden;
 use super::weak_memory::WeakMemory;
 use crate::driver::Driver;
 use crate::execution::{DataRace, DataRaces};
@@ -71,6 +72,8 @@ pub struct PythonThread {
     pub objects: u32,
     pub predicate: Option<Py<PyAny>>,
     pub predicate_reads: Vec<Access>,
+    /// Whether it runs a predicate of `wait_until`, as a loop that looks.
+    pub looks: bool,
     /// How many calls of built-in code it is in that are one operation.
     pub builtin_calls: u32,
     /// How many events it had before the outermost of them.
@@ -96,6 +99,8 @@ pub struct State {
     pub lessons: Vec<Vec<(String, u32)>>,
     /// What the model did that cannot be controlled.
     pub escape: Option<String>,
+    /// What a predicate did that it may not do.
+    pub forbidden: Option<Forbidden>,
     /// What the model does that the algorithm cannot treat.
     pub untreated: Option<&'static str>,
     /// The coded error with which the symbolic layer gave the check up.
@@ -176,6 +181,8 @@ pub struct State {
     pub waits_by_looking: bool,
     /// Whether a thread waits after an iteration that only looked, rather than stopping for good.
     pub spins_wait: bool,
+    /// What predicates have made for themselves while they run.
+    pub own_objects: FxHashSet<ObjectId>,
     /// What the predicate that is being evaluated has read.
     pub probed: Vec<Access>,
     pub execution_number: u64,
@@ -216,6 +223,7 @@ impl State {
             restart: None,
             lessons: Vec::new(),
             escape: None,
+            forbidden: None,
             refusal: None,
             early_branches: Vec::new(),
             solver: None,
@@ -259,6 +267,7 @@ impl State {
             silent_writes: Vec::new(),
             spins_wait: false,
             waits_by_looking: false,
+            own_objects: FxHashSet::default(),
             probed: Vec::new(),
             execution_number: 0,
             objects: Objects::default(),
@@ -293,6 +302,11 @@ impl State {
 
     pub fn running(&self) -> bool {
         self.phase == Phase::Running || self.phase == Phase::Probing
+    }
+
+    /// Whether the check cannot go on, whatever the execution still does.
+    pub fn given_up(&self) -> bool {
+        self.escape.is_some() || self.untreated.is_some() || self.forbidden.is_some()
     }
 
     pub fn thread(&mut self, thread: ThreadId) -> &mut PythonThread {
