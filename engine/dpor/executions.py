@@ -271,8 +271,8 @@ def require_root(hosted: HostedModel, outcome: dict[str, Any]) -> None:
 
 
 def require_controlled(hosted: HostedModel, outcome: dict[str, Any]) -> None:
-    """Raise DporError: UNCONTROLLED, PREDICATE, UNSUPPORTED_PAIR or NONDETERMINISTIC, if the outcome says so, or what the
-    model's symbolic values were refused for.
+    """Raise DporError: UNCONTROLLED, PREDICATE, UNSUPPORTED_PAIR or NONDETERMINISTIC, if the outcome says so, or what
+    the model's symbolic values were refused for.
     """
     if outcome["refusal"] is not None:
         raise outcome["refusal"]

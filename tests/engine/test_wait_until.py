@@ -151,3 +151,74 @@ def program():
     assert again.divergence is None
     assert again.violation is not None
     assert again.violation.trace == violation.trace
+
+
+PRIMITIVES = """
+import queue
+import threading
+
+import dpor
+
+
+@dpor.model
+def locked():
+    lock = threading.Lock()
+    seen = dpor.Atomic(0)
+
+    def take():
+        with lock:
+            pass
+
+    def look():
+        dpor.wait_until(lambda: lock.locked())
+        seen.store(1)
+
+    {order}
+
+
+@dpor.model
+def event():
+    flag = threading.Event()
+    seen = dpor.Atomic(0)
+
+    def take():
+        flag.set()
+        flag.clear()
+
+    def look():
+        dpor.wait_until(lambda: flag.is_set())
+        seen.store(1)
+
+    {order}
+
+
+@dpor.model
+def queued():
+    items = queue.SimpleQueue()
+    seen = dpor.Atomic(0)
+
+    def take():
+        items.put(1)
+        items.put(2)
+        items.get()
+        items.get()
+
+    def look():
+        dpor.wait_until(lambda: items.qsize() == 2)
+        seen.store(1)
+
+    {order}
+"""
+
+
+@pytest.mark.parametrize("order", ["take look", "look take"])
+@pytest.mark.parametrize("algorithm", ["optimal", "parsimonious", "source", "exhaustive"])
+@pytest.mark.parametrize("model", ["locked", "event", "queued"])
+def test_the_state_of_a_primitive_that_holds_only_for_a_moment_is_waited_for(
+    tmp_path, model, algorithm, order
+):
+    file = tmp_path / "waits.py"
+    file.write_text(PRIMITIVES.format(order="\n    ".join(f"dpor.spawn({name})" for name in order.split())))
+    options = {"algorithm": algorithm}
+    result = check_model(CheckRequest(str(file), model, str(tmp_path), options=options, all_violations=True))
+    assert (result.executions, result.blocked) == (1, 1)

@@ -59,7 +59,7 @@ impl Event {
         }
         let event = primitive.read(py)?;
         let operation = Operation::new(OperationKind::FlagRead, primitive.location, 0);
-        let set = primitive.host().state().driver.memory.state_token(&operation) > 0;
+        let set = primitive.host().state().primitive_token(&operation) > 0;
         primitive.host().note_bool(py, Word::Load, slf.as_any(), set, event);
         Ok(set)
     }

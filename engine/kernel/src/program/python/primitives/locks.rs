@@ -118,7 +118,8 @@ impl LockCore {
         match self.primitive.standing_to_look(py)? {
             Standing::Live => {
                 self.primitive.read(py)?;
-                Ok(self.primitive.host().state().driver.memory.holder(self.primitive.location).is_some())
+                let take = Operation::new(OperationKind::TryAcquire, self.primitive.location, 0);
+                Ok(self.primitive.host().state().primitive_token(&take) > 0)
             }
             _ => Ok(self.primitive.plain.load(Ordering::Relaxed) > 0),
         }

@@ -94,6 +94,8 @@ impl SimpleQueue {
     fn look(&self, py: Python<'_>) -> PyResult<usize> {
         if matches!(self.primitive.standing_to_look(py)?, Standing::Live) {
             self.primitive.read(py)?;
+            let get = Operation::new(OperationKind::ChannelTryGet, self.primitive.location, 0);
+            return Ok(self.primitive.host().state().primitive_token(&get) as usize);
         }
         Ok(self.length())
     }
