@@ -75,6 +75,7 @@ def join_all() -> None:
         for thread in threads:
             thread.join()
         return
+    host.outside_predicates("joins threads")
     caller = host.current_thread()
     children, caller.dpor_children = caller.dpor_children, None
     for child in children or ():

@@ -113,9 +113,9 @@ def _words(kind: AssumptionKind, subject: str) -> tuple[str, str]:
             )
         case AssumptionKind.UNRUN_GENERATOR:
             return (
-                f"the body of {subject} never runs: it is a generator function, of which a thread only makes a "
-                "generator",
-                "start a function that iterates over it",
+                f"a thread calls {subject}, whose body never runs: the call only makes what somebody would have to "
+                "iterate over or await",
+                "start a function that does so",
             )
 
 

@@ -30,6 +30,8 @@ class Code(enum.Enum):
     SOLVER_MISSING = "DPOR114"
     NOT_SYMBOLIC = "DPOR115"
     ASSUMED = "DPOR116"
+    UNRUN = "DPOR117"
+    PREDICATE = "DPOR118"
 
     ASSERTION = "DPOR201"
     EXCEPTION = "DPOR202"
@@ -79,6 +81,8 @@ _MEANINGS = {
     Code.SOLVER_MISSING: "the model has symbolic values and no solver is installed",
     Code.NOT_SYMBOLIC: "a symbolic value with too many possible values is used where only a number can be",
     Code.ASSUMED: "the verdict rests on assumptions, which the option strict does not accept",
+    Code.UNRUN: "calling the model's function does not run it: it makes a generator or an awaitable",
+    Code.PREDICATE: "a predicate of wait_until does more than read",
     Code.ASSERTION: "an assertion fails in some schedule",
     Code.EXCEPTION: "an exception leaves a thread in some schedule",
     Code.DEADLOCK: "some schedule ends with threads that wait for each other for ever",

@@ -271,8 +271,8 @@ def require_root(hosted: HostedModel, outcome: dict[str, Any]) -> None:
 
 
 def require_controlled(hosted: HostedModel, outcome: dict[str, Any]) -> None:
-    """Raise DporError: UNCONTROLLED or NONDETERMINISTIC, if the outcome says that the model was, or what its symbolic
-    values were refused for.
+    """Raise DporError: UNCONTROLLED, PREDICATE, UNSUPPORTED_PAIR or NONDETERMINISTIC, if the outcome says so, or what
+    the model's symbolic values were refused for.
     """
     if outcome["refusal"] is not None:
         raise outcome["refusal"]
@@ -285,6 +285,14 @@ def require_controlled(hosted: HostedModel, outcome: dict[str, Any]) -> None:
             f"{hosted.info.name} {message}",
             "keep it out of the model, or replace it with a stand-in",
             next((_span(hosted, call) for call in calls if hosted.is_first_party(call.file)), place),
+        )
+    if outcome["forbidden"] is not None:
+        what, file, line = outcome["forbidden"]
+        raise DporError(
+            Code.PREDICATE,
+            f"{hosted.info.name}: a predicate of wait_until {what}, and it may only read",
+            "do it before or after the wait; to find out whether it is time, read attributes, items and Atomic objects",
+            place if file is None else SourceSpan(hosted.relative(Path(file)), line),
         )
     if outcome["untreated"] is not None:
         raise DporError(

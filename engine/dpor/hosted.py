@@ -30,6 +30,7 @@ from dpor.model import options_of
 from dpor.options import Algorithm, ModelOptions, override
 from dpor.results import ModelInfo, SourceSpan
 from dpor.runtime.patching import Patches
+from dpor.runtime.unrun import unrun
 from dpor.symbolic.places import Places
 from dpor.symbolic.session import Session
 
@@ -65,7 +66,7 @@ class HostedModel:
 
     Arguments: the model's file and name, the folder that counts as first-party, parameter and option overrides, the
     text to use in place of the file's content, and those of other files by path. Entering raises DporError:
-    NOT_FOUND, SYNTAX_ERROR, IMPORT_ERROR, BAD_PARAMETER, BAD_OPTION.
+    NOT_FOUND, SYNTAX_ERROR, IMPORT_ERROR, BAD_PARAMETER, BAD_OPTION, UNRUN.
     """
 
     def __init__(
@@ -201,7 +202,17 @@ class HostedModel:
         if inspect.iscoroutine(result):
             import asyncio
 
-            asyncio.run(result)
+            result = asyncio.run(result)
+        made = unrun(result)
+        if made is not None:
+            self.host.refuse(
+                DporError(
+                    Code.UNRUN,
+                    f"{self.info.name} returns {made} that nobody runs: its body is not checked",
+                    "run it inside the model: iterate over it, or await it",
+                    self._span_of_model(),
+                )
+            )
 
     def _symbolic_session(self) -> Session:
         # PCT is a way in which the random explorer draws.
@@ -282,6 +293,8 @@ class HostedModel:
         if isinstance(declared, DporError):
             raise DporError(declared.code, declared.message, declared.mend, self._span_of_model())
         self.options = override(declared, self._overrides)
+        for called in (marked, function):
+            self._require_run(called)
         signature = inspect.signature(marked)
         known = {
             name: parameter
@@ -313,6 +326,18 @@ class HostedModel:
                     self._span_of_model(),
                 )
         self.parameters = values
+
+    def _require_run(self, function: Callable[..., Any]) -> None:
+        generates = inspect.isgeneratorfunction(function)
+        if not generates and not inspect.isasyncgenfunction(function):
+            return
+        kind = "a generator function" if generates else "an async generator function"
+        raise DporError(
+            Code.UNRUN,
+            f"{self.info.name} is {kind}: calling it runs none of its body",
+            "take the yield out of the model, or call what has it from a function that iterates over it",
+            self._span_of_model(),
+        )
 
     def _marked(self) -> Any:
         value: Any = sys.modules[self._module_name]

@@ -28,6 +28,8 @@ class FirstParty:
         self._root = root.resolve()
         self._packages = packages
         self._standard_library = Path(sysconfig.get_paths()["stdlib"]).resolve()
+        # Every module that is loaded is asked for, and most share a folder with others.
+        self._folders: dict[str, Path] = {}
         self._foreign: dict[Path, bool] = {self._root: False}
 
     def includes(self, module_name: str, file: Path) -> bool:
@@ -46,8 +48,18 @@ class FirstParty:
         )
 
     def _is_under_root(self, file: Path) -> bool:
-        file = file.resolve()
-        return file.is_relative_to(self._root) and not self._is_foreign(file.parent)
+        folder = self._resolved(file)
+        return folder.is_relative_to(self._root) and not self._is_foreign(folder)
+
+    def _resolved(self, file: Path) -> Path:
+        """The folder that the file lies in, without symbolic links."""
+        if file.is_symlink():
+            return file.resolve().parent
+        parent = str(file.parent)
+        folder = self._folders.get(parent)
+        if folder is None:
+            folder = self._folders[parent] = file.parent.resolve()
+        return folder
 
     def _is_foreign(self, folder: Path) -> bool:
         known = self._foreign.get(folder)

@@ -54,6 +54,7 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
     _asyncgens: Any
 
     def __init__(self, host: Host) -> None:
+        host.outside_predicates("makes an event loop")
         super().__init__()
         self._host = host
         execution: Execution = host.current_thread().dpor_execution
@@ -75,17 +76,20 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
 
     def call_soon(self, callback: Callable[..., Any], *args: Any, context: Any = None) -> asyncio.Handle:
         """Schedule a callback; RuntimeError from another thread, where the standard loop silently may not wake."""
+        self._host.outside_predicates("schedules a callback")
         self._check_closed()
         self._check_thread()
         return self._call_soon(callback, args, context)
 
     def call_at(self, when: float, callback: Callable[..., Any], *args: Any, context: Any = None) -> Any:
         """Schedule a callback for a time, which may come at any moment; same checks as `call_soon`."""
+        self._host.outside_predicates("schedules a callback")
         self._check_thread()
         return super().call_at(when, callback, *args, context=context)
 
     def call_soon_threadsafe(self, callback: Callable[..., Any], *args: Any, context: Any = None) -> Any:
         """Schedule a callback from any thread."""
+        self._host.outside_predicates("schedules a callback")
         if self._is_own_thread():
             self._check_closed()
             return self._call_soon(callback, args, context)

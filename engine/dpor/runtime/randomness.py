@@ -11,6 +11,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+from dpor.results import AssumptionKind
 from dpor.runtime.mode import Mode
 from dpor.runtime.patchset import PatchSet
 from dpor.runtime.thread import Thread, ident_of
@@ -54,7 +55,10 @@ class Randomness:
         """What stands in for os.urandom."""
 
         def urandom(size: int, /) -> bytes:
-            return self._entropy().randbytes(size) if self._mode.controls() else real(size)
+            if not self._mode.controls():
+                return real(size)
+            self._drawn("os.urandom")
+            return self._entropy().randbytes(size)
 
         return urandom
 
@@ -73,6 +77,7 @@ class Randomness:
                 return None
             shared = host.load_item(self._places, _SEEDED)
             if shared is None:
+                self._drawn(f"random.{name}")
                 return getattr(self._generator(), name)(*args, **kwargs)
             return host.method(shared, name)(*args, **kwargs)
 
@@ -83,10 +88,18 @@ class Randomness:
     def _seeding(self, real: Callable[..., None]) -> Callable[..., None]:
         def seed(generator: random.Random, a: Any = None, version: int = 2) -> None:
             if a is None and self._mode.controls():
+                self._drawn("random.Random without a seed")
                 a = self._entropy().getrandbits(64)
             real(generator, a, version)
 
         return seed
+
+    def _drawn(self, what: str) -> None:
+        """Note that the model draws a value that others could stand for: no iteration that does so only looks."""
+        host = self._mode.host
+        if host.active:
+            host.had_effect(f"draws with {what}")
+            host.assume(AssumptionKind.DRAWN_VALUE.value, what)
 
     def _generator(self) -> random.Random:
         thread: Thread = self._mode.host.current_thread()

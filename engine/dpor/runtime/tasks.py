@@ -11,6 +11,8 @@ import asyncio.futures
 import asyncio.tasks
 from typing import Any
 
+from dpor.runtime import current
+
 PythonTask: Any = asyncio.tasks._PyTask
 PythonFuture: Any = asyncio.futures._PyFuture
 
@@ -19,8 +21,24 @@ class ModelFuture(PythonFuture):
     """A future whose place in a set does not depend on where it lies in memory."""
 
     def __init__(self, *, loop: Any = None) -> None:
+        _outside_predicates("makes a future")
         super().__init__(loop=loop)
         self.dpor_hash = _next_hash(self._loop, self)
+
+    def set_result(self, result: Any) -> None:
+        """Mark the future as done."""
+        _outside_predicates("sets the result of a future")
+        super().set_result(result)
+
+    def set_exception(self, exception: Any) -> None:
+        """Mark the future as failed."""
+        _outside_predicates("sets the exception of a future")
+        super().set_exception(exception)
+
+    def cancel(self, *message: Any, **options: Any) -> bool:
+        """Cancel the future."""
+        _outside_predicates("cancels a future")
+        return super().cancel(*message, **options)
 
     def __hash__(self) -> int:
         return self.dpor_hash
@@ -30,6 +48,7 @@ class ModelTask(PythonTask):
     """A task whose place in a set does not depend on where it lies in memory."""
 
     def __init__(self, coro: Any, *, loop: Any = None, **options: Any) -> None:
+        _outside_predicates("makes a task")
         # Eager tasks run, and are put into sets, before the constructor returns.
         self.dpor_hash = _next_hash(asyncio.events.get_running_loop() if loop is None else loop, self)
         super().__init__(coro, loop=loop, **options)
@@ -37,8 +56,19 @@ class ModelTask(PythonTask):
         if made is not None:
             made.append(self)
 
+    def cancel(self, *message: Any, **options: Any) -> bool:
+        """Cancel the task."""
+        _outside_predicates("cancels a task")
+        return super().cancel(*message, **options)
+
     def __hash__(self) -> int:
         return self.dpor_hash
+
+
+def _outside_predicates(what: str) -> None:
+    host = current.active_host()
+    if host is not None:
+        host.outside_predicates(what)
 
 
 def _next_hash(loop: Any, item: Any) -> int:

@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterable, Mapping
 from contextvars import Context
 from typing import TYPE_CHECKING, Any, cast
 
+from dpor.results import AssumptionKind
 from dpor.runtime import current
 from dpor.runtime.execution import Execution
+from dpor.runtime.unrun import unrun
 
 if TYPE_CHECKING:
     import random
@@ -36,6 +38,17 @@ def _controlled(target: Callable[..., object]) -> Callable[..., object]:
     """The target with its operations visible, if it is built-in code such as a list's `append`."""
     host = current.active_host()
     return target if host is None else host.callee(target)
+
+
+def _note_unrun(function: Callable[..., object], result: object) -> None:
+    """Say so if what a thread called has only made a generator, which nobody runs: plain Python says nothing."""
+    if result is None:
+        return
+    host = current.active_host()
+    made = unrun(result)
+    if host is not None and made is not None:
+        name = getattr(function, "__qualname__", None) or type(function).__name__
+        host.assume(AssumptionKind.UNRUN_GENERATOR.value, f"{name} ({made})")
 
 
 class Thread(RealThread):
@@ -84,6 +97,7 @@ class Thread(RealThread):
             super().__init__(group, target, name, args, kwargs, daemon=daemon)
             return
         assert group is None, "group argument must be None for now"
+        host.outside_predicates("makes a thread")
         parent: Thread = host.current_thread()
         execution = parent.dpor_execution
         assert execution is not None
@@ -165,7 +179,7 @@ class Thread(RealThread):
         """What the model thread executes; an exception that leaves it is for the kernel to report."""
         try:
             # Kernels reuse greenlets, and with them their context; a thread begins with an empty one.
-            Context().run(self.run)
+            _note_unrun(self.run, Context().run(self.run))
         except SystemExit:
             pass
         finally:
@@ -176,11 +190,11 @@ class Thread(RealThread):
         if self.dpor_execution is not None and not self.dpor_made_inside:
             # Made when its module was imported: every execution starts it anew, so it must keep its target.
             if self._target is not None:
-                _controlled(self._target)(*self._args, **self._kwargs)
+                _note_unrun(self._target, _controlled(self._target)(*self._args, **self._kwargs))
             return
         try:
             if self._target is not None:
-                _controlled(self._target)(*self._args, **self._kwargs)
+                _note_unrun(self._target, _controlled(self._target)(*self._args, **self._kwargs))
         finally:
             del self._target, self._args, self._kwargs
 
@@ -337,7 +351,7 @@ class Timer(Thread):
         """Wait for the interval or for `cancel`, then call the function unless cancelled."""
         self.finished.wait(self.interval)
         if not self.finished.is_set():
-            self.function(*self.args, **self.kwargs)
+            _note_unrun(self.function, self.function(*self.args, **self.kwargs))
         self.finished.set()
 
 

@@ -99,12 +99,7 @@ class Session:
     def variable(self, name: str | None, is_boolean: bool, low: int | None, high: int | None) -> Expression:
         """A new symbolic value of the calling thread. Refuses the model if the value cannot be explored."""
         host = self.host
-        if host.probing:
-            self.refuse(
-                Code.UNSUPPORTED_CONSTRUCT,
-                "a wait_until predicate makes a symbolic value",
-                "make it before the wait",
-            )
+        host.outside_predicates("makes a symbolic value")
         if self._pinned is None:
             self._require_solver()
         thread = host.thread_path(host.current_index())

@@ -52,7 +52,7 @@ impl AssumptionKind {
 }
 
 /// A line of the user's own code.
-type Place = (String, u32);
+pub type Place = (String, u32);
 
 struct Assumption {
     kind: AssumptionKind,
@@ -93,7 +93,7 @@ impl Caller {
         Ok(None)
     }
 
-    fn place(&self, py: Python<'_>) -> Option<Place> {
+    pub fn place(&self, py: Python<'_>) -> Option<Place> {
         let file = self.code.bind(py).getattr(intern!(py, "co_filename")).ok()?.extract().ok()?;
         // A frame that is being left has no line.
         Some((file, self.line.extract(py).unwrap_or(1)))

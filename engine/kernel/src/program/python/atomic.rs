@@ -55,7 +55,11 @@ impl Atomic {
         let py = slf.py();
         let order = memory_order(order)?;
         let this = slf.get();
-        match this.primitive.standing(py)? {
+        let standing = match kind {
+            Kind::Load => this.primitive.standing_to_look(py)?,
+            Kind::Store | Kind::Update => this.primitive.standing(py, "changes an Atomic")?,
+        };
+        match standing {
             Standing::Live => {}
             Standing::Plain | Standing::Over => return Ok(false),
         }
@@ -77,7 +81,7 @@ impl Atomic {
         {
             let mut state = host.state();
             if state.phase == Phase::Probing {
-                state.probe(&[access(location, mode)])?;
+                state.probe(py, &[access(location, mode)])?;
                 return Ok(false);
             }
             if !chooses && !state.is_visible(location) {
@@ -108,7 +112,7 @@ impl Atomic {
         let order = memory_order(order)?;
         let (host, location) = (Atomic::host(slf), slf.get().primitive.location);
         if order == MemoryOrder::SequentiallyConsistent
-            || !matches!(slf.get().primitive.standing(slf.py())?, Standing::Live)
+            || !matches!(slf.get().primitive.standing(slf.py(), "changes an Atomic")?, Standing::Live)
             || !host.is_buffered(location)
         {
             return Ok(false);
@@ -194,7 +198,7 @@ impl Atomic {
         let computed = compute(&old);
         Atomic::keep_write(slf, performed, computed.as_ref().unwrap_or(&old))?;
         let new = computed?;
-        if matches!(slf.get().primitive.standing(slf.py())?, Standing::Live) {
+        if matches!(slf.get().primitive.standing_to_look(slf.py())?, Standing::Live) {
             let silent = same_value(&old, &new)?;
             Atomic::host(slf).state().note_update_in_loops(slf.get().primitive.location, event, silent);
         }
@@ -283,7 +287,7 @@ impl Atomic {
         let py = slf.py();
         let order = memory_order(order)?;
         let host = Atomic::host(slf);
-        let standing = slf.get().primitive.standing(py)?;
+        let standing = slf.get().primitive.standing(py, "changes an Atomic")?;
         let mut event = false;
         let (chooses, began) = {
             let state = host.state();

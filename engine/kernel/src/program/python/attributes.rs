@@ -181,7 +181,7 @@ impl Host {
         {
             let mut state = self.state();
             if state.phase == Phase::Probing {
-                state.probe(&[access(slot.location, mode)])?;
+                state.probe(py, &[access(slot.location, mode)])?;
                 return Ok(false);
             }
             if !state.is_visible(slot.location) && !state.halted {
@@ -230,7 +230,7 @@ impl Host {
         {
             let mut state = self.state();
             if state.phase == Phase::Probing {
-                state.probe(&accesses)?;
+                state.probe(py, &accesses)?;
                 return Ok(false);
             }
             if !state.halted && !accesses.iter().any(|access| state.is_visible(access.location)) {
@@ -516,6 +516,7 @@ impl Host {
             if let Some(referent) = self.referent(object) {
                 return self.store_attribute(py, value, &referent, name);
             }
+            self.had_effect(py, "writes")?;
             let phase = self.state().phase;
             match phase {
                 Phase::Running => {
@@ -571,6 +572,7 @@ impl Host {
             if let Some(referent) = self.referent(object) {
                 return self.delete_attribute(py, &referent, name);
             }
+            self.had_effect(py, "writes")?;
             if self.state().phase == Phase::Running {
                 if let Some(namespace) = self.rebound_in(py, object, name)? {
                     return self.delete_global(py, &namespace, name);

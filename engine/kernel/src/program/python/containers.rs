@@ -375,7 +375,7 @@ impl Host {
             let mut state = self.state();
             if state.phase == Phase::Probing {
                 let (accesses, _) = state.container_accesses(object, container, effect, key);
-                state.probe(&accesses)?;
+                state.probe(py, &accesses)?;
                 return Ok(false);
             }
             if !state.is_visible(container.whole) {

@@ -3,7 +3,7 @@
 use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyList, PySet, PyString, PyTuple};
 
 use super::assumptions::{package_of, AssumptionKind};
 use super::attributes::Through;
@@ -113,6 +113,9 @@ impl ControlledCall {
                     // A view of what it is given: `memoryview`, `MappingProxyType`.
                     host.alias_of(&made, &seen);
                 }
+                if makes_container(function) {
+                    return host.made(made);
+                }
                 host.created(made)
             }
             How::Unbound { name } => host.call_unbound(py, name.bind(py), function, arguments, keywords),
@@ -138,6 +141,14 @@ impl ControlledCall {
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         Ok(self.function.bind(py).repr()?.to_string())
     }
+}
+
+/// Whether the callable is a type of which every call makes a new container.
+fn makes_container(function: &Bound<'_, PyAny>) -> bool {
+    let py = function.py();
+    function.is(py.get_type::<PyList>())
+        || function.is(py.get_type::<PyDict>())
+        || function.is(py.get_type::<PySet>())
 }
 
 impl Host {
@@ -424,7 +435,7 @@ impl Host {
                 let call = || function.call(&arguments, keywords.as_ref());
                 let (result, event) = self.operate_on_wholes(py, &parts, depth, call)?;
                 self.note_reads(py, &parts, event);
-                let result = self.created(result)?;
+                let result = if makes_container(function) { self.made(result)? } else { self.created(result)? };
                 if let (BuiltinEffect::Alias, Ok(object)) = (effect, arguments.get_item(0)) {
                     self.alias_of(&result, &object);
                 }

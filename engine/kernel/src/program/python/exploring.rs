@@ -13,6 +13,7 @@ use super::host::Host;
 use super::plan::{Plan, RacePolicy, FLUSH};
 use super::state::{Phase, Restart};
 use super::symbolic::PythonSolver;
+use super::waiting::Forbidden;
 use super::weak_memory::WeakMemory;
 use crate::driver::{Counts, Driver, Summary};
 use crate::execution::DataRaces;
@@ -150,7 +151,8 @@ impl Host {
     ///
     /// Returns a dict: counts (`executions`, `blocked`, `redundant`, `cut`, `events`, `interleavings`), `complete`,
     /// `bound` (the name of the bound that was reached), `restart` (None, `["module-state"]` or `["rebound", module,
-    /// variable]`: explore again with that changed), `escape`, `untreated`, `nondeterminism`, `divergence`,
+    /// variable]`: explore again with that changed), `escape`, `forbidden` (None, or what a predicate did, file or None, line),
+    /// `untreated`, `nondeterminism`, `divergence`,
     /// `assumptions` (a list of kind, subject, file or None, line).
     ///
     /// Two more entries say how to go on, here or elsewhere: `frontier`, what is left to explore (None if nothing is, or if
@@ -253,6 +255,7 @@ impl Host {
         state.restart = None;
         state.lessons.clear();
         state.escape = None;
+        state.forbidden = None;
         state.untreated = None;
         state.refusal = None;
         state.symbolic = false;
@@ -291,7 +294,7 @@ impl Host {
                     state.untreated.get_or_insert(construct(kind));
                 }
                 let differs = !misled && state.driver.fault().is_some();
-                let stop = state.escape.is_some() || state.untreated.is_some() || differs;
+                let stop = state.given_up() || differs;
                 (summary, state.restart.clone(), stop)
             };
             let solver_error = self.state().solver_error.take();
@@ -380,6 +383,7 @@ impl Host {
         outcome.set_item("complete", finished && bound.is_none() && exhaustive && counts.cut == 0)?;
         outcome.set_item("bound", bound.map(|bound| bound.name()))?;
         outcome.set_item("escape", state.escape.clone())?;
+        outcome.set_item("forbidden", state.forbidden.as_ref().map(Forbidden::told))?;
         outcome.set_item("untreated", state.untreated)?;
         outcome.set_item("refusal", state.refusal.as_ref().map(|error| error.clone_ref(py)))?;
         outcome.set_item("assumptions", state.told_assumptions())?;

@@ -133,6 +133,25 @@ fn has_builtin_items(kind: TypeKind) -> bool {
     kind.is_container() || kind == TypeKind::View
 }
 
+impl Host {
+    /// This object may have just been made, by a call of code that is not instrumented.
+    pub fn created<'py>(&self, object: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        if object.is_exact_instance_of::<PyInt>() {
+            return Ok(object);
+        }
+        self.concrete_content(&object)?;
+        let mut state = self.state();
+        if state.phase != Phase::Unwinding {
+            let facts = state.types.facts(&object);
+            if facts.kind.is_tracked() {
+                state.object(&object, facts);
+            }
+        }
+        drop(state);
+        Ok(object)
+    }
+}
+
 #[pymethods]
 impl Host {
     /// `object[key]`
@@ -340,18 +359,12 @@ impl Host {
 
     /// This object has just been made by a display, a comprehension, an operator, unpacking or a call of built-in code.
     /// It gets its identity now: by who first touches it later it would depend on the schedule.
-    #[pyo3(signature = (object, /))]
-    pub fn created<'py>(&self, object: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        if object.is_exact_instance_of::<PyInt>() {
-            return Ok(object);
-        }
-        self.concrete_content(&object)?;
+    #[pyo3(name = "created", signature = (object, /))]
+    pub fn made<'py>(&self, object: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let object = self.created(object)?;
         let mut state = self.state();
-        if state.phase != Phase::Unwinding {
-            let facts = state.types.facts(&object);
-            if facts.kind.is_tracked() {
-                state.object(&object, facts);
-            }
+        if state.in_predicate() {
+            state.belongs_to_predicate(&object);
         }
         drop(state);
         Ok(object)

@@ -163,8 +163,11 @@ impl State {
     #[inline]
     pub fn note_in_loops(&mut self, accesses: &[Access], event: EventId) {
         let current = self.current;
-        let loops = &mut self.thread(current).loops;
         for access in accesses {
+            if self.is_predicates_own(access.location) {
+                continue;
+            }
+            let loops = &mut self.thread(current).loops;
             match access.mode {
                 AccessMode::Read | AccessMode::IntentRead => loops.read(*access, event),
                 AccessMode::Write | AccessMode::IntentWrite => loops.affect(),

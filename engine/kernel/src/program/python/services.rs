@@ -52,6 +52,7 @@ impl Host {
 impl Host {
     /// Spawn a thread. `thread` is its object, `target` its code. Returns its index.
     fn spawn(&self, py: Python<'_>, thread: Py<PyAny>, target: Py<PyAny>, daemon: bool) -> PyResult<u32> {
+        self.only_outside_predicates(py, "starts a thread")?;
         let child = {
             let mut state = self.state();
             let current = state.current;
@@ -83,6 +84,7 @@ impl Host {
 
     /// Wait until a thread has ended; with `timed` it may give up, and says whether the thread had ended.
     fn join(&self, py: Python<'_>, index: u32, timed: bool) -> PyResult<bool> {
+        self.only_outside_predicates(py, "joins a thread")?;
         if timed {
             return self.is_finished(py, index);
         }
@@ -103,6 +105,7 @@ impl Host {
 
     /// Whether a thread has ended.
     fn is_finished(&self, py: Python<'_>, index: u32) -> PyResult<bool> {
+        self.only_outside_predicates(py, "asks whether a thread is alive")?;
         self.drain_if_owed(py)?;
         let thread = ThreadId(index);
         let location = self.thread_location(thread);
@@ -141,6 +144,7 @@ impl Host {
 
     /// Draw one of `count` alternatives, counted from 0; every one is explored.
     fn choose(&self, py: Python<'_>, count: u32) -> PyResult<u32> {
+        self.only_outside_predicates(py, "draws a value with dpor.choose")?;
         if count < 2 {
             return Ok(0);
         }
@@ -154,6 +158,7 @@ impl Host {
 
     /// Stop the thread for good unless the condition holds.
     fn stop_unless(&self, py: Python<'_>, condition: bool) -> PyResult<()> {
+        self.only_outside_predicates(py, "assumes something with dpor.assume")?;
         if condition {
             return Ok(());
         }
@@ -162,30 +167,52 @@ impl Host {
     }
 
     /// Move the thread's virtual clock on.
-    fn advance_time(&self, seconds: f64) {
+    fn advance_time(&self, py: Python<'_>, seconds: f64) -> PyResult<()> {
+        self.only_outside_predicates(py, "lets time pass")?;
         let mut state = self.state();
         let current = state.current;
         state.thread(current).time += seconds.max(0.0);
+        Ok(())
+    }
+
+    /// The running thread does `what` (a verb phrase), which no predicate may do.
+    fn outside_predicates(&self, py: Python<'_>, what: &str) -> PyResult<()> {
+        self.only_outside_predicates(py, what)
+    }
+
+    /// The running thread does something that is no access: `what`, a verb phrase. No loop that it is in only looks, and
+    /// no predicate may do it.
+    pub fn had_effect(&self, py: Python<'_>, what: &str) -> PyResult<()> {
+        self.only_outside_predicates(py, what)?;
+        let mut state = self.state();
+        if state.phase == Phase::Running {
+            state.affect_loops();
+        }
+        Ok(())
     }
 
     /// The thread's virtual clock, in seconds since the execution began.
-    fn time(&self) -> f64 {
+    fn time(&self, py: Python<'_>) -> PyResult<f64> {
+        // Time only passes by sleeping, so that a predicate would wait for a moment that never comes.
+        self.only_outside_predicates(py, "looks at the clock")?;
         let mut state = self.state();
         state.affect_loops();
         let current = state.current;
-        state.thread(current).time
+        Ok(state.thread(current).time)
     }
 
     /// The same for code that only looks how long it may still wait, which is no side effect.
-    fn deadline_time(&self) -> f64 {
+    fn deadline_time(&self, py: Python<'_>) -> PyResult<f64> {
+        self.only_outside_predicates(py, "looks at the clock")?;
         let mut state = self.state();
         let current = state.current;
-        state.thread(current).time
+        Ok(state.thread(current).time)
     }
 
     /// A fence; no visible operation under sequential consistency. Raises ValueError for an unknown order.
     #[pyo3(signature = (order = "seq_cst"))]
     fn fence(&self, py: Python<'_>, order: &str) -> PyResult<()> {
+        self.only_outside_predicates(py, "performs a fence")?;
         self.perform_fence(py, memory_order(order)?)
     }
 }

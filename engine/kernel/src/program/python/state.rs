@@ -20,6 +20,7 @@ use super::recording::Word;
 use super::symbolic::{EarlyBranch, SolverError};
 use super::types::TypeTable;
 use super::undo::Undo;
+use super::waiting::Forbidden;
 use super::weak_memory::WeakMemory;
 use crate::driver::Driver;
 use crate::execution::{DataRace, DataRaces};
@@ -75,6 +76,8 @@ pub struct PythonThread {
     pub predicate_reads: Vec<Access>,
     /// The operations of built-in code that it is in and that may call back, the innermost last.
     pub open: Vec<Rc<OpenOperation>>,
+    /// Whether it runs a predicate of `wait_until`, as a loop that looks.
+    pub looks: bool,
     /// How many calls of built-in code it is in that are one operation.
     pub builtin_calls: u32,
     /// How many events it had before the outermost of them.
@@ -100,6 +103,8 @@ pub struct State {
     pub lessons: Vec<Vec<(String, u32)>>,
     /// What the model did that cannot be controlled.
     pub escape: Option<String>,
+    /// What a predicate did that it may not do.
+    pub forbidden: Option<Forbidden>,
     /// What the model does that the algorithm cannot treat.
     pub untreated: Option<&'static str>,
     /// The coded error with which the symbolic layer gave the check up.
@@ -173,12 +178,16 @@ pub struct State {
     pub keeps_order: FxHashSet<LocationId>,
     /// What the visible writes of this execution replaced, by event.
     pub undo: Vec<(EventId, Undo)>,
+    /// While a predicate is evaluated as of a former moment: the event before which that is.
+    pub hindsight: Option<EventId>,
     /// Events of this execution that wrote what was there already.
     pub silent_writes: Vec<EventId>,
     /// Whether `wait_until` is a loop that looks in the execution that is run again.
     pub waits_by_looking: bool,
     /// Whether a thread waits after an iteration that only looked, rather than stopping for good.
     pub spins_wait: bool,
+    /// What predicates have made for themselves while they run.
+    pub own_objects: FxHashSet<ObjectId>,
     /// What the predicate that is being evaluated has read.
     pub probed: Vec<Access>,
     pub execution_number: u64,
@@ -219,6 +228,7 @@ impl State {
             restart: None,
             lessons: Vec::new(),
             escape: None,
+            forbidden: None,
             refusal: None,
             early_branches: Vec::new(),
             solver: None,
@@ -259,9 +269,11 @@ impl State {
             reads: ChosenReads::default(),
             keeps_order: FxHashSet::default(),
             undo: Vec::new(),
+            hindsight: None,
             silent_writes: Vec::new(),
             spins_wait: false,
             waits_by_looking: false,
+            own_objects: FxHashSet::default(),
             probed: Vec::new(),
             execution_number: 0,
             objects: Objects::default(),
@@ -296,6 +308,11 @@ impl State {
 
     pub fn running(&self) -> bool {
         self.phase == Phase::Running || self.phase == Phase::Probing
+    }
+
+    /// Whether the check cannot go on, whatever the execution still does.
+    pub fn given_up(&self) -> bool {
+        self.escape.is_some() || self.untreated.is_some() || self.forbidden.is_some()
     }
 
     pub fn thread(&mut self, thread: ThreadId) -> &mut PythonThread {

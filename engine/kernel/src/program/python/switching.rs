@@ -10,7 +10,7 @@ use smallvec::smallvec;
 use super::host::{require_host, Abort, Host};
 use super::recording::Word;
 use super::state::{access, Failure, Phase, Restart, State};
-use super::waiting::predicate_writes;
+use super::waiting::{reads_in_predicates, what_it_does};
 use crate::driver::Turn;
 use crate::execution::Values;
 use crate::explorer::End;
@@ -43,15 +43,16 @@ impl Host {
         alternatives: u32,
         touch: impl Fn(&mut State) -> Touch,
     ) -> PyResult<Effect> {
+        if !reads_in_predicates(operation.kind) {
+            self.only_outside_predicates(py, what_it_does(operation.kind))?;
+        }
         let turn = {
             let mut state = self.state();
             match state.phase {
-                Phase::Running => {}
-                Phase::Probing => return Err(predicate_writes()),
+                Phase::Running | Phase::Probing => {}
                 Phase::Unwinding | Phase::Idle => return Err(Self::aborted()),
             }
-            if state.escape.is_some()
-                || state.untreated.is_some()
+            if state.given_up()
                 || state.halted
                 || matches!(state.restart, Some(Restart::ModuleState | Restart::Rebound(..)))
             {
@@ -71,7 +72,11 @@ impl Host {
                     self.evaluate_predicates(py)?;
                     state = self.state();
                 }
-                state.driver.next_turn()
+                if state.forbidden.is_some() {
+                    Turn::End(End::Cut)
+                } else {
+                    state.driver.next_turn()
+                }
             }
         };
         if operation.kind == OperationKind::Branch {
@@ -255,8 +260,7 @@ impl Host {
                 if state.phase == Phase::Running {
                     state.driver.threads.finish(thread);
                     let stop = state.ended.is_some()
-                        || state.escape.is_some()
-                        || state.untreated.is_some()
+                        || state.given_up()
                         || state.halted
                         || (state.stop_at_failure && !state.failures.is_empty());
                     if stop {
@@ -307,6 +311,7 @@ impl Host {
             state.spurious_at.clear();
             state.instance_dicts.begin_execution();
             state.advancing.clear();
+            state.own_objects.clear();
             state.silent_writes.clear();
             state.race_told = false;
             state.early_branches.clear();
@@ -317,6 +322,7 @@ impl Host {
                 thread.time = 0.0;
                 thread.objects = 0;
                 thread.builtin_calls = 0;
+                thread.looks = false;
             }
             if state.fresh_modules {
                 state.types.forget_heap_types();

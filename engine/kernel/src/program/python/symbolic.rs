@@ -139,9 +139,11 @@ impl Host {
     }
 
     /// The calling thread has made a symbolic value called `name`.
-    fn made_symbolic(&self, py: Python<'_>, name: &Bound<'_, PyString>, value: &Bound<'_, PyAny>) {
+    fn made_symbolic(&self, py: Python<'_>, name: &Bound<'_, PyString>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.had_effect(py, "makes a symbolic value")?;
         self.state().symbolic = true;
         self.note(py, Word::Nondet, None, Some(name.as_any()), Some(value), false);
+        Ok(())
     }
 
     /// What decides symbolic branches, as it was given to `explore`.

@@ -10,10 +10,11 @@ use pyo3::types::{PyDict, PyList, PySet, PyString};
 
 use super::atomic::Atomic;
 use super::host::Host;
-use super::state::Phase;
+use super::state::{Phase, State};
 use super::variables::Cell;
 use super::waiting::visible_reads;
-use crate::operation::{Access, Accesses, EventId, OperationKind, ThreadId};
+use crate::execution::Event;
+use crate::operation::{Access, Accesses, EventId, Operation, OperationKind, ThreadId};
 use crate::threads::Status;
 
 /// What a write replaced. Applying it swaps it with what is there now, so that applying it again restores that.
@@ -80,6 +81,20 @@ impl Undo {
 
 fn copy_of<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     object.call_method0(intern!(object.py(), "copy"))
+}
+
+impl State {
+    /// The state of a primitive, of which `operation` is one of the operations: at the moment that a predicate is evaluated
+    /// as of, if it is. Each event keeps what it found, so that nothing has to be taken back.
+    pub fn primitive_token(&self, operation: &Operation) -> u32 {
+        let now = || self.driver.memory.state_token(operation);
+        let Some(since) = self.hindsight else { return now() };
+        let execution = &self.driver.execution;
+        let events = &execution.events()[since.0 as usize..self.driver.position()];
+        let later = |event: &&Event| event.id == since || execution.happens_before(since, event.id);
+        let touched = events.iter().filter(later).find(|event| event.operation.target == operation.target);
+        touched.map_or_else(now, |event| event.before)
+    }
 }
 
 impl Host {
@@ -162,9 +177,17 @@ impl Host {
         }
         // A store of the thread itself that would not have left its store buffer yet is seen there.
         let events: Vec<EventId> = taken.iter().map(|index| kept[*index].0).collect();
-        self.state().weak.hold_back(thread, &events);
+        {
+            let mut state = self.state();
+            state.weak.hold_back(thread, &events);
+            state.hindsight = Some(event);
+        }
         let evaluated = self.evaluate_predicate(py, thread);
-        self.state().weak.release_held();
+        {
+            let mut state = self.state();
+            state.hindsight = None;
+            state.weak.release_held();
+        }
         for index in &taken {
             kept[*index].1.swap(py)?;
         }

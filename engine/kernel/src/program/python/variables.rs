@@ -189,9 +189,12 @@ impl Host {
     fn new_cell(&self, py: Python<'_>, name: Py<PyString>, value: Option<Py<PyAny>>) -> PyResult<Py<Cell>> {
         let cell = Bound::new(py, Cell { name, value })?;
         let mut state = self.state();
-        if state.phase == Phase::Running || state.phase == Phase::Idle {
+        if state.phase != Phase::Unwinding {
             let facts = state.types.facts(cell.as_any());
             state.object(cell.as_any(), facts);
+            if state.in_predicate() {
+                state.belongs_to_predicate(cell.as_any());
+            }
             // A dict of keyword arguments is made by the call itself.
             let made = cell.borrow().value.as_ref().map(|value| value.bind(py).clone());
             if let Some(made) = made.filter(|value| value.is_exact_instance_of::<PyDict>()) {

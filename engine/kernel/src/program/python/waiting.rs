@@ -7,12 +7,12 @@
 //! it found (`Explorer::waits_by_looking`): a look at one thing is a load, one at several things is a load of the
 //! location that all writes to such things share.
 
-use pyo3::exceptions::PyRuntimeError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use smallvec::{smallvec, SmallVec};
 
-use super::host::Host;
+use super::assumptions::{Caller, Place};
+use super::host::{Abort, Host};
 use super::identity::{KeyId, ObjectId};
 use super::loops::Spin;
 use super::recording::Word;
@@ -23,13 +23,15 @@ use crate::operation::{Access, AccessMode, Accesses, LocationId, Operation, Oper
 use crate::threads::Status;
 
 impl State {
-    /// Note what a predicate accesses. Raises RuntimeError if it writes what other threads use.
-    pub fn probe(&mut self, accesses: &[Access]) -> PyResult<()> {
+    /// Note what a predicate accesses. It may write nothing that other threads use.
+    pub fn probe(&mut self, py: Python<'_>, accesses: &[Access]) -> PyResult<()> {
         let writes = |access: &Access| matches!(access.mode, AccessMode::Write | AccessMode::IntentWrite);
-        if accesses.iter().any(|access| writes(access) && self.is_visible(access.location)) {
-            return Err(predicate_writes());
+        let shared = accesses.iter().filter(|access| !self.is_predicates_own(access.location)).copied();
+        let shared: Accesses = shared.collect();
+        if shared.iter().any(|access| writes(access) && self.is_visible(access.location)) {
+            return Err(self.forbid(py, "writes"));
         }
-        self.probed.extend_from_slice(accesses);
+        self.probed.extend(shared);
         Ok(())
     }
 }
@@ -98,9 +100,125 @@ impl State {
     }
 }
 
-/// What a predicate that writes is told.
-pub fn predicate_writes() -> PyErr {
-    PyRuntimeError::new_err("a wait_until predicate may only read shared state")
+/// What a predicate does that raises by itself what threads are left with whose execution is given up.
+const RAISES_ABORT: &str = "raises Abort";
+
+/// What a predicate did that it may not do, in words, and where.
+pub struct Forbidden {
+    what: String,
+    place: Option<Place>,
+}
+
+impl Forbidden {
+    /// What, file (None if nothing of the user's own was running) and line (0 then).
+    pub fn told(&self) -> (String, Option<String>, u32) {
+        let (file, line) = self.place.clone().map_or((None, 0), |(file, line)| (Some(file), line));
+        (self.what.clone(), file, line)
+    }
+}
+
+/// Whether a predicate may perform such an operation where it is a loop that looks; what it accesses says whether it reads.
+/// Some reads come with a fence of their own.
+pub fn reads_in_predicates(kind: OperationKind) -> bool {
+    matches!(kind, OperationKind::Load | OperationKind::Branch | OperationKind::Fence)
+}
+
+/// An operation in words, of which a predicate is the subject.
+pub fn what_it_does(kind: OperationKind) -> &'static str {
+    use OperationKind::*;
+    match kind {
+        Spawn => "starts a thread",
+        Join | IsFinished => "asks whether a thread has ended",
+        Choose => "draws a value with dpor.choose",
+        Fence => "performs a fence",
+        Store | CompareExchange | ReadModifyWrite | CellStore | CellDelete | CellDefault => "writes",
+        _ => "does more than read",
+    }
+}
+
+impl State {
+    /// Whether the code that runs is a predicate of `wait_until`.
+    pub fn in_predicate(&self) -> bool {
+        match self.phase {
+            Phase::Probing => true,
+            Phase::Running => self.threads.get(self.current.index()).is_some_and(|thread| thread.looks),
+            Phase::Idle | Phase::Unwinding => false,
+        }
+    }
+
+    /// The object was made by the predicate that runs, for itself.
+    pub fn belongs_to_predicate(&mut self, object: &Bound<'_, PyAny>) {
+        if let Some(made) = self.objects.made(object) {
+            self.own_objects.insert(made);
+        }
+    }
+
+    /// Whether a location is of something that a predicate has made for itself.
+    #[inline]
+    pub fn is_predicates_own(&self, location: LocationId) -> bool {
+        !self.own_objects.is_empty() && self.own_objects.contains(&self.identities.info(location).object)
+    }
+
+    /// The predicate that runs does what it may not do: the check is given up, whatever the predicate makes of the error
+    /// that this returns.
+    pub fn forbid(&mut self, py: Python<'_>, what: &str) -> PyErr {
+        if self.forbidden.is_none() {
+            let place = Caller::find(py).and_then(|caller| caller.place(py));
+            self.forbidden = Some(Forbidden { what: what.to_owned(), place });
+        }
+        Host::aborted()
+    }
+}
+
+impl Host {
+    /// Give the check up if the code that runs is a predicate: `what` it does is no read.
+    #[inline]
+    pub fn only_outside_predicates(&self, py: Python<'_>, what: &str) -> PyResult<()> {
+        if !self.state().in_predicate() {
+            return Ok(());
+        }
+        self.forbidden(py, what)
+    }
+
+    #[cold]
+    fn forbidden<T>(&self, py: Python<'_>, what: &str) -> PyResult<T> {
+        let (error, running) = {
+            let mut state = self.state();
+            (state.forbid(py, what), state.phase == Phase::Running)
+        };
+        match running {
+            true => self.leave(py, End::Cut),
+            // Whoever evaluates it ends the execution.
+            false => Err(error),
+        }
+    }
+
+    /// Evaluate a predicate as the running thread, as reads that no other thread sees.
+    fn probe_predicate<'py>(
+        &self,
+        py: Python<'py>,
+        predicate: &Bound<'py, PyAny>,
+    ) -> PyResult<(bool, Bound<'py, PyAny>)> {
+        let (phase, me, objects, own) = {
+            let mut state = self.state();
+            let me = state.current;
+            let objects = state.thread(me).objects;
+            let own = std::mem::take(&mut state.own_objects);
+            (std::mem::replace(&mut state.phase, Phase::Probing), me, objects, own)
+        };
+        let value = predicate.call0().and_then(|value| Ok((self.truth(py, &value)?, value)));
+        let mut state = self.state();
+        if state.phase == Phase::Probing {
+            state.phase = phase;
+        }
+        // What it made is gone, and how often it is evaluated is nobody's business.
+        state.thread(me).objects = objects;
+        state.own_objects = own;
+        if matches!(&value, Err(error) if error.is_instance_of::<Abort>(py)) && !state.given_up() {
+            state.forbid(py, RAISES_ABORT);
+        }
+        value
+    }
 }
 
 impl Host {
@@ -117,21 +235,19 @@ impl Host {
 
     /// Evaluate a thread's predicate now. Returns whether it holds, and what it read.
     pub fn evaluate_predicate(&self, py: Python<'_>, thread: ThreadId) -> PyResult<(bool, Vec<Access>)> {
-        let (me, phase, predicate) = {
+        let (me, predicate) = {
             let mut state = self.state();
             let me = std::mem::replace(&mut state.current, thread);
-            let phase = std::mem::replace(&mut state.phase, Phase::Probing);
             state.evaluating = true;
             state.probed.clear();
-            (me, phase, state.thread(thread).predicate.as_ref().map(|predicate| predicate.clone_ref(py)))
+            (me, state.thread(thread).predicate.as_ref().map(|predicate| predicate.clone_ref(py)))
         };
         let held = match predicate {
-            Some(predicate) => predicate.call0(py).and_then(|value| self.truth(py, value.bind(py))),
+            Some(predicate) => self.probe_predicate(py, predicate.bind(py)).map(|(held, _)| held),
             None => Ok(false),
         };
         let mut state = self.state();
         state.evaluating = false;
-        state.phase = phase;
         state.current = me;
         let reads = std::mem::take(&mut state.probed);
         for read in &reads {
@@ -192,17 +308,29 @@ impl Host {
                 self.spin(py, spin)?;
                 continue;
             }
-            let token = self.enter_loop();
-            let value = predicate.call0()?;
-            let held = self.truth(py, &value)?;
-            let looked = self.state().looked(token)?;
-            let Some((spin, looks)) = looked else {
-                let symbolic = self.state().symbolic;
-                return match symbolic {
-                    true => self.leave_untreated(py, "wait_until with a predicate that decides a symbolic value"),
-                    false => Err(predicate_writes()),
-                };
+            let (token, me) = {
+                let token = self.enter_loop();
+                let mut state = self.state();
+                let me = state.current;
+                state.thread(me).looks = true;
+                (token, me)
             };
+            let looked = predicate.call0().and_then(|value| Ok((self.truth(py, &value)?, value)));
+            self.state().thread(me).looks = false;
+            if matches!(&looked, Err(error) if error.is_instance_of::<Abort>(py))
+                && self.state().phase == Phase::Running
+            {
+                return self.forbidden(py, RAISES_ABORT);
+            }
+            let seen = self.state().looked(token)?;
+            let Some((spin, looks)) = seen else {
+                let symbolic = self.state().symbolic;
+                if symbolic {
+                    return self.leave_untreated(py, "wait_until with a predicate that decides a symbolic value");
+                }
+                return self.forbidden(py, what_it_does(OperationKind::WaitUntil));
+            };
+            let (held, value) = looked?;
             let exploring = !self.state().spins_wait;
             if exploring && looks > 1 {
                 if self.state().reads.enabled {
@@ -231,15 +359,13 @@ impl Host {
         let joint = Access { location: self.state().joint_location(), mode: AccessMode::Read };
         let operation = Operation::new(OperationKind::Load, joint.location, 0);
         self.perform(py, operation, 1, |_| Touch::of(smallvec![joint]))?;
-        {
-            let mut state = self.state();
-            state.phase = Phase::Probing;
-            state.probed.clear();
+        self.state().probed.clear();
+        let looked = self.probe_predicate(py, predicate);
+        if self.state().forbidden.is_some() {
+            return self.leave(py, End::Cut);
         }
-        let looked = predicate.call0().and_then(|value| Ok((self.truth(py, &value)?, value)));
         let spin = {
             let mut state = self.state();
-            state.phase = Phase::Running;
             let reads = std::mem::take(&mut state.probed);
             state.join(&reads);
             Spin::of_predicate(joint, state.last_event())
@@ -290,6 +416,7 @@ pub fn visible_reads(state: &State, reads: &[Access]) -> Accesses {
 impl Host {
     /// Block the thread until `predicate()` is true.
     fn wait_until(&self, py: Python<'_>, predicate: Bound<'_, PyAny>) -> PyResult<()> {
+        self.only_outside_predicates(py, "waits for another predicate")?;
         let looks = {
             let state = self.state();
             state.waits_by_looking || state.driver.explorer().waits_by_looking()
@@ -329,11 +456,11 @@ impl Host {
             self.state().driver.execution.add_races(firsts);
         }
         self.state().thread(me).predicate = None;
-        self.state().phase = Phase::Probing;
-        let held = predicate.call0();
-        self.state().phase = Phase::Running;
-        let held = held?;
-        self.note(py, Word::WaitUntil, None, None, Some(&held), true);
+        let held = self.probe_predicate(py, &predicate);
+        if self.state().forbidden.is_some() {
+            return self.leave(py, End::Cut);
+        }
+        self.note(py, Word::WaitUntil, None, None, Some(&held?.1), true);
         Ok(())
     }
 }

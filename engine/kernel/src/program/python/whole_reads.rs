@@ -519,7 +519,7 @@ impl Host {
             let mut state = self.state();
             let (accesses, _) = state.whole_accesses(parts, paths, depth);
             if state.phase == Phase::Probing {
-                state.probe(&accesses)?;
+                state.probe(py, &accesses)?;
                 return Ok(false);
             }
             let first = accesses.iter().find(|access| state.is_visible(access.location));

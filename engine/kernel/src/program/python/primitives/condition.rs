@@ -49,7 +49,7 @@ impl Condition {
         let py = slf.py();
         let this = slf.get();
         let primitive = &this.primitive;
-        match primitive.standing(py)? {
+        match primitive.standing(py, "waits for a condition")? {
             Standing::Live => {}
             Standing::Plain => return Ok(true),
             Standing::Over => return Err(Host::aborted()),
@@ -118,7 +118,7 @@ impl Condition {
         let py = slf.py();
         let this = slf.get();
         let primitive = &this.primitive;
-        match primitive.standing(py)? {
+        match primitive.standing(py, "notifies a condition")? {
             Standing::Live => {}
             Standing::Plain | Standing::Over => return Ok(()),
         }

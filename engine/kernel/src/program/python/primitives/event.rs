@@ -22,7 +22,7 @@ impl Event {
         let py = slf.py();
         let primitive = &slf.get().primitive;
         let set = kind == OperationKind::FlagSet;
-        match primitive.standing(py)? {
+        match primitive.standing(py, "sets or clears an event")? {
             Standing::Live => {}
             Standing::Plain => {
                 primitive.plain.store(i64::from(set), Ordering::Relaxed);
@@ -54,12 +54,12 @@ impl Event {
     fn is_set(slf: &Bound<'_, Self>) -> PyResult<bool> {
         let py = slf.py();
         let primitive = &slf.get().primitive;
-        if !matches!(primitive.standing(py)?, Standing::Live) {
+        if !matches!(primitive.standing_to_look(py)?, Standing::Live) {
             return Ok(primitive.plain.load(Ordering::Relaxed) > 0);
         }
         let event = primitive.read(py)?;
         let operation = Operation::new(OperationKind::FlagRead, primitive.location, 0);
-        let set = primitive.host().state().driver.memory.state_token(&operation) > 0;
+        let set = primitive.host().state().primitive_token(&operation) > 0;
         primitive.host().note_bool(py, Word::Load, slf.as_any(), set, event);
         Ok(set)
     }
@@ -81,7 +81,7 @@ impl Event {
     fn wait(slf: &Bound<'_, Self>, timeout: Option<f64>) -> PyResult<bool> {
         let py = slf.py();
         let primitive = &slf.get().primitive;
-        match primitive.standing(py)? {
+        match primitive.standing(py, "waits for an event")? {
             Standing::Live => {}
             Standing::Plain => return Ok(primitive.plain.load(Ordering::Relaxed) > 0),
             Standing::Over => return Err(Host::aborted()),

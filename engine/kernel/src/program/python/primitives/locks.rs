@@ -34,7 +34,7 @@ impl LockCore {
     ) -> PyResult<bool> {
         let timeout = timeout_of(blocking, timeout)?;
         let primitive = &self.primitive;
-        match primitive.standing(py)? {
+        match primitive.standing(py, "acquires a lock")? {
             Standing::Live => {}
             Standing::Plain => {
                 primitive.plain.fetch_add(1, Ordering::Relaxed);
@@ -71,7 +71,7 @@ impl LockCore {
 
     fn release(&self, py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<()> {
         let primitive = &self.primitive;
-        match primitive.standing(py)? {
+        match primitive.standing(py, "releases a lock")? {
             Standing::Live => {}
             Standing::Plain => {
                 if primitive.plain.fetch_sub(1, Ordering::Relaxed) <= 0 {
@@ -115,10 +115,11 @@ impl LockCore {
     }
 
     pub fn locked(&self, py: Python<'_>) -> PyResult<bool> {
-        match self.primitive.standing(py)? {
+        match self.primitive.standing_to_look(py)? {
             Standing::Live => {
                 self.primitive.read(py)?;
-                Ok(self.primitive.host().state().driver.memory.holder(self.primitive.location).is_some())
+                let take = Operation::new(OperationKind::TryAcquire, self.primitive.location, 0);
+                Ok(self.primitive.host().state().primitive_token(&take) > 0)
             }
             _ => Ok(self.primitive.plain.load(Ordering::Relaxed) > 0),
         }

@@ -54,6 +54,7 @@ pub enum Standing {
 impl Primitive {
     pub fn new(py: Python<'_>, object_type: &str, state: Option<PrimitiveState>, plain: i64) -> PyResult<Primitive> {
         let host = require_host(py)?;
+        host.get().only_outside_predicates(py, "makes an object that threads wait for, or an Atomic")?;
         let (location, execution) = {
             let mut host_state = host.get().state();
             let token = host_state.types.token(object_type.to_owned());
@@ -76,8 +77,14 @@ impl Primitive {
         self.host.get()
     }
 
-    /// Whether the primitive can be used in the running execution.
-    pub fn standing(&self, py: Python<'_>) -> PyResult<Standing> {
+    /// Whether the primitive can be used in the running execution, to do `what` (a verb phrase): a predicate may not.
+    pub fn standing(&self, py: Python<'_>, what: &str) -> PyResult<Standing> {
+        self.host().only_outside_predicates(py, what)?;
+        self.standing_to_look(py)
+    }
+
+    /// Whether the primitive's state can be read in the running execution.
+    pub fn standing_to_look(&self, py: Python<'_>) -> PyResult<Standing> {
         let (phase, execution) = {
             let state = self.host().state();
             (state.phase, state.execution_number)

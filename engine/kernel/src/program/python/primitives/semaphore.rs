@@ -33,7 +33,7 @@ impl Semaphore {
         if !blocking && timeout.is_some() {
             return Err(PyValueError::new_err("can't specify timeout for non-blocking acquire"));
         }
-        match primitive.standing(py)? {
+        match primitive.standing(py, "acquires a semaphore")? {
             Standing::Live => {}
             Standing::Plain => {
                 primitive.plain.fetch_sub(1, Ordering::Relaxed);
@@ -63,7 +63,7 @@ impl Semaphore {
         if count < 1 {
             return Err(PyValueError::new_err("n must be one or more"));
         }
-        match primitive.standing(py)? {
+        match primitive.standing(py, "releases a semaphore")? {
             Standing::Live => {}
             Standing::Plain => {
                 primitive.plain.fetch_add(count, Ordering::Relaxed);

@@ -45,7 +45,7 @@ impl SimpleQueue {
         if block && timeout.is_some_and(|seconds| seconds < 0.0) {
             return Err(PyValueError::new_err("'timeout' must be a non-negative number"));
         }
-        match primitive.standing(py)? {
+        match primitive.standing(py, "gets from a queue")? {
             Standing::Live => {}
             Standing::Plain => return this.pop().ok_or_else(|| SimpleQueue::empty_error(py)),
             Standing::Over => return Err(Host::aborted()),
@@ -76,7 +76,7 @@ impl SimpleQueue {
         let py = slf.py();
         let this = slf.get();
         let primitive = &this.primitive;
-        let event = match primitive.standing(py)? {
+        let event = match primitive.standing(py, "puts into a queue")? {
             Standing::Live => {
                 let put = Operation::new(OperationKind::ChannelPut, primitive.location, 0);
                 primitive.operate(py, put)?.1
@@ -92,8 +92,10 @@ impl SimpleQueue {
     }
 
     fn look(&self, py: Python<'_>) -> PyResult<usize> {
-        if matches!(self.primitive.standing(py)?, Standing::Live) {
+        if matches!(self.primitive.standing_to_look(py)?, Standing::Live) {
             self.primitive.read(py)?;
+            let get = Operation::new(OperationKind::ChannelTryGet, self.primitive.location, 0);
+            return Ok(self.primitive.host().state().primitive_token(&get) as usize);
         }
         Ok(self.length())
     }
