@@ -26,6 +26,7 @@ from dpor.discovery import find_models
 from dpor.errors import DporError
 from dpor.instrument.hooks import Hook
 from dpor.instrument.import_hook import Instrumentation
+from dpor.instrument.in_place import Library
 from dpor.model import options_of
 from dpor.options import Algorithm, ModelOptions, override
 from dpor.results import ModelInfo, SourceSpan
@@ -97,6 +98,7 @@ class HostedModel:
         self.instrumentation = Instrumentation(
             self.root, self.packages, hooks, self.overlay, covered=self.file
         )
+        self.library = Library(self.host, hooks, self.patches.locks())
         self.fresh_modules = False
         self.symbolic = self._symbolic_session()
         self._module_name = module_name_of(self.file)
@@ -111,6 +113,8 @@ class HostedModel:
         self.host.install()
         self.patches.install()
         self.instrumentation.install()
+        self.library.install()
+        self.patches.when_beginning(self.library.begin)
         try:
             module = self._import()
             self._function = self._resolve(module)
@@ -119,6 +123,7 @@ class HostedModel:
         except BaseException:
             self.__exit__()
             raise
+        self.host.sleep(True)
         gc.freeze()
         gc.disable()
         return self
@@ -127,7 +132,9 @@ class HostedModel:
         self.speak()
         gc.enable()
         gc.unfreeze()
+        self.host.sleep(True)
         self.instrumentation.uninstall()
+        self.library.uninstall()
         self.patches.uninstall()
         self.host.uninstall()
         self.host.close()
@@ -158,8 +165,10 @@ class HostedModel:
         known[module] = known.get(module, frozenset()) | {variable}
         self.instrumentation.rebound = known
         self.host.rebind(module, variable)
+        slept = self.host.sleep(False)
         with self.patches.importing():
             self._function = self._resolve(self.instrumentation.reload_all()[self._module_name])
+        self.host.sleep(slept)
 
     def is_first_party(self, filename: str) -> bool:
         """True for the user's own files, False for the standard library and packages (instrumented ones too)."""

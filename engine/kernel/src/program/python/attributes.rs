@@ -232,18 +232,23 @@ impl Host {
 
     #[inline]
     fn find_attribute(&self, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> Option<Slot> {
-        let mut state = self.state();
+        let mut state = self.awake()?;
         if !state.running() {
             return None;
         }
         state.attribute_slot(object, name)
     }
 
-    /// Before an object is changed: one that exists before executions begin must be made afresh for each.
+    /// Before an object is changed: one that exists before executions begin must be made afresh for each, or put
+    /// back if it cannot be.
     #[inline]
     pub fn check_fresh(&self, py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<()> {
         let permanent = {
             let state = self.state();
+            if state.phase == Phase::Running && state.lasting.contains(object) {
+                drop(state);
+                return self.keep_original(object);
+            }
             let lasting = state.is_permanent(object) || state.builtins.kind_of(object) == CallableKind::Function;
             state.phase == Phase::Running && !state.fresh_modules && lasting
         };
@@ -388,7 +393,7 @@ impl Host {
         put: impl FnOnce() -> PyResult<()>,
     ) -> PyResult<()> {
         let Some(slot) = self.find_attribute(object, name) else {
-            let phase = self.state().phase;
+            let Some(phase) = self.awake().map(|state| state.phase) else { return put() };
             match phase {
                 Phase::Running => {
                     if let Some(namespace) = self.rebound_in(py, object, name)? {
@@ -433,7 +438,7 @@ impl Host {
         delete: impl FnOnce() -> PyResult<()>,
     ) -> PyResult<()> {
         let Some(slot) = self.find_attribute(object, name) else {
-            if self.state().phase == Phase::Running {
+            if self.awake().is_some_and(|state| state.phase == Phase::Running) {
                 if let Some(namespace) = self.rebound_in(py, object, name)? {
                     return self.delete_global(py, &namespace, name);
                 }

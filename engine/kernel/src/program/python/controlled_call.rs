@@ -57,6 +57,9 @@ impl ControlledCall {
     ) -> PyResult<Bound<'py, PyAny>> {
         let host = self.host.get();
         let function = self.function.bind(py);
+        if host.awake().is_none() {
+            return function.call(arguments, keywords);
+        }
         let numbers = match &self.how {
             How::Container { .. } | How::BoundAttribute { .. } | How::Getter => None,
             _ => host.number_arguments(function, arguments, keywords)?,

@@ -19,11 +19,10 @@ impl Host {
     /// The kind of an object as far as hooks care; `Immutable` outside executions.
     #[inline]
     pub fn kind(&self, object: &Bound<'_, PyAny>) -> TypeKind {
-        let mut state = self.state();
-        if !state.running() {
-            return TypeKind::Immutable;
+        match self.awake() {
+            Some(mut state) if state.running() => state.types.facts(object).kind,
+            _ => TypeKind::Immutable,
         }
-        state.types.facts(object).kind
     }
 
     /// Give the value that an item load found an identity by its place, if it has none.
@@ -88,9 +87,9 @@ impl Host {
         object: &Bound<'py, PyAny>,
         given: &[&Bound<'py, PyAny>],
     ) -> PyResult<()> {
-        let foreign = {
-            let mut state = self.state();
-            state.running() && state.types.facts(object).items_by_foreign_code
+        let foreign = match self.awake() {
+            Some(mut state) => state.running() && state.types.facts(object).items_by_foreign_code,
+            None => false,
         };
         if foreign {
             let given = PyTuple::new(py, given)?;
@@ -289,7 +288,7 @@ impl Host {
     /// It gets its identity now: by who first touches it later it would depend on the schedule.
     #[pyo3(signature = (object, /))]
     pub fn created<'py>(&self, object: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        if object.is_exact_instance_of::<PyInt>() {
+        if object.is_exact_instance_of::<PyInt>() || self.awake().is_none() {
             return Ok(object);
         }
         self.concrete_content(&object)?;

@@ -7,10 +7,11 @@ use pyo3::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::builtins::{Builtins, Origin};
+use super::builtins::Builtins;
 use super::chosen_reads::ChosenReads;
 use super::greenlets::Greenlet;
 use super::identity::{Identities, ObjectId};
+use super::lasting::Lasting;
 use super::loops::Loops;
 use super::objects::Objects;
 use super::recording::Word;
@@ -47,6 +48,8 @@ pub enum Restart {
     ModuleState,
     /// A module variable that was taken for constant is rebound: (module, name).
     Rebound(String, String),
+    /// Code of the standard library has run that was not instrumented yet.
+    Library,
 }
 
 /// Something that went wrong in the running execution.
@@ -131,14 +134,11 @@ pub struct State {
     /// The data races of the running execution.
     pub found_races: Vec<DataRace>,
     pub builtins: Builtins,
-    /// Who wrote the methods of types, by type and name.
-    pub method_origins: FxHashMap<(usize, usize), Origin>,
-    /// Who wrote the functions of a module, by its namespace, which is kept.
-    pub module_origins: FxHashMap<usize, (Origin, Py<PyAny>)>,
+    /// What has modules of the standard library instrumented.
+    pub library: Option<Py<PyAny>>,
+    pub lasting: Lasting,
     /// Generators that threads are advancing, by address.
     pub advancing: FxHashSet<usize>,
-    /// Whether functions are generator functions, by their code, which is kept.
-    pub generator_codes: FxHashMap<usize, (bool, Py<PyAny>)>,
     /// Packages whose operations were taken as atomic because they are not instrumented.
     pub foreign: Vec<String>,
     /// How many operations the recorder has been told of in this execution.
@@ -235,10 +235,9 @@ impl State {
             race_told: false,
             found_races: Vec::new(),
             builtins: Builtins::new(py)?,
-            method_origins: FxHashMap::default(),
-            module_origins: FxHashMap::default(),
+            library: None,
+            lasting: Lasting::default(),
             advancing: FxHashSet::default(),
-            generator_codes: FxHashMap::default(),
             foreign: Vec::new(),
             noted: Rc::default(),
             halted: false,

@@ -9,7 +9,7 @@ use pyo3::types::{PyAny as PyBaseObject, PyDict, PyString, PyType};
 use pyo3::PyTypeInfo;
 use rustc_hash::FxHashMap;
 
-use super::builtins::{origin, Origin};
+use super::origins::{Origin, Origins};
 
 /// How values of a type behave as shared objects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -94,6 +94,7 @@ pub struct TypeTable {
     rebound: FxHashMap<(u32, String), ()>,
     /// What tells that an object has come to its end: finalizers of classes that were seen, and weak references.
     ends: Vec<String>,
+    pub origins: Origins,
 }
 
 const OPAQUE_MODULES: [&str; 20] = [
@@ -152,6 +153,7 @@ impl TypeTable {
 
     #[cold]
     fn learn(&mut self, ty: &Bound<'_, PyType>) -> TypeFacts {
+        self.origins.want_class(ty);
         let kind = classify(ty);
         let name = format!("{}.{}", module_of(ty), qualified_name(ty));
         self.note_end(ty, &name);
@@ -159,9 +161,9 @@ impl TypeTable {
         let identity_key = kind == TypeKind::Instance && compares_by_identity(ty);
         let symbolic = ty.hasattr(intern!(ty.py(), "__dpor_symbolic__")).unwrap_or(false);
         let is_instance = kind == TypeKind::Instance;
-        let compared_by_foreign_code = is_instance && has_foreign_method(ty, COMPARISONS);
-        let shown_by_foreign_code = is_instance && has_foreign_method(ty, CONVERSIONS);
-        let items_by_foreign_code = is_instance && has_foreign_method(ty, ITEMS);
+        let compared_by_foreign_code = is_instance && self.has_foreign_method(ty, COMPARISONS);
+        let shown_by_foreign_code = is_instance && self.has_foreign_method(ty, CONVERSIONS);
+        let items_by_foreign_code = is_instance && self.has_foreign_method(ty, ITEMS);
         let entry = TypeEntry {
             kind,
             token,
@@ -187,7 +189,7 @@ impl TypeTable {
     /// Note it if instances of the type tell that an object has come to its end.
     fn note_end(&mut self, ty: &Bound<'_, PyType>, name: &str) {
         let py = ty.py();
-        let finalizer = ty.getattr(intern!(py, "__del__")).is_ok_and(|method| is_instrumented(&method));
+        let finalizer = ty.getattr(intern!(py, "__del__")).is_ok_and(|method| self.is_instrumented(&method));
         let weak = match name {
             "weakref.ReferenceType" => Some("weakref.ref"),
             "weakref.ProxyType" | "weakref.CallableProxyType" => Some("weakref.proxy"),
@@ -208,6 +210,23 @@ impl TypeTable {
         }
     }
 
+    /// Whether the class has one of these methods from code that is not instrumented, other than `object`'s own.
+    fn has_foreign_method(&mut self, ty: &Bound<'_, PyType>, names: &[&str]) -> bool {
+        let object = PyBaseObject::type_object(ty.py());
+        names.iter().any(|name| match (ty.getattr(*name), object.getattr(*name)) {
+            (Ok(method), Ok(inherited)) => {
+                !method.is(&inherited) && !method.is_none() && !self.is_instrumented(&method)
+            }
+            (Ok(method), Err(_)) => !method.is_none() && !self.is_instrumented(&method),
+            _ => false,
+        })
+    }
+
+    /// Whether a method is instrumented Python code.
+    fn is_instrumented(&mut self, method: &Bound<'_, PyAny>) -> bool {
+        self.origins.of(method).is_ok_and(|written| written.origin == Origin::Instrumented)
+    }
+
     /// What the model uses that tells that an object has come to its end, by name.
     pub fn ends(&self) -> &[String] {
         &self.ends
@@ -224,6 +243,11 @@ impl TypeTable {
         let text = |name: &str| object.getattr(name).and_then(|value| value.extract::<String>()).unwrap_or_default();
         let name = format!("named {}.{}", text("__module__"), text("__qualname__") + &text("__name__"));
         self.token(name)
+    }
+
+    /// Forget what follows from the code of methods, which has changed.
+    pub fn forget(&mut self) {
+        self.types.clear();
     }
 
     /// Forget types that exist only in one execution (their modules are loaded afresh for each).
@@ -301,26 +325,6 @@ const ITEMS: &[&str] =
     &["__getitem__", "__setitem__", "__delitem__", "__contains__", "__iter__", "__next__", "__len__", "__bool__"];
 const CONVERSIONS: &[&str] = &["__repr__", "__str__", "__format__"];
 
-/// Whether the class has one of these methods from code that is not instrumented, other than `object`'s own.
-fn has_foreign_method(ty: &Bound<'_, PyType>, names: &[&str]) -> bool {
-    let object = PyBaseObject::type_object(ty.py());
-    names.iter().any(|name| match (ty.getattr(*name), object.getattr(*name)) {
-        (Ok(method), Ok(inherited)) => !method.is(&inherited) && !method.is_none() && !is_instrumented(&method),
-        (Ok(method), Err(_)) => !method.is_none() && !is_instrumented(&method),
-        _ => false,
-    })
-}
-
-/// Whether a method is instrumented Python code. What a decorator has generated for a class is not, although it has the
-/// namespace of the class's module.
-fn is_instrumented(method: &Bound<'_, PyAny>) -> bool {
-    let py = method.py();
-    let Ok(code) = method.getattr(intern!(py, "__code__")) else { return false };
-    let file = code.getattr(intern!(py, "co_filename")).and_then(|file| file.extract::<String>());
-    let generated = file.is_ok_and(|file| file.starts_with('<'));
-    !generated && origin(method).is_ok_and(|origin| origin == Origin::Instrumented)
-}
-
 fn classify(ty: &Bound<'_, PyType>) -> TypeKind {
     let py = ty.py();
     let builtins = |name: &str| py.import("builtins").and_then(|module| module.getattr(name));
@@ -376,7 +380,7 @@ fn classify(ty: &Bound<'_, PyType>) -> TypeKind {
 }
 
 /// Whether the class was made by Python code.
-fn is_heap_class(ty: &Bound<'_, PyType>) -> bool {
+pub fn is_heap_class(ty: &Bound<'_, PyType>) -> bool {
     const HEAP_TYPE: u64 = 1 << 9;
     const IMMUTABLE: u64 = 1 << 8;
     let flags: u64 = ty.getattr("__flags__").and_then(|flags| flags.extract()).unwrap_or(0);

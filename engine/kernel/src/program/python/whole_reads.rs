@@ -298,7 +298,7 @@ impl Host {
         if has_nothing_inside(object) {
             return true;
         }
-        let mut state = self.state();
+        let Some(mut state) = self.awake() else { return true };
         if !state.running() {
             return true;
         }
@@ -344,7 +344,7 @@ impl Host {
 
     /// Perform one operation on several objects: as an event if one of them races. Returns whether it was one.
     pub fn touch_wholes<'py>(&self, py: Python<'py>, parts: &[Part<'py>], depth: Depth) -> PyResult<bool> {
-        if parts.is_empty() || !self.state().running() {
+        if parts.is_empty() || !self.awake().is_some_and(|state| state.running()) {
             return Ok(false);
         }
         self.drain_if_owed(py)?;
