@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyString, PySuper, PyType};
 
 use super::builtins::{
-    attribute_effect, c_function_effect, gives_container, is_made_by_class_statement, reads_arguments, BuiltinEffect,
-    CallableKind,
+    attribute_effect, c_function_effect, gives_container, gives_state, is_json_worker, is_made_by_class_statement,
+    reads_arguments, BuiltinEffect, CallableKind,
 };
 use super::controlled_call::{ControlledCall, How};
 use super::host::Host;
@@ -109,6 +109,9 @@ impl Host {
                 if !name.starts_with("__") {
                     return self.controlled(py, &function, How::Foreign { object: object.unbind() });
                 }
+                if gives_state(&name) {
+                    return self.controlled(py, &function, How::State { object: object.unbind() });
+                }
                 return Ok(function);
             }
             let name: String = function.getattr(intern!(py, "__name__"))?.extract()?;
@@ -124,6 +127,9 @@ impl Host {
         }
         if callable == CallableKind::Cached {
             return self.controlled(py, &function, How::Foreign { object: function.clone().unbind() });
+        }
+        if is_json_worker(&function) {
+            return self.controlled(py, &function, How::Builtin(BuiltinEffect::Examine));
         }
         Ok(function)
     }

@@ -36,6 +36,8 @@ pub enum How {
     ForeignFunction,
     /// A method of an immutable value that reads its arguments or gives a new container.
     Value { object: Py<PyAny> },
+    /// A method of an object that gives what it holds.
+    State { object: Py<PyAny> },
     /// A function whose calls make generators.
     Generator,
     /// An `operator.attrgetter`, `itemgetter` or `methodcaller`.
@@ -85,6 +87,18 @@ impl ControlledCall {
                 read.push(object.bind(py).clone());
                 host.look(py, &read, Depth::Text)?;
                 host.created(function.call(arguments, keywords)?)
+            }
+            How::State { object } => {
+                let object = object.bind(py);
+                host.look(py, std::slice::from_ref(object), Depth::Everything)?;
+                let state = function.call(arguments, keywords)?;
+                let own = object.getattr_opt(intern!(py, "__dict__"))?;
+                for part in state.cast::<PyTuple>().into_iter().flatten().chain([state.clone()]) {
+                    if own.as_ref().is_some_and(|own| own.is(&part)) {
+                        host.alias_instance_dict(&part, object);
+                    }
+                }
+                Ok(state)
             }
             How::Container { object, name } => {
                 host.call_container(py, object.bind(py), name.bind(py), function, arguments, keywords)

@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::{PyNameError, PyUnboundLocalError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyDict, PyString, PyTuple};
 
 use super::attributes::Slot;
 use super::host::Host;
@@ -185,8 +185,10 @@ impl Host {
     }
 
     /// Make a closure variable explicit.
-    #[pyo3(signature = (name, value = None, /))]
-    fn new_cell(&self, py: Python<'_>, name: Py<PyString>, value: Option<Py<PyAny>>) -> PyResult<Py<Cell>> {
+    #[pyo3(signature = (name, /, *value))]
+    fn new_cell(&self, py: Python<'_>, name: Py<PyString>, value: &Bound<'_, PyTuple>) -> PyResult<Py<Cell>> {
+        // A parameter may well be None.
+        let value = value.get_item(0).ok().map(Bound::unbind);
         let cell = Bound::new(py, Cell { name, value })?;
         let Some(mut state) = self.awake() else { return Ok(cell.unbind()) };
         if state.phase == Phase::Running || state.phase == Phase::Idle {
