@@ -9,6 +9,7 @@ use pyo3::types::{PyAny as PyBaseObject, PyDict, PyString, PyType};
 use pyo3::PyTypeInfo;
 use rustc_hash::FxHashMap;
 
+use super::assumptions::{calls_for_user, AssumptionKind, Assumptions};
 use super::origins::{Origin, Origins};
 
 /// How values of a type behave as shared objects.
@@ -60,6 +61,7 @@ struct TypeEntry {
     token: u32,
     identity_key: bool,
     symbolic: bool,
+    tells_end: bool,
     compared_by_foreign_code: bool,
     shown_by_foreign_code: bool,
     items_by_foreign_code: bool,
@@ -76,6 +78,8 @@ pub struct TypeFacts {
     pub identity_key: bool,
     /// Whether instances are symbolic values.
     pub symbolic: bool,
+    /// Whether instances tell that another object has come to its end.
+    pub tells_end: bool,
     /// Whether comparing instances runs code that is not instrumented (a dataclass makes such code).
     pub compared_by_foreign_code: bool,
     /// The same for turning them into text.
@@ -93,7 +97,7 @@ pub struct TypeTable {
     /// Attributes that are methods of their class but were found to be rebound on an instance or class.
     rebound: FxHashMap<(u32, String), ()>,
     /// What tells that an object has come to its end: finalizers of classes that were seen, and weak references.
-    ends: Vec<String>,
+    pub ends: Assumptions,
     pub origins: Origins,
 }
 
@@ -136,6 +140,7 @@ impl TypeTable {
             token: entry.token,
             identity_key: entry.identity_key,
             symbolic: entry.symbolic,
+            tells_end: entry.tells_end,
             compared_by_foreign_code: entry.compared_by_foreign_code,
             shown_by_foreign_code: entry.shown_by_foreign_code,
             items_by_foreign_code: entry.items_by_foreign_code,
@@ -156,7 +161,7 @@ impl TypeTable {
         self.origins.want_class(ty);
         let kind = classify(ty);
         let name = format!("{}.{}", module_of(ty), qualified_name(ty));
-        self.note_end(ty, &name);
+        let tells_end = self.note_end(ty, &name);
         let token = self.token(name);
         let identity_key = kind == TypeKind::Instance && compares_by_identity(ty);
         let symbolic = ty.hasattr(intern!(ty.py(), "__dpor_symbolic__")).unwrap_or(false);
@@ -169,6 +174,7 @@ impl TypeTable {
             token,
             identity_key,
             symbolic,
+            tells_end,
             compared_by_foreign_code,
             shown_by_foreign_code,
             items_by_foreign_code,
@@ -180,33 +186,31 @@ impl TypeTable {
             token,
             identity_key,
             symbolic,
+            tells_end,
             compared_by_foreign_code,
             shown_by_foreign_code,
             items_by_foreign_code,
         }
     }
 
-    /// Note it if instances of the type tell that an object has come to its end.
-    fn note_end(&mut self, ty: &Bound<'_, PyType>, name: &str) {
+    /// Note it if the type has a finalizer. Returns whether instances tell that another object has come to its end.
+    fn note_end(&mut self, ty: &Bound<'_, PyType>, name: &str) -> bool {
         let py = ty.py();
-        let finalizer = ty.getattr(intern!(py, "__del__")).is_ok_and(|method| self.is_instrumented(&method));
-        let weak = match name {
-            "weakref.ReferenceType" => Some("weakref.ref"),
-            "weakref.ProxyType" | "weakref.CallableProxyType" => Some("weakref.proxy"),
-            "_weakrefset.WeakSet" => Some("weakref.WeakSet"),
-            "weakref.WeakMethod"
-            | "weakref.WeakKeyDictionary"
-            | "weakref.WeakValueDictionary"
-            | "weakref.finalize" => Some(name),
-            _ => None,
-        };
-        let end = match weak {
-            _ if finalizer => format!("{}.__del__", qualified_name(ty)),
-            Some(weak) => weak.to_owned(),
-            None => return,
-        };
-        if !self.ends.contains(&end) {
-            self.ends.push(end);
+        if ty.getattr(intern!(py, "__del__")).is_ok_and(|method| self.is_instrumented(&method)) {
+            let end = format!("{}.__del__", qualified_name(ty));
+            self.ends.add(py, AssumptionKind::ObjectEnd, &end, None);
+        }
+        weak_name(name).is_some()
+    }
+
+    /// Note it that an object has been made which tells that another one has come to its end, unless modules that are not
+    /// the user's keep it to themselves.
+    pub fn note_weak(&mut self, object: &Bound<'_, PyAny>) {
+        let py = object.py();
+        let ty = object.get_type();
+        let name = format!("{}.{}", module_of(&ty), qualified_name(&ty));
+        if let Some(end) = weak_name(&name).filter(|_| calls_for_user(py, WEAK_MODULES)) {
+            self.ends.add(py, AssumptionKind::ObjectEnd, end, None);
         }
     }
 
@@ -227,11 +231,6 @@ impl TypeTable {
         self.origins.of(method).is_ok_and(|written| written.origin == Origin::Instrumented)
     }
 
-    /// What the model uses that tells that an object has come to its end, by name.
-    pub fn ends(&self) -> &[String] {
-        &self.ends
-    }
-
     /// A number for a name.
     pub fn token(&mut self, name: String) -> u32 {
         let next = self.tokens.len() as u32;
@@ -247,6 +246,7 @@ impl TypeTable {
 
     /// Forget what follows from the code of methods, which has changed.
     pub fn forget(&mut self) {
+        self.attributes.clear();
         self.types.clear();
     }
 
@@ -296,6 +296,23 @@ impl TypeTable {
         }
         news
     }
+}
+
+/// The modules of what tells that an object has come to its end.
+const WEAK_MODULES: &[&str] = &["weakref", "_weakrefset", "collections.abc"];
+
+/// What reports call a type whose instances tell that an object has come to its end.
+fn weak_name(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "weakref.ReferenceType" => "weakref.ref",
+        "weakref.ProxyType" | "weakref.CallableProxyType" => "weakref.proxy",
+        "_weakrefset.WeakSet" => "weakref.WeakSet",
+        "weakref.WeakMethod" => "weakref.WeakMethod",
+        "weakref.WeakKeyDictionary" => "weakref.WeakKeyDictionary",
+        "weakref.WeakValueDictionary" => "weakref.WeakValueDictionary",
+        "weakref.finalize" => "weakref.finalize",
+        _ => return None,
+    })
 }
 
 fn module_of(ty: &Bound<'_, PyType>) -> String {
