@@ -1,4 +1,4 @@
-"""What modules of the standard library keep: it outlives an execution, and has to be for each what it was before."""
+"""What modules keep from one execution to the next, which has to be for each what it was before."""
 
 from __future__ import annotations
 
@@ -28,21 +28,14 @@ class LibraryState:
 
     def keep(self, namespace: dict[str, Any]) -> None:
         """Tell the host of the objects of a module, by its namespace."""
-        waiting: list[object] = [namespace]
-        while waiting and len(self._seen) < _MOST:
-            value = waiting.pop()
-            if isinstance(value, _ATOMS) or id(value) in self._seen:
-                continue
-            self._seen[id(value)] = value
-            if not isinstance(value, type) or value.__module__ == namespace["__name__"]:
-                named = value is namespace or isinstance(value, type | FunctionType)
-                self._host.keep(value, named)
+        name = str(namespace["__name__"])
+        self._host.keep(namespace, True)
+        self._find_locks(namespace)
+        for value in objects_of(namespace, self._seen):
+            if not isinstance(value, type) or value.__module__ == name:
+                self._host.keep(value, isinstance(value, type | FunctionType))
             for place in _dicts_of(value):
                 self._find_locks(place)
-            if value is namespace:
-                waiting += (part for name, part in namespace.items() if not name.startswith("__"))
-            else:
-                waiting += _parts_of(value, namespace)
 
     def begin(self) -> None:
         """Start an execution: every lock is free."""
@@ -62,18 +55,31 @@ class LibraryState:
                 self._places.append((place, key, value))
 
 
+def objects_of(namespace: dict[str, Any], seen: dict[int, object]) -> Iterator[object]:
+    """What can be reached from a module's namespace without leaving its code: objects, functions, classes.
+
+    What is in `seen`, by its address, is left out; what is found is added.
+    """
+    waiting: list[object] = [value for name, value in namespace.items() if not name.startswith("__")]
+    while waiting and len(seen) < _MOST:
+        value = waiting.pop()
+        if isinstance(value, _ATOMS) or id(value) in seen or isinstance(value, ModuleType):
+            continue
+        seen[id(value)] = value
+        yield value
+        waiting += _parts_of(value, namespace)
+
+
 def _dicts_of(value: object) -> Iterator[dict[Any, Any]]:
     if type(value) is dict:
         yield cast("dict[Any, Any]", value)
-    elif not isinstance(value, type | ModuleType | FunctionType):
+    elif not isinstance(value, type | FunctionType):
         own: object = getattr(value, "__dict__", None)
         if type(own) is dict:
             yield cast("dict[Any, Any]", own)
 
 
 def _parts_of(value: object, namespace: dict[str, Any]) -> Iterator[object]:
-    if isinstance(value, ModuleType):
-        return
     if isinstance(value, FunctionType):
         if value.__globals__ is namespace:
             yield from value.__defaults__ or ()

@@ -445,7 +445,7 @@ impl Host {
         if event {
             let package = package_of(function);
             // Its draws are fixed, and one at a time is what its own C code does.
-            if package != "random" {
+            if !matches!(package.as_str(), "random" | "_random") {
                 self.assume(py, AssumptionKind::ForeignCode, &package);
             }
         }

@@ -297,6 +297,8 @@ impl Host {
             let facts = state.types.facts(&object);
             if facts.kind.is_tracked() {
                 state.object(&object, facts);
+            } else if facts.tells_end {
+                state.types.note_weak(&object);
             }
         }
         drop(state);

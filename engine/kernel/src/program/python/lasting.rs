@@ -7,7 +7,7 @@ use pyo3::types::{PyDict, PyString, PyType};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::host::Host;
-use super::types::TypeKind;
+use super::types::{TypeFacts, TypeKind};
 use super::undo::Undo;
 
 /// What an object was before an execution changed it.
@@ -154,6 +154,8 @@ impl Host {
             if !facts.kind.is_tracked() || matches!(facts.kind, TypeKind::Class | TypeKind::Module) {
                 return;
             }
+            // Nobody's but the module's.
+            let facts = TypeFacts { tells_end: false, ..facts };
             state.object(object, facts);
         }
         state.lasting.known.insert(object.as_ptr() as usize, object.clone().unbind());

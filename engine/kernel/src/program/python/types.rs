@@ -209,7 +209,10 @@ impl TypeTable {
         let py = object.py();
         let ty = object.get_type();
         let name = format!("{}.{}", module_of(&ty), qualified_name(&ty));
-        if let Some(end) = weak_name(&name).filter(|_| calls_for_user(py, WEAK_MODULES)) {
+        let Some(end) = weak_name(&name) else { return };
+        // The containers of weak references make such references for themselves.
+        let passed = if end == "weakref.ref" { &[] } else { WEAK_MODULES };
+        if calls_for_user(py, passed) {
             self.ends.add(py, AssumptionKind::ObjectEnd, end, None);
         }
     }
