@@ -157,7 +157,8 @@ impl Host {
                     return self.control(py, function);
                 }
                 // While modules are imported every kind passes for immutable, but what is made then must be known.
-                if object.is_exact_instance_of::<PySuper>() || function.is_instance_of::<PyType>() {
+                let written = matches!(self.callable_kind(&function), CallableKind::Function | CallableKind::BoundMethod);
+                if written || object.is_exact_instance_of::<PySuper>() || function.is_instance_of::<PyType>() {
                     return self.control(py, function);
                 }
                 Ok(function)
