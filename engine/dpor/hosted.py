@@ -14,7 +14,7 @@ import importlib.util
 import inspect
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, Self, TextIO, cast
@@ -24,7 +24,7 @@ from dpor.codes import Code
 from dpor.discovery import find_models
 from dpor.errors import DporError
 from dpor.instrument.hooks import Hook
-from dpor.instrument.import_hook import Instrumentation
+from dpor.instrument.import_hook import Foreign, Instrumentation
 from dpor.instrument.in_place import Library
 from dpor.instrument.library_state import objects_of
 from dpor.model import options_of
@@ -117,7 +117,12 @@ class HostedModel:
         self.packages = (packages,) if isinstance(packages, str) else packages
         hooks = {hook.value: getattr(self.host, hook.value) for hook in Hook}
         self.instrumentation = Instrumentation(
-            self.root, self.packages, hooks, self.overlay, covered=self.file
+            self.root,
+            self.packages,
+            hooks,
+            self.overlay,
+            covered=self.file,
+            foreign=Foreign(self.host.marker, self._asleep),
         )
         self.library = Library(self.host, hooks, self.patches.locks())
         self.fresh_modules = False
@@ -225,6 +230,14 @@ class HostedModel:
                     self.relative(Path(frame.filename)), frame.lineno or 1, (frame.colno or 0) + 1
                 )
         return None
+
+    @contextlib.contextmanager
+    def _asleep(self) -> Generator[None]:
+        slept = self.host.sleep(True)
+        try:
+            yield
+        finally:
+            self.host.sleep(slept)
 
     def _keep_objects(self) -> None:
         """Tell the host of what the model's modules hold: also of what code has made that is not instrumented."""

@@ -13,7 +13,7 @@ from types import CellType, CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from dpor.instrument.hooks import NAMESPACE, Hook, namespace_entries
-from dpor.instrument.library_code import LibraryCode
+from dpor.instrument.library_code import LibraryCode, library_code
 from dpor.instrument.library_state import LibraryState
 from dpor.instrument.standard_library import HARMLESS, standard_modules
 from dpor.instrument.transformer import compile_instrumented
@@ -30,8 +30,8 @@ _RUNNERS = ("exec", "eval")
 class Library:
     """The standard library's modules that a check has had to instrument.
 
-    `host` asks for them once installed; `hooks` maps hook names to callables. `locks` maps the types of real locks to what makes a
-    controlled one. `code` keeps what was compiled.
+    `host` asks for them once installed; `hooks` maps hook names to callables. `locks` maps the types of real locks to
+    what makes a controlled one. `code` keeps what was compiled.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Library:
     ) -> None:
         self._host = host
         self._entries = namespace_entries(hooks)
-        self._code = code or LibraryCode()
+        self._code = code or library_code()
         self._tables: dict[int, _Table] = {}
         self._swapped: list[tuple[FunctionType, CodeType]] = []
         self._namespaces: list[dict[str, Any]] = []
@@ -138,9 +138,7 @@ class Library:
         namespace, variables = _scopes(namespace, variables)
         exec(self._compiled(source, "exec", namespace), namespace, variables, **more)
 
-    def _eval(
-        self, source: Any, namespace: dict[str, Any] | None = None, variables: Any = None, /
-    ) -> Any:
+    def _eval(self, source: Any, namespace: dict[str, Any] | None = None, variables: Any = None, /) -> Any:
         """What `eval` is in an instrumented module."""
         namespace, variables = _scopes(namespace, variables)
         return eval(self._compiled(source, "eval", namespace), namespace, variables)
@@ -214,5 +212,3 @@ def _is_set(cell: CellType) -> bool:
         return isinstance(cell.cell_contents, FunctionType | type)
     except ValueError:
         return False
-
-

@@ -111,7 +111,10 @@ class Patches:
 
     def locks(self) -> dict[type, Callable[[], object]]:
         """What makes a controlled lock, by the type of the real one in whose place it stands."""
-        return {type(real()): self._kernel.Lock if real is thread.real_allocate_lock else self._kernel.RLock for real in (thread.real_allocate_lock, thread.real_reentrant_lock)}
+        return {
+            type(thread.real_allocate_lock()): self._kernel.Lock,
+            type(thread.real_reentrant_lock()): self._kernel.RLock,
+        }
 
     def importing(self) -> contextlib.AbstractContextManager[None]:
         """While this lasts, this thread imports modules of the model, whose locks are the model's."""

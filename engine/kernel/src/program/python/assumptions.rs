@@ -185,6 +185,20 @@ pub fn package_of(function: &Bound<'_, PyAny>) -> String {
     module.split('.').next().unwrap_or_default().to_owned()
 }
 
+/// What a report calls who has written a function in Python: its package, or what code that was generated for an
+/// instrumented module calls its file.
+pub fn writer_of(function: &Bound<'_, PyAny>) -> String {
+    let py = function.py();
+    let find = || -> PyResult<Option<String>> {
+        let namespace = function.getattr(intern!(py, "__globals__"))?.cast_into::<PyDict>()?;
+        let file: String =
+            function.getattr(intern!(py, "__code__"))?.getattr(intern!(py, "co_filename"))?.extract()?;
+        let generated = file.starts_with('<') && namespace.contains(intern!(py, "__dpor_namespace__"))?;
+        Ok(generated.then_some(file))
+    };
+    find().ok().flatten().unwrap_or_else(|| package_of(function))
+}
+
 fn is_of_instrumented_module(class: &Bound<'_, PyAny>) -> bool {
     let py = class.py();
     let find = || -> PyResult<Bound<'_, PyAny>> {

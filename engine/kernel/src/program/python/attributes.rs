@@ -13,7 +13,7 @@ use super::place::{is_intercepted, own_attribute, Place};
 use super::recording::Word;
 use super::state::{access, Phase, Restart, State};
 use super::switching::Touch;
-use super::types::{holder_of, instrumented_namespace, is_instrumented_namespace, AttributeKind, TypeKind};
+use super::types::{holder_of, instrumented_namespace, is_instrumented_namespace, referent, AttributeKind, TypeKind};
 use super::undo::Undo;
 use super::weak_memory::Store;
 use crate::operation::{AccessMode, Accesses, LocationId, MemoryOrder, Operation, OperationKind};
@@ -43,7 +43,7 @@ impl State {
         let facts = self.types.facts(object);
         match facts.kind {
             TypeKind::Immutable => return self.function_slot(object, name),
-            TypeKind::Module => return None,
+            TypeKind::Module | TypeKind::Proxy => return None,
             _ => {}
         }
         let kind = self.types.attribute(object, name, facts.kind);
@@ -52,6 +52,11 @@ impl State {
         }
         let id = self.object(object, facts);
         let key = self.identities.name(name);
+        if facts.kind == TypeKind::DefaultDict && name.to_str().is_ok_and(|name| name == "default_factory") {
+            // Every look-up of a missing key uses it.
+            let location = self.identities.location(id, KeyId::WHOLE, false);
+            return Some(Slot { location, object: id, key, default: None });
+        }
         let location = self.identities.location(id, key, facts.kind != TypeKind::Class);
         let default = match kind {
             AttributeKind::DataWithDefault => holder_of(&object.get_type(), name).map(|class| {
@@ -396,6 +401,11 @@ impl Host {
             let Some(phase) = self.awake().map(|state| state.phase) else { return put() };
             match phase {
                 Phase::Running => {
+                    if self.kind(object) == TypeKind::Proxy {
+                        if let Some(object) = referent(object) {
+                            return self.store_attribute(py, value, &object, name);
+                        }
+                    }
                     if let Some(namespace) = self.rebound_in(py, object, name)? {
                         return self.store_global(py, value, &namespace, name);
                     }
@@ -439,6 +449,11 @@ impl Host {
     ) -> PyResult<()> {
         let Some(slot) = self.find_attribute(object, name) else {
             if self.awake().is_some_and(|state| state.phase == Phase::Running) {
+                if self.kind(object) == TypeKind::Proxy {
+                    if let Some(object) = referent(object) {
+                        return self.delete_attribute(py, &object, name);
+                    }
+                }
                 if let Some(namespace) = self.rebound_in(py, object, name)? {
                     return self.delete_global(py, &namespace, name);
                 }
@@ -465,6 +480,12 @@ impl Host {
         get: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let kind = self.kind(object);
+        if kind == TypeKind::Proxy {
+            return match referent(object) {
+                Some(object) => self.load_attribute(py, &object, name),
+                None => get(),
+            };
+        }
         if kind == TypeKind::Module && !name.to_str()?.starts_with("__") {
             if let Some(namespace) = instrumented_namespace(object) {
                 return self.load_module_variable(py, &namespace, name, get);

@@ -8,6 +8,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyString, PySuper, PyType};
 
+use super::assumptions::{writer_of, AssumptionKind};
 use super::builtins::{
     attribute_effect, c_function_effect, gives_container, gives_state, is_json_worker, is_made_by_class_statement,
     reads_arguments, BuiltinEffect, CallableKind,
@@ -16,7 +17,7 @@ use super::controlled_call::{ControlledCall, How};
 use super::host::Host;
 use super::origins::Origin;
 use super::state::Phase;
-use super::types::TypeKind;
+use super::types::{referent, TypeKind};
 
 impl Host {
     /// The receiver of a module-level method (`random.random`) is who it is by its place in the module.
@@ -47,7 +48,10 @@ impl Host {
             return match written.origin {
                 Origin::Instrumented if written.makes_generators => self.controlled(py, &function, How::Generator),
                 Origin::Instrumented | Origin::Safe => Ok(function),
-                Origin::Library | Origin::Foreign => self.controlled(py, &function, How::ForeignFunction),
+                Origin::Library | Origin::Foreign => {
+                    self.assume(py, AssumptionKind::UnseenCode, &writer_of(&function));
+                    self.controlled(py, &function, How::ForeignFunction)
+                }
             };
         }
         if function.is_instance_of::<ControlledCall>() {
@@ -57,6 +61,9 @@ impl Host {
             let inner = function.getattr(intern!(py, "__func__"))?;
             let object = function.getattr(intern!(py, "__self__"))?;
             let written = self.origin(&inner)?;
+            if matches!(written.origin, Origin::Library | Origin::Foreign) {
+                self.assume(py, AssumptionKind::UnseenCode, &writer_of(&inner));
+            }
             return match written.origin {
                 Origin::Instrumented if written.makes_generators => self.controlled(py, &function, How::Generator),
                 Origin::Instrumented | Origin::Safe => Ok(function),
@@ -151,13 +158,18 @@ impl Host {
                 let function = self.load_attribute(py, object, name)?;
                 self.control(py, function)
             }
+            TypeKind::Proxy => match referent(object) {
+                Some(object) => self.method(py, &object, name),
+                None => object.getattr(name),
+            },
             TypeKind::Immutable => {
                 let function = object.getattr(name)?;
                 if reads_arguments(object, name.to_str()?) || gives_container(name.to_str()?) {
                     return self.control(py, function);
                 }
                 // While modules are imported every kind passes for immutable, but what is made then must be known.
-                let written = matches!(self.callable_kind(&function), CallableKind::Function | CallableKind::BoundMethod);
+                let written =
+                    matches!(self.callable_kind(&function), CallableKind::Function | CallableKind::BoundMethod);
                 if written || object.is_exact_instance_of::<PySuper>() || function.is_instance_of::<PyType>() {
                     return self.control(py, function);
                 }

@@ -8,8 +8,8 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use super::chosen_reads::ChosenReads;
 use super::assumptions::AssumptionKind;
+use super::chosen_reads::ChosenReads;
 use super::host::Host;
 use super::plan::{Plan, RacePolicy, FLUSH};
 use super::state::{Phase, Restart};

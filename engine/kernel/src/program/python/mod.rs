@@ -51,6 +51,7 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<primitives::SimpleQueue>()?;
     module.add_class::<atomic::Atomic>()?;
     module.add_class::<controlled_call::ControlledCall>()?;
+    module.add_class::<origins::Marker>()?;
     module.add("Abort", module.py().get_type::<host::Abort>())?;
     module.add_function(wrap_pyfunction!(host::current_host, module)?)?;
     Ok(())

@@ -1,11 +1,14 @@
 //! Who wrote a function in Python, told by its code: a function keeps its namespace when it gets other code, and code that
 //! is generated has the namespace of somebody else.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::assumptions::AssumptionKind;
 use super::host::Host;
 use super::state::{Phase, Restart};
 use super::types::is_heap_class;
@@ -104,7 +107,11 @@ impl Origins {
             return Origin::Safe;
         }
         if !self.is_library(name) {
-            return if self.harmless.contains(top) || self.is_harmless(name) { Origin::Safe } else { Origin::Foreign };
+            return if self.harmless.contains(top) || self.is_harmless(name) {
+                Origin::Safe
+            } else {
+                Origin::Foreign
+            };
         }
         Origin::Library
     }
@@ -168,6 +175,36 @@ impl Host {
     fn trust_code(&self, code: &Bound<'_, PyAny>) {
         let mut state = self.state();
         state.types.origins.told.insert(code.as_ptr() as usize, (Origin::Safe, code.clone().unbind()));
+    }
+}
+
+/// What code of a package that is not instrumented calls whenever a function of it begins to run.
+#[pyclass(frozen, module = "dpor._kernel")]
+pub struct Marker {
+    host: Py<Host>,
+    package: String,
+    told: AtomicBool,
+}
+
+#[pymethods]
+impl Marker {
+    fn __call__(&self, py: Python<'_>) {
+        if self.told.load(Ordering::Relaxed) {
+            return;
+        }
+        let host = self.host.get();
+        if host.awake().is_some_and(|state| state.running()) {
+            self.told.store(true, Ordering::Relaxed);
+            host.assume(py, AssumptionKind::UnseenCode, &self.package);
+        }
+    }
+}
+
+#[pymethods]
+impl Host {
+    /// What a module calls whenever a function of it begins to run, to say that the package does.
+    fn marker(slf: Py<Host>, package: String) -> Marker {
+        Marker { host: slf, package, told: AtomicBool::new(false) }
     }
 }
 

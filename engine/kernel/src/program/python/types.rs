@@ -32,6 +32,8 @@ pub enum TypeKind {
     Instance,
     Module,
     Class,
+    /// A weak reference that stands for its object.
+    Proxy,
 }
 
 impl TypeKind {
@@ -364,6 +366,13 @@ fn classify(ty: &Bound<'_, PyType>) -> TypeKind {
         return TypeKind::Immutable;
     }
     let module = module_of(ty);
+    let name = qualified_name(ty);
+    if module == "weakref" && matches!(name.as_str(), "ProxyType" | "CallableProxyType") {
+        return TypeKind::Proxy;
+    }
+    if name == "Context" && module == "_contextvars" {
+        return TypeKind::Opaque;
+    }
     if is_subclass(builtins("list")) {
         return TypeKind::List;
     }
@@ -381,7 +390,6 @@ fn classify(ty: &Bound<'_, PyType>) -> TypeKind {
     if is_subclass(builtins("bytearray")) {
         return TypeKind::Opaque;
     }
-    let name = qualified_name(ty);
     if ["dict_keys", "dict_values", "dict_items", "memoryview", "mappingproxy"].contains(&name.as_str()) {
         return TypeKind::View;
     }
@@ -469,6 +477,13 @@ fn attribute_kind(class: &Bound<'_, PyType>, name: &Bound<'_, PyString>, on_clas
         return Ok(AttributeKind::Constant);
     }
     Ok(if on_class || has_instance_dict(class) { AttributeKind::Data } else { AttributeKind::Constant })
+}
+
+/// The object that a weak proxy stands for, if there still is one.
+pub fn referent<'py>(proxy: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+    let py = proxy.py();
+    // Every object has this method, and the proxy hands on the one of its object.
+    proxy.getattr(intern!(py, "__reduce_ex__")).and_then(|method| method.getattr(intern!(py, "__self__"))).ok()
 }
 
 /// The class among the bases of `class` whose own namespace holds `name`.
