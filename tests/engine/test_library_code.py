@@ -8,6 +8,7 @@ import dataclasses
 import logging
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -205,12 +206,15 @@ def test_locks_of_the_library_exclude(tmp_path: Path) -> None:
 
 
 def test_the_library_is_as_before_when_a_check_has_ended(tmp_path: Path) -> None:
-    before = [
-        (function, function.__code__)
-        for function in (collections.UserDict.__init__, copy.deepcopy, dataclasses.asdict, logging.warning)
+    functions: list[Any] = [
+        vars(collections.UserDict)["__init__"],
+        copy.deepcopy,
+        dataclasses.asdict,
+        logging.warning,
     ]
+    before = [function.__code__ for function in functions]
     check(tmp_path, "    logging.getLogger('x').info(copy.deepcopy(collections.UserDict(a=Point())))")
-    assert all(function.__code__ is code for function, code in before)
+    assert [function.__code__ for function in functions] == before
     assert "exec" not in vars(dataclasses)
 
 
@@ -227,7 +231,7 @@ def test_code_that_nobody_looks_into_is_named_wherever_it_runs(
         "class Money:\n    def __add__(self, other):\n        return self\nONE = Money()\n", encoding="utf-8"
     )
     (folder / "strange_idle.py").write_text("def never():\n    pass\nnever()\n", encoding="utf-8")
-    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.setattr(sys, "path", [str(folder), *sys.path])
     text = """
 import strange_decorators, strange_idle, strange_numbers
 
@@ -250,7 +254,7 @@ def model():
     assert result.verdict is Verdict.VERIFIED
     told = {one.subject for one in result.assumptions if one.kind is AssumptionKind.UNSEEN_CODE}
     assert told == {"strange_decorators", "strange_numbers"}
-    assert all(one.location is not None for one in result.assumptions)
+    assert all(one.location is not None for one in result.assumptions), result.assumptions
 
 
 def check(folder: Path, body: str, text: str | None = None) -> ModelResult:

@@ -97,7 +97,7 @@ class Instrumentation:
             ):
                 self._displaced[name] = module
                 _forget(name)
-            elif self._foreign is not None and module is not None and MARKER in module.__dict__:
+            elif self._foreign is not None and MARKER in module.__dict__:
                 # It was imported under another check.
                 module.__dict__[MARKER] = self._foreign.marker(_top(name))
         sys.meta_path.insert(0, self)

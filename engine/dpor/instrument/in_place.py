@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import CellType, CodeType, FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from dpor.instrument.hooks import NAMESPACE, Hook, namespace_entries
 from dpor.instrument.library_code import LibraryCode, library_code
@@ -198,11 +198,12 @@ def _functions_in(values: list[Any], namespace: dict[str, Any] | None) -> Iterat
             if namespace is not None and value.__module__ == namespace.get("__name__"):
                 values += vars(value).values()
         elif isinstance(value, staticmethod | classmethod):
-            values.append(value.__func__)
+            values.append(cast(Any, value).__func__)
         elif isinstance(value, property):
             values += (value.fget, value.fset, value.fdel)
         elif type(value) is dict:
-            values += (item for item in value.values() if isinstance(item, FunctionType))
+            items = cast("dict[Any, Any]", value).values()
+            values += (item for item in items if isinstance(item, FunctionType))
         elif type(value).__module__ == "functools":
             values += (getattr(value, name, None) for name in ("func", "__wrapped__"))
 

@@ -93,6 +93,6 @@ def _parts_of(value: object, namespace: dict[str, Any]) -> Iterator[object]:
         yield from list(cast("dict[object, object]", value).values())
     elif isinstance(value, list | tuple | set | frozenset):
         yield from list(cast("list[object]", value))
-    own: object = getattr(value, "__dict__", None)
+    own: object = getattr(cast(object, value), "__dict__", None)
     if type(own) is dict:
         yield from list(cast("dict[object, object]", own).values())
