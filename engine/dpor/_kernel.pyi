@@ -1,7 +1,7 @@
 """Types of the compiled kernel, as far as the Python side uses it."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from types import TracebackType
+from types import CodeType, TracebackType
 from typing import Any, Generic, Self, TypeVar
 
 T = TypeVar("T")
@@ -102,6 +102,25 @@ class Host:
     def uninstall(self) -> None: ...
     def close(self) -> None:
         """Let go of the model; nothing can be explored afterwards."""
+
+    def sleep(self, asleep: bool) -> bool:
+        """Have hooks go straight through, or no longer; returns whether they did."""
+
+    def use_library(
+        self,
+        standard: Sequence[str],
+        harmless: Sequence[str],
+        include: Callable[[list[Any]], None],
+    ) -> None:
+        """Have modules of the standard library instrumented when they are needed."""
+
+    def tell_origin(self, code: CodeType, instrumented: bool) -> None: ...
+    def trust_code(self, code: CodeType) -> None: ...
+    def keep(self, object: object, named: bool, /) -> None:
+        """What an execution changes of the object is put back before the next."""
+
+    def marker(self, package: str) -> Callable[[], None]:
+        """What a module calls whenever a function of it begins to run."""
 
     def frontier(self) -> str | None: ...
     def split(self) -> str | None: ...

@@ -41,7 +41,13 @@ def merged(assumptions: Iterable[Assumption]) -> tuple[Assumption, ...]:
     first: dict[tuple[AssumptionKind, str], Assumption] = {}
     for one in sorted(assumptions, key=_rank):
         first.setdefault((one.kind, one.subject), one)
-    return tuple(first.values())
+    # That calls of a package were taken as one step says already that nobody looked into it.
+    return tuple(
+        one
+        for one in first.values()
+        if one.kind is not AssumptionKind.UNSEEN_CODE
+        or (AssumptionKind.FOREIGN_CODE, one.subject) not in first
+    )
 
 
 def refused_if_strict(result: ModelResult) -> ModelResult:

@@ -250,6 +250,8 @@ def apply_restart(hosted: HostedModel, outcome: dict[str, Any]) -> bool:
     match outcome["restart"]:
         case None:
             return False
+        case ["library"]:
+            pass
         case ["rebound", module, variable]:
             hosted.rebind(module, variable)
         case _:

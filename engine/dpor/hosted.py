@@ -12,12 +12,11 @@ import gc
 import hashlib
 import importlib.util
 import inspect
-import io
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, Self, TextIO, cast
 
 from dpor._kernel import Abort, Host
@@ -25,7 +24,9 @@ from dpor.codes import Code
 from dpor.discovery import find_models
 from dpor.errors import DporError
 from dpor.instrument.hooks import Hook
-from dpor.instrument.import_hook import Instrumentation
+from dpor.instrument.import_hook import Foreign, Instrumentation
+from dpor.instrument.in_place import Library
+from dpor.instrument.library_state import objects_of
 from dpor.model import options_of
 from dpor.options import Algorithm, ModelOptions, override
 from dpor.results import ModelInfo, SourceSpan
@@ -54,11 +55,32 @@ def describe_model(file: Path, name: str, root: Path, source: str | None) -> Mod
     raise DporError(Code.NOT_FOUND, f"{file.name} has no model {name!r}", mend)
 
 
-class _Nowhere(io.TextIOBase):
-    """A text stream that keeps nothing."""
+class _Output:
+    """What stands for sys.stdout and sys.stderr: the stream behind it, or nothing.
+
+    No thread can tell what another one has printed, so nothing that is done to it counts.
+    """
+
+    # The kernel takes instances of classes with this mark for private to the thread.
+    __dpor_thread_local__ = True
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.quiet = False
 
     def write(self, text: str, /) -> int:
-        return len(text)
+        return len(text) if self.quiet else self._stream.write(text)
+
+    def writelines(self, lines: Iterable[str], /) -> None:
+        for line in lines:
+            self.write(line)
+
+    def flush(self) -> None:
+        if not self.quiet:
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 class HostedModel:
@@ -96,8 +118,14 @@ class HostedModel:
         self.packages = (packages,) if isinstance(packages, str) else packages
         hooks = {hook.value: getattr(self.host, hook.value) for hook in Hook}
         self.instrumentation = Instrumentation(
-            self.root, self.packages, hooks, self.overlay, covered=self.file
+            self.root,
+            self.packages,
+            hooks,
+            self.overlay,
+            covered=self.file,
+            foreign=Foreign(self.host.marker, self._asleep),
         )
+        self.library = Library(self.host, hooks, self.patches.locks())
         self.fresh_modules = False
         self.symbolic = self._symbolic_session()
         self._module_name = module_name_of(self.file)
@@ -105,30 +133,42 @@ class HostedModel:
         self._path_entry = str(self.file.parent)
         self._printed = False
         self._streams: tuple[TextIO, TextIO] | None = None
+        self._outputs: tuple[_Output, ...] = ()
 
     def __enter__(self) -> Self:
         self._check_packages()
         sys.path.insert(0, self._path_entry)
+        self._streams = (sys.stdout, sys.stderr)
+        self._outputs = tuple(map(_Output, self._streams))
+        sys.stdout, sys.stderr = cast("tuple[TextIO, TextIO]", self._outputs)
         self.host.install()
         self.patches.install()
         self.instrumentation.install()
+        self.library.install()
+        self.patches.when_beginning(self.library.begin)
         try:
             module = self._import()
             self._function = self._resolve(module)
             self._configure(self._function)
             self.symbolic = self._symbolic_session()
+            self._keep_objects()
         except BaseException:
             self.__exit__()
             raise
+        self.host.sleep(True)
         gc.freeze()
         gc.disable()
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self.speak()
+        if self._streams is not None:
+            sys.stdout, sys.stderr = self._streams
+            self._streams = None
         gc.enable()
         gc.unfreeze()
+        self.host.sleep(True)
         self.instrumentation.uninstall()
+        self.library.uninstall()
         self.patches.uninstall()
         self.host.uninstall()
         self.host.close()
@@ -140,18 +180,16 @@ class HostedModel:
 
         Only the first execution prints what the model prints; thousands that say the same would hide it.
         """
-        if self._printed and self._streams is None:
-            self._streams = (sys.stdout, sys.stderr)
-            sys.stdout = sys.stderr = cast(TextIO, _Nowhere())
+        for output in self._outputs:
+            output.quiet = self._printed
         self._printed = True
         self.patches.run(self._call)
 
     def speak(self) -> None:
         """Let the next execution print, as for the one that shows a failure."""
-        if self._streams is not None:
-            sys.stdout, sys.stderr = self._streams
-            self._streams = None
         self._printed = False
+        for output in self._outputs:
+            output.quiet = False
 
     def rebind(self, module: str, variable: str) -> None:
         """Take a module variable for one that is rebound, from now on."""
@@ -159,8 +197,10 @@ class HostedModel:
         known[module] = known.get(module, frozenset()) | {variable}
         self.instrumentation.rebound = known
         self.host.rebind(module, variable)
+        slept = self.host.sleep(False)
         with self.patches.importing():
             self._function = self._resolve(self.instrumentation.reload_all()[self._module_name])
+        self.host.sleep(slept)
 
     def is_first_party(self, filename: str) -> bool:
         """True for the user's own files, False for the standard library and packages (instrumented ones too)."""
@@ -191,6 +231,23 @@ class HostedModel:
                     self.relative(Path(frame.filename)), frame.lineno or 1, (frame.colno or 0) + 1
                 )
         return None
+
+    @contextlib.contextmanager
+    def _asleep(self) -> Generator[None]:
+        slept = self.host.sleep(True)
+        try:
+            yield
+        finally:
+            self.host.sleep(slept)
+
+    def _keep_objects(self) -> None:
+        """Tell the host of what the model's modules hold: also of what code has made that is not instrumented."""
+        seen: dict[int, object] = {}
+        for name in self.instrumentation.modules:
+            module = sys.modules.get(name)
+            for value in () if module is None else objects_of(module.__dict__, seen):
+                if not isinstance(value, type | FunctionType):
+                    self.host.created(value)
 
     def _call(self) -> None:
         function = self._function

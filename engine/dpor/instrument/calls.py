@@ -35,26 +35,31 @@ class Calls(Rewriter):
     """Calls: the callee goes through a hook unless it is known to be an instrumented function or harmless."""
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        function = node.func
-        if isinstance(function, ast.Attribute):
-            name = ast.Constant(self.scope.mangle(function.attr))
-            node.func = self.hook(Hook.METHOD, function, self.expression(function.value), name)
-        elif not self._is_direct(node, function):
-            node.func = self.hook(Hook.CALLEE, function, self.expression(function))
-        elif not isinstance(function, ast.Name):
-            node.func = self.expression(function)
+        node.func = self._function(node.func, bool(node.args))
         node.args = self.expressions(node.args)
         for keyword in node.keywords:
             value = self.expression(keyword.value) if keyword.arg else self.merged(keyword.value)
             keyword.value = value
         return node
 
-    def _is_direct(self, node: ast.Call, function: ast.expr) -> bool:
+    def callee(self, decorator: ast.expr) -> ast.expr:
+        """Rewrite a decorator, which is called with what it decorates."""
+        return self._function(decorator, True)
+
+    def _function(self, function: ast.expr, has_arguments: bool) -> ast.expr:
+        if isinstance(function, ast.Attribute):
+            name = ast.Constant(self.scope.mangle(function.attr))
+            return self.hook(Hook.METHOD, function, self.expression(function.value), name)
+        if not self._is_direct(function, has_arguments):
+            return self.hook(Hook.CALLEE, function, self.expression(function))
+        return function if isinstance(function, ast.Name) else self.expression(function)
+
+    def _is_direct(self, function: ast.expr, has_arguments: bool) -> bool:
         if isinstance(function, ast.Lambda):
             return True
         if not isinstance(function, ast.Name):
             return False
         if self.symbols.is_fixed_function(self.scope, self.scope.mangle(function.id)):
             return True
-        frame_reader = function.id in _FRAME_READERS and not node.args
+        frame_reader = function.id in _FRAME_READERS and not has_arguments
         return self.is_builtin(function, _INERT | _FRAME_READERS if frame_reader else _INERT)

@@ -115,7 +115,7 @@ class Definitions(Iterables):
 
     def _decorators(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> None:
         decorators = [
-            decorator if self._marks_model(decorator) else self._called(decorator)
+            decorator if self._marks_model(decorator) else self.callee(decorator)
             for decorator in node.decorator_list
         ]
         if self.access(node.name) is not Access.PLAIN:

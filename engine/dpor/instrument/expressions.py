@@ -127,7 +127,9 @@ class Expressions(Rewriter):
     def _operation(self, node: ast.BinOp) -> ast.expr:
         left = _reads_operand(node.op, node.left, node.right) and not self._is_fresh(node.left)
         right = _reads_operand(node.op, node.right, node.left) and not self._is_fresh(node.right)
-        shows = isinstance(node.op, ast.Mod) and not is_number(node.left) and not is_constant(node.right)
+        text = is_constant(node.left) or isinstance(node.left, ast.JoinedStr)
+        plain = is_number(node.left) or (text and is_constant(node.right))
+        shows = isinstance(node.op, ast.Mod) and not plain
         if left or right or shows:
             operator = ast.Constant(OPERATORS[type(node.op)])
             operands = self.raw_display(node.left), self.raw_display(node.right)

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.util
 import linecache
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
 
 from dpor.instrument.coverage import REACHED
-from dpor.instrument.first_party import FirstParty
+from dpor.instrument.entries import MARKER
+from dpor.instrument.first_party import OWN_MODULES, FirstParty
 from dpor.instrument.hooks import FIRST_PARTY, NAMESPACE, is_temporary, namespace_entries
+from dpor.instrument.library_code import Treatment, library_code
 from dpor.instrument.transformer import compile_instrumented
 
 _Key = tuple[object, ...]
+# Operators of symbolic values run the solver in the middle of a model.
+_RUN_ON = OWN_MODULES | {"z3"}
 
 
 class CodeCache:
@@ -62,6 +68,7 @@ class Instrumentation:
         rebound: Mapping[str, frozenset[str]] | None = None,
         code_cache: CodeCache | None = None,
         covered: Path | None = None,
+        foreign: Foreign | None = None,
     ) -> None:
         self.covered = covered
         self.reached = bytearray()
@@ -75,6 +82,7 @@ class Instrumentation:
         self._found: dict[str, ModuleSpec] = {}
         self._loaded: dict[str, Path] = {}
         self._displaced: dict[str, ModuleType] = {}
+        self._foreign = foreign
 
     def install(self) -> None:
         """Start to instrument imports; modules that were imported without it are set aside until `uninstall`."""
@@ -89,6 +97,9 @@ class Instrumentation:
             ):
                 self._displaced[name] = module
                 _forget(name)
+            elif self._foreign is not None and MARKER in module.__dict__:
+                # It was imported under another check.
+                module.__dict__[MARKER] = self._foreign.marker(_top(name))
         sys.meta_path.insert(0, self)
 
     def uninstall(self) -> None:
@@ -168,9 +179,18 @@ class Instrumentation:
         ):
             return None
         if not self._first_party.includes(fullname, Path(origin)):
-            return None
+            return self._marked(fullname, spec)
         self._found[fullname] = spec
         return self._own_spec(fullname, origin, spec.submodule_search_locations)
+
+    def _marked(self, fullname: str, spec: ModuleSpec) -> ModuleSpec | None:
+        """Have a module of a package that is not looked into say that it runs; None if it is not such a module."""
+        top = _top(fullname)
+        known = top in sys.stdlib_module_names or top in _RUN_ON or top == "__main__"
+        if self._foreign is None or known or type(spec.loader) is not SourceFileLoader:
+            return None
+        spec.loader = MarkingLoader(fullname, str(spec.origin), self._foreign)
+        return spec
 
     def _own_spec(self, fullname: str, origin: str, locations: list[str] | None) -> ModuleSpec | None:
         loader = InstrumentingLoader(fullname, origin, self)
@@ -215,6 +235,36 @@ class Instrumentation:
         return self.covered is not None and Path(path) == self.covered
 
 
+@dataclass(frozen=True)
+class Foreign:
+    """What is done about packages that are not looked into.
+
+    `marker` makes what the modules of a package call when they run; `asleep` is a context in which their import is no
+    part of an execution: they stay imported.
+    """
+
+    marker: Callable[[str], Callable[[], None]]
+    asleep: Callable[[], contextlib.AbstractContextManager[None]]
+
+
+class MarkingLoader(SourceFileLoader):
+    """Loads one source file whose functions say that they run."""
+
+    def __init__(self, fullname: str, path: str, foreign: Foreign) -> None:
+        super().__init__(fullname, path)
+        self._foreign = foreign
+
+    def get_code(self, fullname: str) -> CodeType:
+        """The marked code; raises OSError, SyntaxError or ValueError."""
+        return library_code().compile(Path(self.path), self.path, Treatment.MARKED)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the module's body; raises what it raises."""
+        module.__dict__[MARKER] = self._foreign.marker(_top(module.__name__))
+        with self._foreign.asleep():
+            exec(self.get_code(module.__name__), module.__dict__)
+
+
 class InstrumentingLoader(SourceFileLoader):
     """Loads one source file, instrumented; reading resources and sources works as ever."""
 
@@ -238,6 +288,10 @@ class InstrumentingLoader(SourceFileLoader):
         exec(code, module.__dict__)
         for name in [name for name in module.__dict__ if is_temporary(name)]:
             del module.__dict__[name]
+
+
+def _top(name: str) -> str:
+    return name.partition(".")[0]
 
 
 def _forget(name: str) -> None:

@@ -204,6 +204,10 @@ class Rewriter(ast.NodeTransformer):
         """Rewrite what is in a display, comprehension or operation, not the display itself."""
         raise NotImplementedError
 
+    def callee(self, decorator: ast.expr) -> ast.expr:
+        """Rewrite a decorator."""
+        raise NotImplementedError
+
     def test(self, node: ast.expr) -> ast.expr:
         """Rewrite an expression of which only the truth matters."""
         raise NotImplementedError

@@ -88,6 +88,6 @@ class _ReportingLoader(importlib.abc.Loader):
         if module.__spec__ is not None:
             module.__spec__.loader = self._loader
         module.__loader__ = self._loader
-        with self._mode.suspended():
+        with self._mode.suspended(), self._mode.asleep():
             self._loader.exec_module(module)
         self._action(module)

@@ -37,6 +37,15 @@ class Mode:
             self._suspended -= 1
 
     @contextlib.contextmanager
+    def asleep(self) -> Generator[None]:
+        """While this lasts, hooks go straight through: what runs is no part of an execution."""
+        slept = self.host.sleep(True)
+        try:
+            yield
+        finally:
+            self.host.sleep(slept)
+
+    @contextlib.contextmanager
     def importing(self) -> Generator[None]:
         """While this lasts, this thread imports model modules: what they make is the model's."""
         previous, self._importing = self._importing, _real_get_ident()

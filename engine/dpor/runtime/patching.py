@@ -6,7 +6,6 @@ import _thread
 import concurrent.futures
 import contextlib
 import functools
-import logging
 import os
 import queue
 import random
@@ -87,7 +86,6 @@ class Patches:
         self._patch_importlib()
         self._patch_time()
         self._patch_randomness()
-        self._patch_logging()
         patch_caches(self._patches, self._mode)
         patch_queues(self._patches, self._mode)
         escapes.patch_blocking_calls(self._patches)
@@ -106,6 +104,17 @@ class Patches:
 
     def __exit__(self, *exception: object) -> None:
         self.uninstall()
+
+    def when_beginning(self, action: Callable[[], None]) -> None:
+        """Have `action` called whenever an execution begins, until `uninstall`."""
+        self._begin.append(action)
+
+    def locks(self) -> dict[type, Callable[[], object]]:
+        """What makes a controlled lock, by the type of the real one in whose place it stands."""
+        return {
+            type(thread.real_allocate_lock()): self._kernel.Lock,
+            type(thread.real_reentrant_lock()): self._kernel.RLock,
+        }
 
     def importing(self) -> contextlib.AbstractContextManager[None]:
         """While this lasts, this thread imports modules of the model, whose locks are the model's."""
@@ -244,13 +253,6 @@ class Patches:
             return _PROCESSORS if self._mode.controls() else real()
 
         return cpu_count
-
-    def _patch_logging(self) -> None:
-        """Keep logging on real locks: a log record is no communication between threads."""
-        namespace = types.SimpleNamespace(**vars(threading))
-        namespace.RLock = thread.real_reentrant_lock
-        namespace.Lock = thread.real_allocate_lock
-        self._patches.replace(logging, "threading", namespace)
 
     def _patch_asyncio(self, module: ModuleType) -> None:
         import asyncio.locks

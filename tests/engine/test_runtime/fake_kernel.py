@@ -56,6 +56,7 @@ class Host:
     def __init__(self) -> None:
         self.active = False
         self.execution = 0
+        self.asleep = False
         self._threads: list[_Thread] = []
         self._current: _Thread | None = None
         self._prefix: list[int] = []
@@ -64,6 +65,10 @@ class Host:
         self._hub: Any = None
         self._steps = 0
         self._dice: random.Random | None = None
+
+    def sleep(self, asleep: bool) -> bool:
+        slept, self.asleep = self.asleep, asleep
+        return slept
 
     def install(self) -> None:
         _installed.append(self)

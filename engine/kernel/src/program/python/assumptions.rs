@@ -104,6 +104,25 @@ fn is_first_party(globals: &Bound<'_, PyDict>) -> bool {
     globals.contains(intern!(globals.py(), "__dpor_first_party__")).unwrap_or(false)
 }
 
+/// Whether the code that runs is not that of the standard library, apart from some modules, at whose caller is looked.
+pub fn calls_for_user(py: Python<'_>, passed: &[&str]) -> bool {
+    let search = || -> PyResult<bool> {
+        // SAFETY: as in `Caller::search`.
+        let mut frame = unsafe { Bound::from_borrowed_ptr_or_opt(py, ffi::PyEval_GetFrame().cast()) };
+        while let Some(current) = frame {
+            let globals = current.getattr(intern!(py, "f_globals"))?.cast_into::<PyDict>()?;
+            let name = globals.get_item(intern!(py, "__name__"))?.and_then(|name| name.extract::<String>().ok());
+            if !name.is_some_and(|name| passed.contains(&name.as_str())) {
+                let instrumented = globals.contains(intern!(py, "__dpor_namespace__"))?;
+                return Ok(!instrumented || is_first_party(&globals));
+            }
+            frame = Some(current.getattr(intern!(py, "f_back"))?).filter(|back| !back.is_none());
+        }
+        Ok(true)
+    };
+    search().unwrap_or(true)
+}
+
 impl Assumptions {
     pub fn knows(&self, kind: AssumptionKind, subject: &str) -> bool {
         // There are few, and most are asked for in the order in which they stand.
@@ -120,6 +139,11 @@ impl Assumptions {
             };
             self.made.push(Assumption { kind, subject: subject.to_owned(), place });
         }
+    }
+
+    /// Forget the assumptions of a kind: what they were about is done otherwise from now on.
+    pub fn forget(&mut self, kind: AssumptionKind) {
+        self.made.retain(|known| known.kind != kind);
     }
 
     fn told(&self) -> Vec<(&'static str, String, Option<String>, u32)> {
@@ -159,6 +183,20 @@ pub fn package_of(function: &Bound<'_, PyAny>) -> String {
     };
     let module = module.unwrap_or_else(|| "builtins".to_owned());
     module.split('.').next().unwrap_or_default().to_owned()
+}
+
+/// What a report calls who has written a function in Python: its package, or what code that was generated for an
+/// instrumented module calls its file.
+pub fn writer_of(function: &Bound<'_, PyAny>) -> String {
+    let py = function.py();
+    let find = || -> PyResult<Option<String>> {
+        let namespace = function.getattr(intern!(py, "__globals__"))?.cast_into::<PyDict>()?;
+        let file: String =
+            function.getattr(intern!(py, "__code__"))?.getattr(intern!(py, "co_filename"))?.extract()?;
+        let generated = file.starts_with('<') && namespace.contains(intern!(py, "__dpor_namespace__"))?;
+        Ok(generated.then_some(file))
+    };
+    find().ok().flatten().unwrap_or_else(|| package_of(function))
 }
 
 fn is_of_instrumented_module(class: &Bound<'_, PyAny>) -> bool {

@@ -2,7 +2,7 @@
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString, PyWeakrefMethods, PyWeakrefProxy};
+use pyo3::types::{PyDict, PyString};
 use smallvec::smallvec;
 
 use super::builtins::CallableKind;
@@ -14,7 +14,7 @@ use super::recording::Word;
 use super::state::{access, Phase, Restart, State};
 use super::switching::Touch;
 use super::types::{
-    holder_of, instrumented_namespace, is_instrumented_namespace, AttributeKind, TypeFacts, TypeKind,
+    holder_of, instrumented_namespace, is_instrumented_namespace, referent, AttributeKind, TypeFacts, TypeKind,
 };
 use super::undo::Undo;
 use super::weak_memory::Store;
@@ -63,6 +63,7 @@ impl State {
         let facts = self.types.facts(object);
         match facts.kind {
             TypeKind::Immutable => return self.function_slot(object, name),
+            TypeKind::Proxy => return None,
             TypeKind::Module if !self.types.is_rebound(name) || instrumented_namespace(object).is_some() => {
                 return None
             }
@@ -313,18 +314,23 @@ impl Host {
 
     #[inline]
     pub fn find_attribute(&self, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> Option<Slot> {
-        let mut state = self.state();
+        let mut state = self.awake()?;
         if !state.running() {
             return None;
         }
         state.attribute_slot(object, name)
     }
 
-    /// Before an object is changed: one that exists before executions begin must be made afresh for each.
+    /// Before an object is changed: one that exists before executions begin must be made afresh for each, or put
+    /// back if it cannot be.
     #[inline]
     pub fn check_fresh(&self, py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<()> {
         let permanent = {
             let state = self.state();
+            if state.phase == Phase::Running && state.lasting.contains(object) {
+                drop(state);
+                return self.keep_original(object);
+            }
             let lasting = state.is_permanent(object) || state.builtins.kind_of(object) == CallableKind::Function;
             state.phase == Phase::Running && !state.fresh_modules && lasting
         };
@@ -503,7 +509,7 @@ impl Host {
         through: Through,
         put: impl FnOnce() -> PyResult<()>,
     ) -> PyResult<()> {
-        if self.state().phase == Phase::Running {
+        if self.awake().is_some_and(|state| state.phase == Phase::Running) {
             self.refuse_reshaping(py, object, name)?;
             if name.to_str()? == "__dict__" && self.kind(object) == TypeKind::Instance {
                 return self.replace_instance_dict(py, value, object, put);
@@ -513,13 +519,15 @@ impl Host {
             }
         }
         let Some(slot) = self.find_attribute(object, name) else {
-            if let Some(referent) = self.referent(object) {
-                return self.store_attribute(py, value, &referent, name);
-            }
+            let Some(phase) = self.awake().map(|state| state.phase) else { return put() };
             self.had_effect(py, "writes")?;
-            let phase = self.state().phase;
             match phase {
                 Phase::Running => {
+                    if self.kind(object) == TypeKind::Proxy {
+                        if let Some(object) = referent(object) {
+                            return self.store_attribute(py, value, &object, name);
+                        }
+                    }
                     if let Some(namespace) = self.rebound_in(py, object, name)? {
                         return self.store_global(py, value, &namespace, name);
                     }
@@ -561,7 +569,7 @@ impl Host {
         name: &Bound<'_, PyString>,
         delete: impl FnOnce() -> PyResult<()>,
     ) -> PyResult<()> {
-        if self.state().phase == Phase::Running {
+        if self.awake().is_some_and(|state| state.phase == Phase::Running) {
             self.refuse_reshaping(py, object, name)?;
             if matches!(self.kind(object), TypeKind::Class | TypeKind::Module) {
                 // The attribute comes from another class then, or from none.
@@ -569,11 +577,13 @@ impl Host {
             }
         }
         let Some(slot) = self.find_attribute(object, name) else {
-            if let Some(referent) = self.referent(object) {
-                return self.delete_attribute(py, &referent, name);
-            }
             self.had_effect(py, "writes")?;
-            if self.state().phase == Phase::Running {
+            if self.awake().is_some_and(|state| state.phase == Phase::Running) {
+                if self.kind(object) == TypeKind::Proxy {
+                    if let Some(object) = referent(object) {
+                        return self.delete_attribute(py, &object, name);
+                    }
+                }
                 if let Some(namespace) = self.rebound_in(py, object, name)? {
                     return self.delete_global(py, &namespace, name);
                 }
@@ -591,15 +601,6 @@ impl Host {
         Ok(())
     }
 
-    /// What a weak proxy stands for; None for anything else, and for a proxy of what is gone.
-    #[inline]
-    pub fn referent<'py>(&self, object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
-        if self.kind(object) != TypeKind::Immutable || !self.state().running() {
-            return None;
-        }
-        object.cast::<PyWeakrefProxy>().ok()?.upgrade()
-    }
-
     /// Load an attribute that is no visible operation by itself, but may lead to some.
     fn load_constant<'py>(
         &self,
@@ -609,8 +610,11 @@ impl Host {
         get: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let kind = self.kind(object);
-        if let Some(referent) = self.referent(object) {
-            return self.load_attribute(py, &referent, name);
+        if kind == TypeKind::Proxy {
+            return match referent(object) {
+                Some(object) => self.load_attribute(py, &object, name),
+                None => get(),
+            };
         }
         if kind == TypeKind::Module && !name.to_str()?.starts_with("__") {
             if let Some(namespace) = instrumented_namespace(object) {

@@ -1,9 +1,7 @@
-//! What is known of callables that are not instrumented: what built-in functions do with their arguments, and which
-//! Python code needs no watching.
+//! What is known of built-in callables: what they do with their arguments.
 
-use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyFrozenSet, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyFrozenSet, PyString, PyTuple};
 use rustc_hash::FxHashMap;
 
 /// What a built-in function does with its arguments.
@@ -174,77 +172,6 @@ impl Builtins {
     }
 }
 
-/// Standard-library modules whose Python code needs no watching: it runs on controlled primitives, or keeps no state.
-const SAFE_MODULES: &[&str] = &[
-    "dpor",
-    "threading",
-    "queue",
-    "concurrent",
-    "asyncio",
-    "logging",
-    "contextlib",
-    "enum",
-    "abc",
-    "functools",
-    "typing",
-    "inspect",
-    "warnings",
-    "traceback",
-    "pathlib",
-    "datetime",
-    "fractions",
-    "decimal",
-    "numbers",
-    "re",
-    "textwrap",
-    "operator",
-    "types",
-    "unittest",
-    "builtins",
-    "collections.abc",
-    "_collections_abc",
-    "greenlet",
-    "contextvars",
-    "uuid",
-    "time",
-];
-
-/// Those of them whose functions read all that they are given.
-const EXAMINING_MODULES: &[&str] = &["copy", "dataclasses", "json", "pprint", "reprlib", "statistics", "string"];
-
-/// Who wrote a Python function.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Origin {
-    Instrumented,
-    /// Python code that is not instrumented and needs no watching.
-    Safe,
-    /// The same, but it reads all that it is given.
-    Examining,
-    /// Python code that is not instrumented: its calls are taken as atomic operations on their object.
-    Foreign,
-}
-
-pub fn origin(function: &Bound<'_, PyAny>) -> PyResult<Origin> {
-    let py = function.py();
-    let Ok(namespace) = function.getattr(intern!(py, "__globals__")).and_then(|n| Ok(n.cast_into::<PyDict>()?))
-    else {
-        return Ok(Origin::Safe);
-    };
-    if namespace.contains(intern!(py, "__dpor_namespace__"))? {
-        return Ok(Origin::Instrumented);
-    }
-    let name: String = match namespace.get_item(intern!(py, "__name__"))? {
-        Some(name) => name.extract().unwrap_or_default(),
-        None => return Ok(Origin::Safe),
-    };
-    let top = name.split('.').next().unwrap_or_default();
-    if EXAMINING_MODULES.contains(&top) {
-        return Ok(Origin::Examining);
-    }
-    let safe = SAFE_MODULES.contains(&top) || SAFE_MODULES.contains(&name.as_str());
-    Ok(if safe { Origin::Safe } else { Origin::Foreign })
-}
-
 /// Functions of `operator` that change their first argument.
 const CHANGING: &[&str] = &[
     "setitem",
@@ -296,6 +223,16 @@ pub fn reads_arguments(object: &Bound<'_, PyAny>, method: &str) -> bool {
 /// Whether a method of an immutable value gives a new list or dict.
 pub fn gives_container(method: &str) -> bool {
     matches!(method, "split" | "rsplit" | "splitlines" | "findall" | "groupdict" | "copy" | "maketrans" | "tolist")
+}
+
+/// Whether a method in C of any object gives what the object holds, which may be its own dict of attributes.
+pub fn gives_state(method: &str) -> bool {
+    matches!(method, "__reduce_ex__" | "__reduce__" | "__getstate__")
+}
+
+/// Whether a callable is what the `json` package has in C: an encoder or a scanner.
+pub fn is_json_worker(callable: &Bound<'_, PyAny>) -> bool {
+    callable.get_type().module().is_ok_and(|module| module.to_str().is_ok_and(|module| module == "_json"))
 }
 
 /// What a function of a C module does with its arguments.

@@ -113,7 +113,7 @@ impl Host {
     /// Run built-in code that carries out an operation, which has become an event already.
     pub fn operating<T>(&self, operation: OpenOperation, call: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
         let (thread, depth) = {
-            let mut state = self.state();
+            let Some(mut state) = self.awake() else { return call() };
             let current = state.current;
             let open = &mut state.thread(current).open;
             open.push(Rc::new(operation));
@@ -138,10 +138,7 @@ impl Host {
     /// Code that built-in code has called returns to it: what that does next is an event of its own.
     pub fn resume_operation(&self, py: Python<'_>) -> PyResult<()> {
         let operation = {
-            let mut state = self.state();
-            if state.phase != Phase::Running {
-                return Ok(());
-            }
+            let Some(mut state) = self.awake().filter(|state| state.phase == Phase::Running) else { return Ok(()) };
             let current = state.current;
             match state.thread(current).open.last() {
                 Some(operation) => operation.clone(),
@@ -191,7 +188,7 @@ impl Host {
         let name = function.getattr_opt(pyo3::intern!(py, "__name__"))?;
         let name = name.and_then(|name| name.extract::<String>().ok()).unwrap_or_default();
         let known = CALLING.iter().find(|(calling, _)| *calling == name);
-        let Some((_, position)) = known.filter(|_| self.state().running()) else {
+        let Some((_, position)) = known.filter(|_| self.awake().is_some_and(|state| state.running())) else {
             return Ok((arguments.clone(), keywords.cloned()));
         };
         // `iter(iterable)` calls nothing.
@@ -244,7 +241,7 @@ impl Host {
     #[pyo3(signature = (iterable, /))]
     fn ending<'py>(&self, py: Python<'py>, iterable: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let inner = iterable.try_iter()?.into_any();
-        if !self.state().running() {
+        if !self.awake().is_some_and(|state| state.running()) {
             return Ok(inner);
         }
         Ok(Bound::new(py, Ending { host: require_host(py)?, inner: inner.unbind() })?.into_any())

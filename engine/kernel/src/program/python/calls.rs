@@ -8,20 +8,22 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyString, PySuper, PyType};
 
+use super::assumptions::{writer_of, AssumptionKind};
 use super::builtins::{
-    attribute_effect, c_function_effect, gives_container, is_made_by_class_statement, origin, reads_arguments,
-    BuiltinEffect, CallableKind, Origin,
+    attribute_effect, c_function_effect, gives_container, gives_state, is_json_worker, is_made_by_class_statement,
+    reads_arguments, BuiltinEffect, CallableKind,
 };
 use super::controlled_call::{ControlledCall, How};
 use super::host::Host;
+use super::origins::Origin;
 use super::state::Phase;
-use super::types::TypeKind;
+use super::types::{referent, TypeKind};
 
 impl Host {
     /// The receiver of a module-level method (`random.random`) is who it is by its place in the module.
     fn adopt_receiver(&self, function: &Bound<'_, PyAny>, module: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) {
         if let Ok(receiver) = function.getattr(intern!(function.py(), "__self__")) {
-            let mut state = self.state();
+            let Some(mut state) = self.awake() else { return };
             if state.running() && !receiver.is(module) {
                 let facts = state.types.facts(module);
                 let parent = state.object(module, facts);
@@ -31,49 +33,25 @@ impl Host {
         }
     }
 
-    /// Who wrote a Python function, remembered by its module for modules that are not instrumented, which stay loaded.
-    fn function_origin(&self, function: &Bound<'_, PyAny>) -> PyResult<Origin> {
-        let Ok(namespace) = function.getattr(intern!(function.py(), "__globals__")) else { return Ok(Origin::Safe) };
-        let key = namespace.as_ptr() as usize;
-        if let Some((known, _)) = self.state().module_origins.get(&key) {
-            return Ok(*known);
-        }
-        let found = origin(function)?;
-        if found != Origin::Instrumented {
-            self.state().module_origins.insert(key, (found, namespace.unbind()));
-        }
-        Ok(found)
-    }
-
-    /// Whether a function in Python is a generator function, remembered by its code.
-    fn makes_generators(&self, function: &Bound<'_, PyAny>) -> PyResult<bool> {
-        const GENERATOR: u32 = 0x20;
-        let Ok(code) = function.getattr(intern!(function.py(), "__code__")) else { return Ok(false) };
-        let key = code.as_ptr() as usize;
-        if let Some((known, _)) = self.state().generator_codes.get(&key) {
-            return Ok(*known);
-        }
-        let flags: u32 = code.getattr(intern!(function.py(), "co_flags"))?.extract()?;
-        let found = flags & GENERATOR != 0;
-        self.state().generator_codes.insert(key, (found, code.unbind()));
-        Ok(found)
-    }
-
     fn callable_kind(&self, callable: &Bound<'_, PyAny>) -> CallableKind {
         self.state().builtins.kind_of(callable)
     }
 
     /// What to call for a built-in function or method, or Python code that is not instrumented.
     pub fn control<'py>(&self, py: Python<'py>, function: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        if self.awake().is_none() {
+            return Ok(function);
+        }
         let callable = self.callable_kind(&function);
         if callable == CallableKind::Function {
-            return match self.function_origin(&function)? {
-                Origin::Instrumented if self.makes_generators(&function)? => {
-                    self.controlled(py, &function, How::Generator)
-                }
+            let written = self.origin(&function)?;
+            return match written.origin {
+                Origin::Instrumented if written.makes_generators => self.controlled(py, &function, How::Generator),
                 Origin::Instrumented | Origin::Safe => Ok(function),
-                Origin::Examining => self.controlled(py, &function, How::Builtin(BuiltinEffect::Examine)),
-                Origin::Foreign => self.controlled(py, &function, How::ForeignFunction),
+                Origin::Library | Origin::Foreign => {
+                    self.assume(py, AssumptionKind::UnseenCode, &writer_of(&function));
+                    self.controlled(py, &function, How::ForeignFunction)
+                }
             };
         }
         if function.is_instance_of::<ControlledCall>() {
@@ -82,16 +60,19 @@ impl Host {
         if callable == CallableKind::BoundMethod {
             let inner = function.getattr(intern!(py, "__func__"))?;
             let object = function.getattr(intern!(py, "__self__"))?;
-            return match origin(&inner)? {
-                Origin::Instrumented if self.makes_generators(&inner)? => {
-                    self.controlled(py, &function, How::Generator)
-                }
-                Origin::Foreign if self.kind(&object) == TypeKind::Class => {
+            let written = self.origin(&inner)?;
+            if matches!(written.origin, Origin::Library | Origin::Foreign) {
+                self.assume(py, AssumptionKind::UnseenCode, &writer_of(&inner));
+            }
+            return match written.origin {
+                Origin::Instrumented if written.makes_generators => self.controlled(py, &function, How::Generator),
+                Origin::Instrumented | Origin::Safe => Ok(function),
+                Origin::Library | Origin::Foreign if self.kind(&object) == TypeKind::Class => {
                     self.controlled(py, &function, How::ForeignFunction)
                 }
-                Origin::Foreign => self.controlled(py, &function, How::Foreign { object: object.unbind() }),
-                Origin::Examining => self.controlled(py, &function, How::Builtin(BuiltinEffect::Examine)),
-                Origin::Instrumented | Origin::Safe => Ok(function),
+                Origin::Library | Origin::Foreign => {
+                    self.controlled(py, &function, How::Foreign { object: object.unbind() })
+                }
             };
         }
         if callable == CallableKind::UnboundMethod {
@@ -111,7 +92,8 @@ impl Host {
                 effect => self.controlled(py, &function, How::Builtin(effect)),
             };
         }
-        if function.is_instance_of::<PyType>() {
+        if let Ok(class) = function.cast::<PyType>() {
+            self.want_class(class)?;
             let module = function.getattr(intern!(py, "__module__"))?;
             if module.extract::<String>().is_ok_and(|module| module == "dpor._kernel") {
                 return Ok(function);
@@ -137,6 +119,9 @@ impl Host {
                 if !name.starts_with("__") {
                     return self.controlled(py, &function, How::Foreign { object: object.unbind() });
                 }
+                if gives_state(&name) {
+                    return self.controlled(py, &function, How::State { object: object.unbind() });
+                }
                 return Ok(function);
             }
             let name: String = function.getattr(intern!(py, "__name__"))?.extract()?;
@@ -152,6 +137,9 @@ impl Host {
         }
         if callable == CallableKind::Cached {
             return self.controlled(py, &function, How::Foreign { object: function.clone().unbind() });
+        }
+        if is_json_worker(&function) {
+            return self.controlled(py, &function, How::Builtin(BuiltinEffect::Examine));
         }
         Ok(function)
     }
@@ -171,32 +159,13 @@ impl Host {
         match kind {
             TypeKind::Instance => {
                 let function = self.load_attribute(py, object, name)?;
-                if self.callable_kind(&function) == CallableKind::BoundMethod {
-                    // Methods of instrumented classes are the common case: told by type and name, once.
-                    let key = (object.get_type_ptr() as usize, name.as_ptr() as usize);
-                    let known = self.state().method_origins.get(&key).copied();
-                    let found = match known {
-                        Some(found) => found,
-                        None => {
-                            let inner = function.getattr(intern!(py, "__func__"))?;
-                            if self.makes_generators(&inner)? {
-                                return self.control(py, function);
-                            }
-                            let found = origin(&inner)?;
-                            self.state().method_origins.insert(key, found);
-                            found
-                        }
-                    };
-                    if matches!(found, Origin::Instrumented | Origin::Safe) {
-                        return Ok(function);
-                    }
-                }
                 self.control(py, function)
             }
+            TypeKind::Proxy => match referent(object) {
+                Some(object) => self.method(py, &object, name),
+                None => object.getattr(name),
+            },
             TypeKind::Immutable => {
-                if let Some(referent) = self.referent(object) {
-                    return self.method(py, &referent, name);
-                }
                 let function = object.getattr(name)?;
                 let effect = if self.callable_kind(object) == CallableKind::Function {
                     attribute_effect(name.to_str()?)
@@ -211,7 +180,9 @@ impl Host {
                     return self.control(py, function);
                 }
                 // While modules are imported every kind passes for immutable, but what is made then must be known.
-                if object.is_exact_instance_of::<PySuper>() || function.is_instance_of::<PyType>() {
+                let written =
+                    matches!(self.callable_kind(&function), CallableKind::Function | CallableKind::BoundMethod);
+                if written || object.is_exact_instance_of::<PySuper>() || function.is_instance_of::<PyType>() {
                     return self.control(py, function);
                 }
                 Ok(function)
@@ -244,7 +215,7 @@ impl Host {
     /// The callee of `function(...)`.
     #[pyo3(signature = (function, /))]
     fn callee<'py>(&self, py: Python<'py>, function: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        if self.state().phase == Phase::Unwinding {
+        if self.awake().is_none_or(|state| state.phase == Phase::Unwinding) {
             return Ok(function);
         }
         self.control(py, function)

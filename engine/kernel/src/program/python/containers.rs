@@ -286,7 +286,7 @@ impl Host {
         key: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<bool> {
         let container = {
-            let mut state = self.state();
+            let Some(mut state) = self.awake() else { return Ok(false) };
             if !state.running() {
                 return Ok(false);
             }
@@ -332,7 +332,7 @@ impl Host {
 
     /// The container and the location of a cell, if it has one of its own.
     pub fn located_cell(&self, object: &Bound<'_, PyAny>, key: &Bound<'_, PyAny>) -> Option<(Container, LocationId)> {
-        let mut state = self.state();
+        let mut state = self.awake()?;
         if !state.running() {
             return None;
         }

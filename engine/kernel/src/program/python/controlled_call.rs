@@ -38,6 +38,8 @@ pub enum How {
     ForeignFunction,
     /// A method of an immutable value that reads its arguments or gives a new container.
     Value { object: Py<PyAny> },
+    /// A method of an object that gives what it holds.
+    State { object: Py<PyAny> },
     /// A function whose calls make generators.
     Generator,
     /// A `functools.partial`.
@@ -61,6 +63,9 @@ impl ControlledCall {
     ) -> PyResult<Bound<'py, PyAny>> {
         let host = self.host.get();
         let function = self.function.bind(py);
+        if host.awake().is_none() {
+            return function.call(arguments, keywords);
+        }
         let numbers = match &self.how {
             How::Container { .. } | How::BoundAttribute { .. } | How::Getter | How::Partial => None,
             _ => host.number_arguments(function, arguments, keywords)?,
@@ -96,6 +101,18 @@ impl ControlledCall {
                 let call = || function.call(&arguments, keywords.as_ref());
                 let (made, _) = host.operate_on_wholes(py, &parts, Depth::Text, call)?;
                 host.created(made)
+            }
+            How::State { object } => {
+                let object = object.bind(py);
+                host.look(py, std::slice::from_ref(object), Depth::Everything)?;
+                let state = function.call(arguments, keywords)?;
+                let own = object.getattr_opt(intern!(py, "__dict__"))?;
+                for part in state.cast::<PyTuple>().into_iter().flatten().chain([state.clone()]) {
+                    if own.as_ref().is_some_and(|own| own.is(&part)) {
+                        host.alias_instance_dict(&part, object);
+                    }
+                }
+                Ok(state)
             }
             How::Container { object, name } => {
                 host.call_container(py, object.bind(py), name.bind(py), function, arguments, keywords)
@@ -564,7 +581,7 @@ impl Host {
         if event {
             let package = package_of(function);
             // Its draws are fixed, and one at a time is what its own C code does.
-            if package != "random" {
+            if !matches!(package.as_str(), "random" | "_random") {
                 self.assume(py, AssumptionKind::ForeignCode, &package);
             }
         }

@@ -8,6 +8,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
+use super::assumptions::AssumptionKind;
 use super::chosen_reads::ChosenReads;
 use super::host::Host;
 use super::plan::{Plan, RacePolicy, FLUSH};
@@ -151,9 +152,9 @@ impl Host {
     ///
     /// Returns a dict: counts (`executions`, `blocked`, `redundant`, `cut`, `events`, `interleavings`), `complete`,
     /// `bound` (the name of the bound that was reached), `restart` (None, `["module-state"]` or `["rebound", module,
-    /// variable]`: explore again with that changed), `escape`, `forbidden` (None, or what a predicate did, file or None, line),
-    /// `untreated`, `nondeterminism`, `divergence`,
-    /// `assumptions` (a list of kind, subject, file or None, line).
+    /// variable]`: explore again with that changed; `["library"]`: explore again, modules have been instrumented),
+    /// `escape`, `forbidden` (None, or what a predicate did, file or None, line), `untreated`, `nondeterminism`,
+    /// `divergence`, `assumptions` (a list of kind, subject, file or None, line).
     ///
     /// Two more entries say how to go on, here or elsewhere: `frontier`, what is left to explore (None if nothing is, or if
     /// the algorithm cannot tell), and `lessons`, the schedules that made locations visible, in order. A host that has
@@ -173,6 +174,7 @@ impl Host {
         options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let plan = Plan::read(options)?;
+        self.include_wanted(py)?;
         self.begin(py, &plan)?;
         let explored = self.run_all(py, &plan, &main, &main_thread);
         self.recording.store(false, Ordering::Relaxed);
@@ -278,7 +280,16 @@ impl Host {
         let mut since_collection = 0;
         let keeps_going_on_failure = !plan.stop_at_failure;
         loop {
-            let end = self.run_execution(py, main, main_thread)?;
+            let end = self.woken(|| self.run_execution(py, main, main_thread))?;
+            if self.include_wanted(py)? {
+                // What ran so far ran without it.
+                let mut state = self.state();
+                state.assumptions.forget(AssumptionKind::ForeignCode);
+                state.escape = None;
+                state.untreated = None;
+                state.refusal = None;
+                state.restart = Some(Restart::Library);
+            }
             let (summary, restart, stop) = {
                 let mut state = self.state();
                 state.tell_of_looks();
@@ -289,7 +300,8 @@ impl Host {
                 }
                 let summary = state.driver.end_execution(end);
                 // What explores by values relies on the order of what is not visible, until the first race is seen.
-                let misled = state.driver.wants_values() && state.restart == Some(Restart::Visible);
+                let misled = state.restart == Some(Restart::Library)
+                    || state.driver.wants_values() && state.restart == Some(Restart::Visible);
                 if let (false, Some(kind)) = (misled, state.driver.explorer().refusal()) {
                     state.untreated.get_or_insert(construct(kind));
                 }
@@ -305,7 +317,7 @@ impl Host {
                 return Ok(false);
             }
             match restart {
-                Some(Restart::Visible) if !plan.repeats() => {
+                Some(Restart::Visible | Restart::Library) if !plan.repeats() => {
                     let lesson = self.schedule(py)?.extract()?;
                     let mut guard = self.state();
                     let state = &mut *guard;
@@ -325,7 +337,7 @@ impl Host {
                     }
                     continue;
                 }
-                Some(Restart::ModuleState | Restart::Rebound(..)) => return Ok(false),
+                Some(Restart::ModuleState | Restart::Rebound(..) | Restart::Library) => return Ok(false),
                 _ => {}
             }
             let (failures, only_warnings) = self.describe_failures(py, &summary)?;
@@ -390,6 +402,7 @@ impl Host {
         let restart = match &state.restart {
             Some(Restart::ModuleState) => Some(vec!["module-state".to_owned()]),
             Some(Restart::Rebound(module, name)) => Some(vec!["rebound".to_owned(), module.clone(), name.clone()]),
+            Some(Restart::Library) => Some(vec!["library".to_owned()]),
             Some(Restart::Visible) | None => None,
         };
         outcome.set_item("restart", restart)?;

@@ -3,7 +3,7 @@
 //! Its state is one `RefCell` that is never borrowed across a greenlet switch or a call into model code.
 
 use std::cell::{RefCell, RefMut};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -27,6 +27,8 @@ pub struct Host {
     pub greenlets: GreenletApi,
     /// Whether a recorder listens; apart from the state, so that the hot paths need no borrow to know.
     pub recording: AtomicBool,
+    /// Whether hooks go straight through: code of the checker runs, which may use what is instrumented.
+    asleep: AtomicBool,
 }
 
 struct SingleThread(RefCell<State>);
@@ -57,6 +59,32 @@ impl Host {
     #[inline]
     pub fn state(&self) -> RefMut<'_, State> {
         self.state.0.borrow_mut()
+    }
+
+    /// The state, for a hook; None if hooks go straight through.
+    #[inline]
+    pub fn awake(&self) -> Option<RefMut<'_, State>> {
+        if self.asleep.load(Ordering::Relaxed) {
+            return None;
+        }
+        // What runs while the state is in use, such as a solver, is the checker's.
+        self.state.0.try_borrow_mut().ok()
+    }
+
+    /// Call code of the checker, in which hooks go straight through.
+    pub fn asleep<T>(&self, call: impl FnOnce() -> T) -> T {
+        let before = self.asleep.swap(true, Ordering::Relaxed);
+        let result = call();
+        self.asleep.store(before, Ordering::Relaxed);
+        result
+    }
+
+    /// Call code of the model.
+    pub fn woken<T>(&self, call: impl FnOnce() -> T) -> T {
+        let before = self.asleep.swap(false, Ordering::Relaxed);
+        let result = call();
+        self.asleep.store(before, Ordering::Relaxed);
+        result
     }
 
     /// What a thread is left with when its execution is given up.
@@ -116,6 +144,7 @@ impl Host {
             state: SingleThread(RefCell::new(State::new(py)?)),
             greenlets: GreenletApi::load(py)?,
             recording: AtomicBool::new(false),
+            asleep: AtomicBool::new(false),
         })
     }
 
@@ -146,6 +175,11 @@ impl Host {
     #[getter]
     fn execution(&self) -> u64 {
         self.state().execution_number
+    }
+
+    /// Have hooks go straight through between executions (or no longer). Returns whether they did.
+    fn sleep(&self, asleep: bool) -> bool {
+        self.asleep.swap(asleep, Ordering::Relaxed)
     }
 
     /// Take a module's variable for one that is rebound from outside of the module.

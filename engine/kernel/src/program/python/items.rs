@@ -20,11 +20,10 @@ impl Host {
     /// The kind of an object as far as hooks care; `Immutable` outside executions.
     #[inline]
     pub fn kind(&self, object: &Bound<'_, PyAny>) -> TypeKind {
-        let mut state = self.state();
-        if !state.running() {
-            return TypeKind::Immutable;
+        match self.awake() {
+            Some(mut state) if state.running() => state.types.facts(object).kind,
+            _ => TypeKind::Immutable,
         }
-        state.types.facts(object).kind
     }
 
     /// Give the value that an item load found an identity by its place, if it has none.
@@ -104,9 +103,9 @@ impl Host {
         object: &Bound<'py, PyAny>,
         given: &[&Bound<'py, PyAny>],
     ) -> PyResult<()> {
-        let foreign = {
-            let mut state = self.state();
-            state.running() && state.types.facts(object).items_by_foreign_code
+        let foreign = match self.awake() {
+            Some(mut state) => state.running() && state.types.facts(object).items_by_foreign_code,
+            None => false,
         };
         if foreign {
             let given = PyTuple::new(py, given)?;
@@ -136,7 +135,7 @@ fn has_builtin_items(kind: TypeKind) -> bool {
 impl Host {
     /// This object may have just been made, by a call of code that is not instrumented.
     pub fn created<'py>(&self, object: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        if object.is_exact_instance_of::<PyInt>() {
+        if object.is_exact_instance_of::<PyInt>() || self.awake().is_none() {
             return Ok(object);
         }
         self.concrete_content(&object)?;
@@ -145,6 +144,8 @@ impl Host {
             let facts = state.types.facts(&object);
             if facts.kind.is_tracked() {
                 state.object(&object, facts);
+            } else if facts.tells_end {
+                state.types.note_weak(&object);
             }
         }
         drop(state);
@@ -164,9 +165,6 @@ impl Host {
     ) -> PyResult<Bound<'py, PyAny>> {
         let kind = self.kind(object);
         if !has_builtin_items(kind) {
-            if let Some(referent) = self.referent(object) {
-                return self.load_item(py, &referent, key);
-            }
             self.touch_foreign_items(py, object, &[key])?;
             return object.get_item(key);
         }
@@ -210,9 +208,6 @@ impl Host {
     ) -> PyResult<()> {
         let kind = self.kind(object);
         if !has_builtin_items(kind) {
-            if let Some(referent) = self.referent(object) {
-                return self.store_item(py, value, &referent, key);
-            }
             self.touch_foreign_items(py, object, &[key, value])?;
             return object.set_item(key, value);
         }
@@ -262,9 +257,6 @@ impl Host {
     fn delete_item(&self, py: Python<'_>, object: &Bound<'_, PyAny>, key: &Bound<'_, PyAny>) -> PyResult<()> {
         let kind = self.kind(object);
         if !has_builtin_items(kind) {
-            if let Some(referent) = self.referent(object) {
-                return self.delete_item(py, &referent, key);
-            }
             self.touch_foreign_items(py, object, &[key])?;
             return object.del_item(key);
         }
@@ -362,7 +354,7 @@ impl Host {
     #[pyo3(name = "created", signature = (object, /))]
     pub fn made<'py>(&self, object: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let object = self.created(object)?;
-        let mut state = self.state();
+        let Some(mut state) = self.awake() else { return Ok(object) };
         if state.in_predicate() {
             state.belongs_to_predicate(&object);
         }

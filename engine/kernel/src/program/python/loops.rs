@@ -522,7 +522,7 @@ impl Host {
 impl Host {
     /// A loop is about to begin. Returns what stands for this run through it.
     pub fn enter_loop(&self) -> u64 {
-        let mut state = self.state();
+        let Some(mut state) = self.awake() else { return 0 };
         if state.phase != Phase::Running {
             return 0;
         }
@@ -539,7 +539,7 @@ impl Host {
     #[pyo3(signature = (token, /))]
     fn at_loop_head(&self, py: Python<'_>, token: u64) -> PyResult<bool> {
         let (head, ended) = {
-            let mut state = self.state();
+            let Some(mut state) = self.awake() else { return Ok(true) };
             if token == 0 || state.phase != Phase::Running {
                 return Ok(true);
             }

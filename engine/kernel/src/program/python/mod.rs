@@ -18,11 +18,13 @@ mod host;
 mod identity;
 mod instance_dicts;
 mod items;
+mod lasting;
 mod loops;
 mod named_reads;
 mod native_types;
 mod objects;
 mod operators;
+mod origins;
 mod place;
 mod plan;
 mod primitives;
@@ -55,6 +57,7 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<atomic::Atomic>()?;
     module.add_class::<controlled_call::ControlledCall>()?;
     module.add_class::<callbacks::Callback>()?;
+    module.add_class::<origins::Marker>()?;
     module.add("Abort", module.py().get_type::<host::Abort>())?;
     module.add_function(wrap_pyfunction!(host::current_host, module)?)?;
     Ok(())

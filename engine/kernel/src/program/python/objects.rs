@@ -92,6 +92,9 @@ impl State {
             }
             return id;
         }
+        if facts.tells_end {
+            self.types.note_weak(object);
+        }
         let id = self.next_object(facts.token);
         self.remember(object, id);
         id

@@ -159,7 +159,7 @@ impl Host {
     #[cold]
     fn tell(&self, py: Python<'_>, word: Word, target: Value, key: Value, value: Value, event: bool) {
         let (current, number) = {
-            let mut state = self.state();
+            let Some(mut state) = self.awake() else { return };
             if state.evaluating {
                 // A look whether a thread that waits may go on is no step of it.
                 return;
@@ -203,10 +203,11 @@ impl Host {
             (recorder, state.identities.path(thread).to_owned())
         };
         let Some(recorder) = recorder else { return };
-        let told = match number {
-            0 => recorder.call_method1(py, intern!(py, "step"), (path, word, target, key, value, event)),
-            _ => recorder.call_method1(py, intern!(py, "step"), (path, word, target, key, value, event, number)),
-        };
+        let step = intern!(py, "step");
+        let told = self.asleep(|| match number {
+            0 => recorder.call_method1(py, step, (path, word, target, key, value, event)),
+            _ => recorder.call_method1(py, step, (path, word, target, key, value, event, number)),
+        });
         match told {
             Ok(go_on) if go_on.is(PyBool::new(py, false)) => self.state().halted = true,
             Ok(_) => {}
@@ -230,7 +231,8 @@ impl Host {
             (recorder, state.identities.path(current).to_owned())
         };
         let Some(recorder) = recorder else { return };
-        if let Err(error) = recorder.call_method1(py, intern!(py, "waiting"), (path, word.text(), target)) {
+        let told = self.asleep(|| recorder.call_method1(py, intern!(py, "waiting"), (path, word.text(), target)));
+        if let Err(error) = told {
             error.write_unraisable(py, None);
         }
     }
@@ -265,7 +267,7 @@ impl Host {
         let recorder = self.state().recorder.as_ref().map(|recorder| recorder.clone_ref(py));
         if let Some(recorder) = recorder {
             for entry in waiting {
-                recorder.call_method1(py, intern!(py, "blocked"), entry)?;
+                self.asleep(|| recorder.call_method1(py, intern!(py, "blocked"), entry))?;
             }
         }
         Ok(())

@@ -8,12 +8,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::assumptions::{Assumptions, Caller};
-use super::builtins::{Builtins, Origin};
+use super::builtins::Builtins;
 use super::callbacks::OpenOperation;
 use super::chosen_reads::ChosenReads;
 use super::greenlets::Greenlet;
 use super::identity::{Identities, ObjectId};
 use super::instance_dicts::InstanceDicts;
+use super::lasting::Lasting;
 use super::loops::Loops;
 use super::objects::Objects;
 use super::recording::Word;
@@ -51,6 +52,8 @@ pub enum Restart {
     ModuleState,
     /// A module variable that was taken for constant is rebound: (module, name).
     Rebound(String, String),
+    /// Code of the standard library has run that was not instrumented yet.
+    Library,
 }
 
 /// Something that went wrong in the running execution.
@@ -142,14 +145,11 @@ pub struct State {
     /// The data races of the running execution.
     pub found_races: Vec<DataRace>,
     pub builtins: Builtins,
-    /// Who wrote the methods of types, by type and name.
-    pub method_origins: FxHashMap<(usize, usize), Origin>,
-    /// Who wrote the functions of a module, by its namespace, which is kept.
-    pub module_origins: FxHashMap<usize, (Origin, Py<PyAny>)>,
+    /// What has modules of the standard library instrumented.
+    pub library: Option<Py<PyAny>>,
+    pub lasting: Lasting,
     /// Generators that threads are advancing, by address.
     pub advancing: FxHashSet<usize>,
-    /// Whether functions are generator functions, by their code, which is kept.
-    pub generator_codes: FxHashMap<usize, (bool, Py<PyAny>)>,
     /// What the verdict rests on beyond what is explored.
     pub assumptions: Assumptions,
     /// How many operations the recorder has been told of in this execution.
@@ -251,10 +251,9 @@ impl State {
             race_told: false,
             found_races: Vec::new(),
             builtins: Builtins::new(py)?,
-            method_origins: FxHashMap::default(),
-            module_origins: FxHashMap::default(),
+            library: None,
+            lasting: Lasting::default(),
             advancing: FxHashSet::default(),
-            generator_codes: FxHashMap::default(),
             assumptions: Assumptions::default(),
             noted: Rc::default(),
             halted: false,

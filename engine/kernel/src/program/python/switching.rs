@@ -54,7 +54,7 @@ impl Host {
             }
             if state.given_up()
                 || state.halted
-                || matches!(state.restart, Some(Restart::ModuleState | Restart::Rebound(..)))
+                || matches!(state.restart, Some(Restart::ModuleState | Restart::Rebound(..) | Restart::Library))
             {
                 Turn::End(End::Cut)
             } else {
@@ -300,7 +300,10 @@ impl Host {
     /// Run one execution from the hub. Returns how it ended.
     pub fn run_execution(&self, py: Python<'_>, main: &Py<PyAny>, main_thread: &Py<PyAny>) -> PyResult<End> {
         let hub = self.greenlets.current(py)?;
-        self.release_objects();
+        self.asleep(|| {
+            self.release_objects();
+            self.put_originals_back(py)
+        })?;
         {
             let mut state = self.state();
             state.hub = Some(hub);
@@ -326,7 +329,6 @@ impl Host {
             }
             if state.fresh_modules {
                 state.types.forget_heap_types();
-                state.method_origins.clear();
             }
             state.execution_number += 1;
             state.driver.begin_execution();
@@ -416,7 +418,7 @@ impl Host {
             let Some(idle) = idle else { break };
             self.greenlets.switch(py, &idle)?;
         }
-        self.release_objects();
+        self.asleep(|| self.release_objects());
         let closed = State { closing: true, ..State::new(py)? };
         let model = std::mem::replace(&mut *self.state(), closed);
         drop(model);

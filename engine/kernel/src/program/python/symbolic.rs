@@ -168,8 +168,7 @@ impl Host {
 impl Host {
     #[inline]
     pub fn is_symbolic(&self, value: &Bound<'_, PyAny>) -> bool {
-        let mut state = self.state();
-        state.symbolic && state.types.facts(value).symbolic
+        self.awake().is_some_and(|mut state| state.symbolic && state.types.facts(value).symbolic)
     }
 
     /// Make a call of built-in code, which is one operation: if it branches, no other thread comes in between.

@@ -9,9 +9,9 @@ use pyo3::types::{PyAny as PyBaseObject, PyDict, PyString, PyType};
 use pyo3::PyTypeInfo;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::assumptions::{AssumptionKind, Assumptions};
-use super::builtins::{origin, Origin};
+use super::assumptions::{calls_for_user, AssumptionKind, Assumptions};
 use super::native_types::{descriptor_kind, is_immutable, is_view, Descriptor};
+use super::origins::{Origin, Origins};
 
 /// How values of a type behave as shared objects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,6 +33,8 @@ pub enum TypeKind {
     Instance,
     Module,
     Class,
+    /// A weak reference that stands for its object.
+    Proxy,
 }
 
 impl TypeKind {
@@ -66,6 +68,7 @@ struct TypeEntry {
     token: u32,
     identity_key: bool,
     symbolic: bool,
+    tells_end: bool,
     compared_by_foreign_code: bool,
     shown_by_foreign_code: bool,
     items_by_foreign_code: bool,
@@ -82,6 +85,8 @@ pub struct TypeFacts {
     pub identity_key: bool,
     /// Whether instances are symbolic values.
     pub symbolic: bool,
+    /// Whether instances tell that another object has come to its end.
+    pub tells_end: bool,
     /// Whether comparing instances runs code that is not instrumented (a dataclass makes such code).
     pub compared_by_foreign_code: bool,
     /// The same for turning them into text.
@@ -102,6 +107,7 @@ pub struct TypeTable {
     taken_whole: FxHashSet<u32>,
     /// What tells that an object has come to its end: finalizers of classes that were seen, and weak references.
     pub ends: Assumptions,
+    pub origins: Origins,
 }
 
 impl TypeTable {
@@ -113,6 +119,7 @@ impl TypeTable {
             token: entry.token,
             identity_key: entry.identity_key,
             symbolic: entry.symbolic,
+            tells_end: entry.tells_end,
             compared_by_foreign_code: entry.compared_by_foreign_code,
             shown_by_foreign_code: entry.shown_by_foreign_code,
             items_by_foreign_code: entry.items_by_foreign_code,
@@ -130,21 +137,23 @@ impl TypeTable {
 
     #[cold]
     fn learn(&mut self, ty: &Bound<'_, PyType>) -> TypeFacts {
+        self.origins.want_class(ty);
         let kind = classify(ty);
         let name = format!("{}.{}", module_of(ty), qualified_name(ty));
-        self.note_end(ty, &name);
+        let tells_end = self.note_end(ty, &name);
         let token = self.token(name);
         let identity_key = kind == TypeKind::Instance && compares_by_identity(ty);
         let symbolic = ty.hasattr(intern!(ty.py(), "__dpor_symbolic__")).unwrap_or(false);
         let is_instance = kind == TypeKind::Instance;
-        let compared_by_foreign_code = is_instance && has_foreign_method(ty, COMPARISONS);
-        let shown_by_foreign_code = is_instance && has_foreign_method(ty, CONVERSIONS);
-        let items_by_foreign_code = is_instance && has_foreign_method(ty, ITEMS);
+        let compared_by_foreign_code = is_instance && self.has_foreign_method(ty, COMPARISONS);
+        let shown_by_foreign_code = is_instance && self.has_foreign_method(ty, CONVERSIONS);
+        let items_by_foreign_code = is_instance && self.has_foreign_method(ty, ITEMS);
         let entry = TypeEntry {
             kind,
             token,
             identity_key,
             symbolic,
+            tells_end,
             compared_by_foreign_code,
             shown_by_foreign_code,
             items_by_foreign_code,
@@ -156,32 +165,52 @@ impl TypeTable {
             token,
             identity_key,
             symbolic,
+            tells_end,
             compared_by_foreign_code,
             shown_by_foreign_code,
             items_by_foreign_code,
         }
     }
 
-    /// Note it if instances of the type tell that an object has come to its end.
-    fn note_end(&mut self, ty: &Bound<'_, PyType>, name: &str) {
+    /// Note it if the type has a finalizer. Returns whether instances tell that another object has come to its end.
+    fn note_end(&mut self, ty: &Bound<'_, PyType>, name: &str) -> bool {
         let py = ty.py();
-        let finalizer = ty.getattr(intern!(py, "__del__")).is_ok_and(|method| is_instrumented(&method));
-        let weak = match name {
-            "weakref.ReferenceType" => Some("weakref.ref"),
-            "weakref.ProxyType" | "weakref.CallableProxyType" => Some("weakref.proxy"),
-            "_weakrefset.WeakSet" => Some("weakref.WeakSet"),
-            "weakref.WeakMethod"
-            | "weakref.WeakKeyDictionary"
-            | "weakref.WeakValueDictionary"
-            | "weakref.finalize" => Some(name),
-            _ => None,
-        };
-        let end = match weak {
-            _ if finalizer => format!("{}.__del__", qualified_name(ty)),
-            Some(weak) => weak.to_owned(),
-            None => return,
-        };
-        self.ends.add(py, AssumptionKind::ObjectEnd, &end, None);
+        if ty.getattr(intern!(py, "__del__")).is_ok_and(|method| self.is_instrumented(&method)) {
+            let end = format!("{}.__del__", qualified_name(ty));
+            self.ends.add(py, AssumptionKind::ObjectEnd, &end, None);
+        }
+        weak_name(name).is_some()
+    }
+
+    /// Note it that an object has been made which tells that another one has come to its end, unless modules that are not
+    /// the user's keep it to themselves.
+    pub fn note_weak(&mut self, object: &Bound<'_, PyAny>) {
+        let py = object.py();
+        let ty = object.get_type();
+        let name = format!("{}.{}", module_of(&ty), qualified_name(&ty));
+        let Some(end) = weak_name(&name) else { return };
+        // The containers of weak references make such references for themselves.
+        let passed = if end == "weakref.ref" { &[] } else { WEAK_MODULES };
+        if calls_for_user(py, passed) {
+            self.ends.add(py, AssumptionKind::ObjectEnd, end, None);
+        }
+    }
+
+    /// Whether the class has one of these methods from code that is not instrumented, other than `object`'s own.
+    fn has_foreign_method(&mut self, ty: &Bound<'_, PyType>, names: &[&str]) -> bool {
+        let object = PyBaseObject::type_object(ty.py());
+        names.iter().any(|name| match (ty.getattr(*name), object.getattr(*name)) {
+            (Ok(method), Ok(inherited)) => {
+                !method.is(&inherited) && !method.is_none() && !self.is_instrumented(&method)
+            }
+            (Ok(method), Err(_)) => !method.is_none() && !self.is_instrumented(&method),
+            _ => false,
+        })
+    }
+
+    /// Whether a method is instrumented Python code.
+    fn is_instrumented(&mut self, method: &Bound<'_, PyAny>) -> bool {
+        self.origins.of(method).is_ok_and(|written| written.origin == Origin::Instrumented)
     }
 
     /// A number for a name.
@@ -195,6 +224,12 @@ impl TypeTable {
         let text = |name: &str| object.getattr(name).and_then(|value| value.extract::<String>()).unwrap_or_default();
         let name = format!("named {}.{}", text("__module__"), text("__qualname__") + &text("__name__"));
         self.token(name)
+    }
+
+    /// Forget what follows from the code of methods, which has changed.
+    pub fn forget(&mut self) {
+        self.attributes.clear();
+        self.types.clear();
     }
 
     /// Forget types that exist only in one execution (their modules are loaded afresh for each).
@@ -261,6 +296,23 @@ impl TypeTable {
     }
 }
 
+/// The modules of what tells that an object has come to its end.
+const WEAK_MODULES: &[&str] = &["weakref", "_weakrefset", "collections.abc"];
+
+/// What reports call a type whose instances tell that an object has come to its end.
+fn weak_name(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "weakref.ReferenceType" => "weakref.ref",
+        "weakref.ProxyType" | "weakref.CallableProxyType" => "weakref.proxy",
+        "_weakrefset.WeakSet" => "weakref.WeakSet",
+        "weakref.WeakMethod" => "weakref.WeakMethod",
+        "weakref.WeakKeyDictionary" => "weakref.WeakKeyDictionary",
+        "weakref.WeakValueDictionary" => "weakref.WeakValueDictionary",
+        "weakref.finalize" => "weakref.finalize",
+        _ => return None,
+    })
+}
+
 fn module_of(ty: &Bound<'_, PyType>) -> String {
     ty.getattr("__module__").and_then(|module| module.extract()).unwrap_or_default()
 }
@@ -288,26 +340,6 @@ const ITEMS: &[&str] =
     &["__getitem__", "__setitem__", "__delitem__", "__contains__", "__iter__", "__next__", "__len__", "__bool__"];
 const CONVERSIONS: &[&str] = &["__repr__", "__str__", "__format__"];
 
-/// Whether the class has one of these methods from code that is not instrumented, other than `object`'s own.
-fn has_foreign_method(ty: &Bound<'_, PyType>, names: &[&str]) -> bool {
-    let object = PyBaseObject::type_object(ty.py());
-    names.iter().any(|name| match (ty.getattr(*name), object.getattr(*name)) {
-        (Ok(method), Ok(inherited)) => !method.is(&inherited) && !method.is_none() && !is_instrumented(&method),
-        (Ok(method), Err(_)) => !method.is_none() && !is_instrumented(&method),
-        _ => false,
-    })
-}
-
-/// Whether a method is instrumented Python code. What a decorator has generated for a class is not, although it has the
-/// namespace of the class's module.
-fn is_instrumented(method: &Bound<'_, PyAny>) -> bool {
-    let py = method.py();
-    let Ok(code) = method.getattr(intern!(py, "__code__")) else { return false };
-    let file = code.getattr(intern!(py, "co_filename")).and_then(|file| file.extract::<String>());
-    let generated = file.is_ok_and(|file| file.starts_with('<'));
-    !generated && origin(method).is_ok_and(|origin| origin == Origin::Instrumented)
-}
-
 fn classify(ty: &Bound<'_, PyType>) -> TypeKind {
     let py = ty.py();
     let builtins = |name: &str| py.import("builtins").and_then(|module| module.getattr(name));
@@ -327,6 +359,13 @@ fn classify(ty: &Bound<'_, PyType>) -> TypeKind {
         return TypeKind::Immutable;
     }
     let module = module_of(ty);
+    let name = qualified_name(ty);
+    if module == "weakref" && matches!(name.as_str(), "ProxyType" | "CallableProxyType") {
+        return TypeKind::Proxy;
+    }
+    if name == "Context" && module == "_contextvars" {
+        return TypeKind::Opaque;
+    }
     if is_subclass(builtins("list")) {
         return TypeKind::List;
     }
@@ -363,7 +402,7 @@ fn classify(ty: &Bound<'_, PyType>) -> TypeKind {
 }
 
 /// Whether the class was made by Python code.
-fn is_heap_class(ty: &Bound<'_, PyType>) -> bool {
+pub fn is_heap_class(ty: &Bound<'_, PyType>) -> bool {
     const HEAP_TYPE: u64 = 1 << 9;
     const IMMUTABLE: u64 = 1 << 8;
     let flags: u64 = ty.getattr("__flags__").and_then(|flags| flags.extract()).unwrap_or(0);
@@ -423,6 +462,13 @@ fn attribute_kind(class: &Bound<'_, PyType>, name: &Bound<'_, PyString>, on_clas
         return Ok(AttributeKind::Constant);
     }
     Ok(if on_class || has_instance_dict(class) { AttributeKind::Data } else { AttributeKind::Constant })
+}
+
+/// The object that a weak proxy stands for, if there still is one.
+pub fn referent<'py>(proxy: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+    let py = proxy.py();
+    // Every object has this method, and the proxy hands on the one of its object.
+    proxy.getattr(intern!(py, "__reduce_ex__")).and_then(|method| method.getattr(intern!(py, "__self__"))).ok()
 }
 
 /// The class among the bases of `class` whose own namespace holds `name`.

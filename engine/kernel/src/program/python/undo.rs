@@ -40,7 +40,7 @@ impl Undo {
         Ok(Some(Undo::Container { object: object.clone().unbind(), content }))
     }
 
-    fn swap(&mut self, py: Python<'_>) -> PyResult<()> {
+    pub fn swap(&mut self, py: Python<'_>) -> PyResult<()> {
         match self {
             Undo::Atomic { atomic, value } => atomic.get().swap(value),
             Undo::Variable { cell, value } => cell.bind(py).borrow_mut().swap(value),

@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::{PyNameError, PyUnboundLocalError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyDict, PyString, PyTuple};
 
 use super::attributes::Slot;
 use super::host::Host;
@@ -60,7 +60,7 @@ impl Host {
     }
 
     fn variable_slot(&self, namespace: &Bound<'_, PyDict>, name: &Bound<'_, PyString>) -> Option<Slot> {
-        let mut state = self.state();
+        let mut state = self.awake()?;
         if !state.running() {
             return None;
         }
@@ -87,7 +87,7 @@ impl Host {
     }
 
     fn cell_slot(&self, cell: &Bound<'_, Cell>) -> Option<Slot> {
-        let mut state = self.state();
+        let mut state = self.awake()?;
         if !state.running() {
             return None;
         }
@@ -142,8 +142,8 @@ impl Host {
         name: &Bound<'_, PyString>,
     ) -> PyResult<()> {
         let Some(slot) = self.variable_slot(namespace, name) else { return namespace.set_item(name, value) };
-        let fresh = self.state().fresh_modules;
-        if !fresh {
+        let lasts = self.keep_original_variable(namespace, name)?;
+        if !lasts && !self.state().fresh_modules {
             return Err(self.restart_with(py, Restart::ModuleState));
         }
         if self.is_buffered(slot.location) {
@@ -168,8 +168,8 @@ impl Host {
         name: &Bound<'_, PyString>,
     ) -> PyResult<()> {
         let Some(slot) = self.variable_slot(namespace, name) else { return namespace.del_item(name) };
-        let fresh = self.state().fresh_modules;
-        if !fresh {
+        let lasts = self.keep_original_variable(namespace, name)?;
+        if !lasts && !self.state().fresh_modules {
             return Err(self.restart_with(py, Restart::ModuleState));
         }
         self.drain_if_owed(py)?;
@@ -185,10 +185,12 @@ impl Host {
     }
 
     /// Make a closure variable explicit.
-    #[pyo3(signature = (name, value = None, /))]
-    fn new_cell(&self, py: Python<'_>, name: Py<PyString>, value: Option<Py<PyAny>>) -> PyResult<Py<Cell>> {
+    #[pyo3(signature = (name, /, *value))]
+    fn new_cell(&self, py: Python<'_>, name: Py<PyString>, value: &Bound<'_, PyTuple>) -> PyResult<Py<Cell>> {
+        // A parameter may well be None.
+        let value = value.get_item(0).ok().map(Bound::unbind);
         let cell = Bound::new(py, Cell { name, value })?;
-        let mut state = self.state();
+        let Some(mut state) = self.awake() else { return Ok(cell.unbind()) };
         if state.phase != Phase::Unwinding {
             let facts = state.types.facts(cell.as_any());
             state.object(cell.as_any(), facts);
@@ -257,9 +259,9 @@ impl Host {
 
     #[pyo3(signature = (cell, /))]
     fn delete_cell(&self, py: Python<'_>, cell: &Bound<'_, Cell>) -> PyResult<()> {
-        self.drain_if_owed(py)?;
         let event = match self.cell_slot(cell) {
             Some(slot) => {
+                self.drain_if_owed(py)?;
                 let event = self.touch_deletion(py, slot)?;
                 let place = || Place::Cell { cell: cell.clone().unbind(), name: cell.borrow().name.clone_ref(py) };
                 self.keep_write(py, event, slot.location, place, None)?;

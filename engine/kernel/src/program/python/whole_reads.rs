@@ -436,7 +436,7 @@ impl Host {
         if has_nothing_inside(object) {
             return true;
         }
-        let mut state = self.state();
+        let Some(mut state) = self.awake() else { return true };
         if !state.running() {
             return true;
         }
@@ -506,7 +506,7 @@ impl Host {
         paths: &[Path<'py>],
         depth: Depth,
     ) -> PyResult<bool> {
-        if (parts.is_empty() && paths.is_empty()) || !self.state().running() {
+        if (parts.is_empty() && paths.is_empty()) || !self.awake().is_some_and(|state| state.running()) {
             return Ok(false);
         }
         self.drain_if_owed(py)?;

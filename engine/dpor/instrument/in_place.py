@@ -1,0 +1,215 @@
+"""Instruments modules of the standard library where they are, for the time of a check.
+
+A second copy of such a module would be another module: its classes would not be those that everybody else knows. So the
+functions stay the objects that they are and are given instrumented code, when code of a model is about to need them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import CellType, CodeType, FunctionType
+from typing import TYPE_CHECKING, Any, cast
+
+from dpor.instrument.hooks import NAMESPACE, Hook, namespace_entries
+from dpor.instrument.library_code import LibraryCode, library_code
+from dpor.instrument.library_state import LibraryState
+from dpor.instrument.standard_library import HARMLESS, standard_modules
+from dpor.instrument.transformer import compile_instrumented
+
+if TYPE_CHECKING:
+    from dpor._kernel import Host
+
+_CELLS = frozenset({Hook.LOAD_CELL.identifier, Hook.STORE_CELL.identifier, Hook.DELETE_CELL.identifier})
+_Key = tuple[str, int]
+_Table = dict[_Key, CodeType | None]
+_RUNNERS = ("exec", "eval")
+
+
+class Library:
+    """The standard library's modules that a check has had to instrument.
+
+    `host` asks for them once installed; `hooks` maps hook names to callables. `locks` maps the types of real locks to
+    what makes a controlled one. `code` keeps what was compiled.
+    """
+
+    def __init__(
+        self,
+        host: Host,
+        hooks: Mapping[str, object],
+        locks: Mapping[type, Callable[[], object]],
+        code: LibraryCode | None = None,
+    ) -> None:
+        self._host = host
+        self._entries = namespace_entries(hooks)
+        self._code = code or library_code()
+        self._tables: dict[int, _Table] = {}
+        self._swapped: list[tuple[FunctionType, CodeType]] = []
+        self._namespaces: list[dict[str, Any]] = []
+        self._generated: dict[tuple[str, str], CodeType] = {}
+        self._state = LibraryState(host, locks)
+
+    def install(self) -> None:
+        """Have the host ask for what it needs."""
+        self._host.use_library(standard_modules(), list(HARMLESS), self.include)
+
+    def uninstall(self) -> None:
+        """Give every function its own code back, and every module its namespace."""
+        while self._swapped:
+            function, code = self._swapped.pop()
+            function.__code__ = code
+        # The hooks stay: they go straight through, and there may be closures that were made with them.
+        while self._namespaces:
+            namespace = self._namespaces.pop()
+            for name in _RUNNERS:
+                if namespace.get(name) in (self._exec, self._eval):
+                    del namespace[name]
+        self._state.restore()
+        self._tables.clear()
+
+    def begin(self) -> None:
+        """Start an execution, in its main thread."""
+        self._state.begin()
+
+    def include(self, wanted: list[FunctionType | type]) -> None:
+        """Instrument the modules that have defined some functions and classes."""
+        for one in wanted:
+            if isinstance(one, type):
+                for function in _functions_in(list(vars(one).values()), None):
+                    self._include(function.__globals__)
+                continue
+            table = self._include(one.__globals__)
+            if one.__code__ not in table.values() and not self._swap(one, table):
+                self._host.tell_origin(one.__code__, False)
+
+    def _include(self, namespace: dict[str, Any]) -> _Table:
+        known = self._tables.get(id(namespace))
+        if known is not None:
+            return known
+        table: _Table = {}
+        self._tables[id(namespace)] = table
+        source = _source_of(namespace)
+        if source is None or namespace.get("__name__") is None:
+            return table
+        functions = list(_functions_in(list(namespace.values()), namespace))
+        filename = functions[0].__code__.co_filename if functions else str(source)
+        try:
+            code = self._code.compile(source, filename)
+        except (OSError, SyntaxError, ValueError):
+            return table
+        for nested in _nested(code):
+            self._host.tell_origin(nested, True)
+            key = (nested.co_qualname, nested.co_firstlineno)
+            table[key] = None if key in table else nested
+        self._enter(namespace)
+        for function in functions:
+            self._swap(function, table)
+        self._state.keep(namespace)
+        return table
+
+    def _enter(self, namespace: dict[str, Any]) -> None:
+        namespace.update(self._entries)
+        namespace[NAMESPACE] = namespace
+        namespace.setdefault("exec", self._exec)
+        namespace.setdefault("eval", self._eval)
+        self._namespaces.append(namespace)
+
+    def _swap(self, function: FunctionType, table: _Table) -> bool:
+        old = function.__code__
+        new = table.get((old.co_qualname, old.co_firstlineno))
+        if new is old:
+            return True
+        if new is None or new.co_freevars != old.co_freevars:
+            return False
+        # The variables of a closure that exists are no cells of the host.
+        if old.co_freevars and any(not _CELLS.isdisjoint(code.co_names) for code in _nested(new)):
+            return False
+        function.__code__ = new
+        self._swapped.append((function, old))
+        return True
+
+    # What modules generate
+
+    def _exec(
+        self, source: Any, namespace: dict[str, Any] | None = None, variables: Any = None, /, **more: Any
+    ) -> None:
+        """What `exec` is in an instrumented module: what it makes for such a module is instrumented, too."""
+        namespace, variables = _scopes(namespace, variables)
+        exec(self._compiled(source, "exec", namespace), namespace, variables, **more)
+
+    def _eval(self, source: Any, namespace: dict[str, Any] | None = None, variables: Any = None, /) -> Any:
+        """What `eval` is in an instrumented module."""
+        namespace, variables = _scopes(namespace, variables)
+        return eval(self._compiled(source, "eval", namespace), namespace, variables)
+
+    def _compiled(self, source: Any, mode: str, namespace: dict[str, Any]) -> CodeType:
+        if isinstance(source, CodeType):
+            return source
+        text = str(source)
+        instrumented = mode == "exec" and NAMESPACE in namespace
+        key = (f"{mode} {instrumented}", text)
+        code = self._generated.get(key)
+        if code is None:
+            code = compile_instrumented(text, "<string>") if instrumented else compile(text, "<string>", mode)
+            self._generated[key] = code
+            for nested in _nested(code):
+                if instrumented:
+                    self._host.tell_origin(nested, True)
+                else:
+                    self._host.trust_code(nested)
+        return code
+
+
+def _scopes(namespace: dict[str, Any] | None, variables: Any) -> tuple[dict[str, Any], Any]:
+    if namespace is None:
+        frame = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
+        return frame.f_globals, frame.f_locals
+    return namespace, namespace if variables is None else variables
+
+
+def _source_of(namespace: Mapping[str, Any]) -> Path | None:
+    file: object = namespace.get("__file__")
+    path = Path(file) if isinstance(file, str) else None
+    return path if path is not None and path.suffix == ".py" and path.is_file() else None
+
+
+def _nested(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _nested(constant)
+
+
+def _functions_in(values: list[Any], namespace: dict[str, Any] | None) -> Iterator[FunctionType]:
+    """The functions among `values` and in them that have this namespace, or any."""
+    seen: set[int] = set()
+    while values:
+        value = values.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, FunctionType):
+            if namespace is None or value.__globals__ is namespace:
+                yield value
+                values += (cell.cell_contents for cell in value.__closure__ or () if _is_set(cell))
+            values.append(value.__dict__.get("__wrapped__"))
+        elif isinstance(value, type):
+            if namespace is not None and value.__module__ == namespace.get("__name__"):
+                values += vars(value).values()
+        elif isinstance(value, staticmethod | classmethod):
+            values.append(cast(Any, value).__func__)
+        elif isinstance(value, property):
+            values += (value.fget, value.fset, value.fdel)
+        elif type(value) is dict:
+            items = cast("dict[Any, Any]", value).values()
+            values += (item for item in items if isinstance(item, FunctionType))
+        elif type(value).__module__ == "functools":
+            values += (getattr(value, name, None) for name in ("func", "__wrapped__"))
+
+
+def _is_set(cell: CellType) -> bool:
+    try:
+        return isinstance(cell.cell_contents, FunctionType | type)
+    except ValueError:
+        return False

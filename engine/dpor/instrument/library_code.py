@@ -1,0 +1,105 @@
+"""Code of modules that are not the user's, compiled as a check needs it: once for a file, also across processes.
+
+Such files are many and long, and hardly ever change. Instrumenting them takes about six times as long as compiling
+them, so what was compiled is kept in the user's folder for caches, as Python keeps its own in `__pycache__`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import functools
+import hashlib
+import marshal
+import os
+import sys
+import tempfile
+from pathlib import Path
+from types import CodeType
+
+from dpor.instrument.entries import compile_marked
+from dpor.instrument.transformer import compile_instrumented
+
+_FOLDER = "dpor-lsp"
+
+
+class Treatment(enum.StrEnum):
+    """What is done to a module's code."""
+
+    INSTRUMENTED = "instrumented"
+    """Every operation is seen."""
+    MARKED = "marked"
+    """Every function says that it begins to run."""
+
+
+class LibraryCode:
+    """Compiles files; `folder` is where code is kept (None: in this process only)."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self._compiled: dict[tuple[Path, str, Treatment], CodeType] = {}
+
+    def compile(self, source: Path, filename: str, treatment: Treatment = Treatment.INSTRUMENTED) -> CodeType:
+        """The code of a file, which names itself `filename`.
+
+        Raises OSError if the file cannot be read, SyntaxError or ValueError if it is not valid Python.
+        """
+        key = (source, filename, treatment)
+        code = self._compiled.get(key)
+        if code is None:
+            code = self._compiled[key] = self._kept(source, filename, treatment)
+        return code
+
+    def _kept(self, source: Path, filename: str, treatment: Treatment) -> CodeType:
+        status = source.stat()
+        name = f"{source}\0{filename}\0{treatment}\0{status.st_mtime_ns}\0{status.st_size}\0{_version()}"
+        file = self._folder and self._folder / hashlib.sha256(name.encode()).hexdigest()[:32]
+        if file is not None:
+            with contextlib.suppress(OSError, ValueError, EOFError, TypeError):
+                kept: object = marshal.loads(file.read_bytes())
+                if isinstance(kept, CodeType):
+                    return kept
+        text = source.read_bytes()
+        code = (
+            compile_marked(text, filename)
+            if treatment is Treatment.MARKED
+            else compile_instrumented(text, filename)
+        )
+        if file is not None and not sys.dont_write_bytecode:
+            _write(file, marshal.dumps(code))
+        return code
+
+
+@functools.cache
+def library_code() -> LibraryCode:
+    """What all checks of this process share."""
+    return LibraryCode(_cache_folder())
+
+
+def _cache_folder() -> Path | None:
+    base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
+    if not base:
+        home = os.path.expanduser("~")
+        if home == "~":
+            return None
+        base = str(Path(home) / ("Library/Caches" if sys.platform == "darwin" else ".cache"))
+    return Path(base) / _FOLDER / f"code-{sys.implementation.cache_tag}"
+
+
+@functools.cache
+def _version() -> str:
+    """What tells code of this instrumentation from that of another."""
+    digest = hashlib.sha256(sys.version.encode())
+    for file in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _write(file: Path, content: bytes) -> None:
+    """Write a file as a whole or not at all: several processes may do so at once."""
+    with contextlib.suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(dir=file.parent)
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(content)
+        os.replace(name, file)

@@ -1,0 +1,75 @@
+"""Which modules of the standard library need no instrumentation; all others with source in Python are instrumented."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+
+_DESCRIBED = "dpor.runtime has stand-ins for what it does, and its own code runs on them"
+_ANALYSES = "looks at code, types or modules, and keeps nothing that a program shares but caches"
+_IMMUTABLE = "its objects do not change once they are made, and it calls nothing of a program"
+_TEXT = "computes from texts and numbers, and calls nothing of a program"
+_SYSTEM = "its state is the interpreter's or the system's, set up before a program begins"
+
+HARMLESS: Mapping[str, str] = {
+    "_pydatetime": _IMMUTABLE,
+    "_py_abc": _ANALYSES,
+    "_pyrepl": _SYSTEM,
+    "_strptime": _TEXT,
+    "_threading_local": _DESCRIBED,
+    "abc": _ANALYSES,
+    "annotationlib": _ANALYSES,
+    "ast": _ANALYSES,
+    "asyncio": _DESCRIBED,
+    "base64": _TEXT,
+    "calendar": _IMMUTABLE,
+    "codecs": _TEXT,
+    "concurrent": _DESCRIBED,
+    "datetime": _IMMUTABLE,
+    "dis": _ANALYSES,
+    "encodings": _TEXT,
+    "enum": "changes what its classes hold only while a class or a combined flag is made, which is done once",
+    "fnmatch": _TEXT,
+    "fractions": _IMMUTABLE,
+    "genericpath": _TEXT,
+    "gettext": _SYSTEM,
+    "importlib": "runs under locks of its own, between two operations of one thread",
+    "inspect": _ANALYSES,
+    "io": "is written in C but for the names of its classes",
+    "ipaddress": _IMMUTABLE,
+    "keyword": _TEXT,
+    "linecache": _ANALYSES,
+    "locale": _SYSTEM,
+    "ntpath": _TEXT,
+    "numbers": _IMMUTABLE,
+    "opcode": _ANALYSES,
+    "pkgutil": _ANALYSES,
+    "platform": _SYSTEM,
+    "posixpath": _TEXT,
+    "queue": _DESCRIBED,
+    "re": "what it makes of a pattern does not change, and its cache only saves making it again",
+    "runpy": _ANALYSES,
+    "site": _SYSTEM,
+    "sre_compile": _TEXT,
+    "sre_constants": _TEXT,
+    "sre_parse": _TEXT,
+    "stat": _TEXT,
+    "struct": _TEXT,
+    "sysconfig": _SYSTEM,
+    "textwrap": _TEXT,
+    "threading": _DESCRIBED,
+    "token": _TEXT,
+    "tokenize": _TEXT,
+    "traceback": _ANALYSES,
+    "types": "makes classes and wraps coroutines, and keeps nothing",
+    "typing": _ANALYSES,
+    "uuid": _IMMUTABLE,
+    "warnings": _ANALYSES,
+    "zipimport": _ANALYSES,
+}
+"""Modules (with their submodules) whose code is left as it is, each with the reason."""
+
+
+def standard_modules() -> list[str]:
+    """The top-level modules of the standard library."""
+    return sorted(sys.stdlib_module_names)

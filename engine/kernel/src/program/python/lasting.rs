@@ -1,0 +1,163 @@
+//! Objects of modules that are not loaded afresh for each execution, such as the standard library's: what an execution
+//! changes of them is put back before the next.
+
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString, PyType};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::host::Host;
+use super::types::{TypeFacts, TypeKind};
+use super::undo::Undo;
+
+/// What an object was before an execution changed it.
+enum Original {
+    Content(Undo),
+    Attributes { object: Py<PyAny>, attributes: Py<PyDict> },
+    Class { class: Py<PyAny>, attributes: Py<PyDict> },
+    Variable { namespace: Py<PyDict>, name: Py<PyString>, value: Option<Py<PyAny>> },
+}
+
+/// The objects that last, and what the running execution has changed of them.
+#[derive(Default)]
+pub struct Lasting {
+    /// By address; they are kept.
+    known: FxHashMap<usize, Py<PyAny>>,
+    changed: FxHashSet<usize>,
+    originals: Vec<Original>,
+    /// Types of objects that were changed and cannot be put back.
+    pub lost: Vec<String>,
+}
+
+impl Lasting {
+    pub fn contains(&self, object: &Bound<'_, PyAny>) -> bool {
+        !self.known.is_empty() && self.known.contains_key(&(object.as_ptr() as usize))
+    }
+}
+
+impl Original {
+    fn put_back(self, py: Python<'_>) -> PyResult<()> {
+        match self {
+            Original::Content(mut undo) => undo.swap(py),
+            Original::Attributes { object, attributes } => {
+                let now = object.bind(py).getattr(intern!(py, "__dict__"))?;
+                now.call_method0(intern!(py, "clear"))?;
+                now.call_method1(intern!(py, "update"), (attributes,))?;
+                Ok(())
+            }
+            Original::Class { class, attributes } => {
+                let (class, attributes) = (class.bind(py), attributes.bind(py));
+                let names: Vec<Bound<'_, PyAny>> =
+                    class.getattr(intern!(py, "__dict__"))?.try_iter()?.collect::<PyResult<_>>()?;
+                for name in names {
+                    if !attributes.contains(&name)? {
+                        class.delattr(name.cast_into::<PyString>()?)?;
+                    }
+                }
+                let now = class.getattr(intern!(py, "__dict__"))?;
+                for (name, value) in attributes.iter() {
+                    let same = now.get_item(&name).is_ok_and(|found| found.is(&value));
+                    if !same {
+                        class.setattr(name.cast_into::<PyString>()?, value)?;
+                    }
+                }
+                Ok(())
+            }
+            Original::Variable { namespace, name, value } => match value {
+                Some(value) => namespace.bind(py).set_item(name, value),
+                None => namespace.bind(py).del_item(name).or(Ok(())),
+            },
+        }
+    }
+}
+
+fn copied<'py>(mapping: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
+    let copy = PyDict::new(mapping.py());
+    copy.call_method1(intern!(mapping.py(), "update"), (mapping,))?;
+    Ok(copy)
+}
+
+fn original_of(object: &Bound<'_, PyAny>, kind: TypeKind) -> PyResult<Option<Original>> {
+    let py = object.py();
+    if kind.is_container() {
+        return Ok(Undo::of_container(object)?.map(Original::Content));
+    }
+    let Some(attributes) = object.getattr_opt(intern!(py, "__dict__"))? else { return Ok(None) };
+    let (attributes, kept) = (copied(&attributes)?.unbind(), object.clone().unbind());
+    Ok(Some(match object.is_instance_of::<PyType>() {
+        true => Original::Class { class: kept, attributes },
+        false => Original::Attributes { object: kept, attributes },
+    }))
+}
+
+impl Host {
+    /// An object that lasts is about to be changed.
+    pub fn keep_original(&self, object: &Bound<'_, PyAny>) -> PyResult<()> {
+        let kind = {
+            let mut state = self.state();
+            if !state.lasting.changed.insert(object.as_ptr() as usize) {
+                return Ok(());
+            }
+            state.types.facts(object).kind
+        };
+        let original = self.asleep(|| original_of(object, kind))?;
+        let mut state = self.state();
+        match original {
+            Some(original) => state.lasting.originals.push(original),
+            None => {
+                let name = object.get_type().name()?.to_string();
+                if !state.lasting.lost.contains(&name) {
+                    state.lasting.lost.push(name);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The same for a variable of a module that lasts. Returns whether the module does.
+    pub fn keep_original_variable(
+        &self,
+        namespace: &Bound<'_, PyDict>,
+        name: &Bound<'_, PyString>,
+    ) -> PyResult<bool> {
+        if !self.state().lasting.contains(namespace) {
+            return Ok(false);
+        }
+        let value = namespace.get_item(name)?.map(Bound::unbind);
+        let (namespace, name) = (namespace.clone().unbind(), name.clone().unbind());
+        self.state().lasting.originals.push(Original::Variable { namespace, name, value });
+        Ok(true)
+    }
+
+    /// Put back what the last execution has changed of objects that last. Between executions.
+    pub fn put_originals_back(&self, py: Python<'_>) -> PyResult<()> {
+        let originals = {
+            let mut state = self.state();
+            state.lasting.changed.clear();
+            std::mem::take(&mut state.lasting.originals)
+        };
+        for original in originals.into_iter().rev() {
+            original.put_back(py)?;
+        }
+        Ok(())
+    }
+}
+
+#[pymethods]
+impl Host {
+    /// An object lasts from execution to execution, and what an execution changes of it is to be put back. Unless it is
+    /// `named`, as classes, functions and namespaces are, it exists before executions begin.
+    fn keep(&self, object: &Bound<'_, PyAny>, named: bool) {
+        let mut state = self.state();
+        let facts = state.types.facts(object);
+        if !named {
+            if !facts.kind.is_tracked() || matches!(facts.kind, TypeKind::Class | TypeKind::Module) {
+                return;
+            }
+            // Nobody's but the module's.
+            let facts = TypeFacts { tells_end: false, ..facts };
+            state.object(object, facts);
+        }
+        state.lasting.known.insert(object.as_ptr() as usize, object.clone().unbind());
+    }
+}

@@ -1,0 +1,268 @@
+//! Who wrote a function in Python, told by its code: a function keeps its namespace when it gets other code, and code that
+//! is generated has the namespace of somebody else.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyType};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::assumptions::AssumptionKind;
+use super::host::Host;
+use super::state::{Phase, Restart};
+use super::types::is_heap_class;
+
+/// What is done about code in Python.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Origin {
+    Instrumented,
+    /// It needs no watching.
+    Safe,
+    /// The standard library's, to be instrumented before it runs in an execution.
+    Library,
+    /// Nothing is known of it: its calls are taken as atomic operations on their object.
+    Foreign,
+}
+
+/// What is known of a function's code.
+#[derive(Clone, Copy)]
+pub struct Written {
+    pub origin: Origin,
+    /// Whether calls of the function make generators.
+    pub makes_generators: bool,
+}
+
+/// Packages of the checker itself and of what it runs on.
+const OWN: &[&str] = &["dpor", "dpor_lsp", "greenlet", "builtins"];
+/// How much code is remembered: more is only there where every execution generates some.
+const REMEMBERED: usize = 20_000;
+
+/// The origins of all code that was met.
+#[derive(Default)]
+pub struct Origins {
+    /// By address; the code is kept.
+    codes: FxHashMap<usize, (Written, Py<PyAny>)>,
+    /// Code whose origin does not follow from its namespace.
+    told: FxHashMap<usize, (Origin, Py<PyAny>)>,
+    /// Modules of the standard library whose code is instrumented when it is needed; none without a library.
+    standard: FxHashSet<String>,
+    /// Modules among these that need no watching, with their submodules.
+    harmless: FxHashSet<String>,
+    /// Modules that were wanted for their classes.
+    included: FxHashSet<String>,
+    /// What has to be instrumented before the next execution: functions and classes.
+    wanted: Vec<Py<PyAny>>,
+}
+
+impl Origins {
+    /// What is known of a function; callables without code in Python are safe here.
+    #[inline]
+    pub fn of(&mut self, function: &Bound<'_, PyAny>) -> PyResult<Written> {
+        let Ok(code) = function.getattr(intern!(function.py(), "__code__")) else {
+            return Ok(Written { origin: Origin::Safe, makes_generators: false });
+        };
+        if let Some((known, _)) = self.codes.get(&(code.as_ptr() as usize)) {
+            return Ok(*known);
+        }
+        self.learn(function, &code)
+    }
+
+    #[cold]
+    fn learn(&mut self, function: &Bound<'_, PyAny>, code: &Bound<'_, PyAny>) -> PyResult<Written> {
+        const GENERATOR: u32 = 0x20;
+        let flags: u32 = code.getattr(intern!(code.py(), "co_flags"))?.extract()?;
+        let address = code.as_ptr() as usize;
+        let origin = match self.told.get(&address) {
+            Some((origin, _)) => *origin,
+            None => self.by_namespace(function, code)?,
+        };
+        let found = Written { origin, makes_generators: flags & GENERATOR != 0 };
+        if self.codes.len() >= REMEMBERED {
+            self.codes.clear();
+        }
+        self.codes.insert(address, (found, code.clone().unbind()));
+        Ok(found)
+    }
+
+    fn by_namespace(&self, function: &Bound<'_, PyAny>, code: &Bound<'_, PyAny>) -> PyResult<Origin> {
+        let py = function.py();
+        let Ok(namespace) = function.getattr(intern!(py, "__globals__")).and_then(|n| Ok(n.cast_into::<PyDict>()?))
+        else {
+            return Ok(Origin::Safe);
+        };
+        let Some(name) = namespace.get_item(intern!(py, "__name__"))? else { return Ok(Origin::Safe) };
+        let name: String = name.extract().unwrap_or_default();
+        if !self.is_library(&name) && namespace.contains(intern!(py, "__dpor_namespace__"))? {
+            let file: String = code.getattr(intern!(py, "co_filename"))?.extract().unwrap_or_default();
+            // Made from text by code that is not instrumented, for a class or function of the module.
+            return Ok(if file.starts_with('<') { Origin::Foreign } else { Origin::Instrumented });
+        }
+        Ok(self.of_module(&name))
+    }
+
+    fn of_module(&self, name: &str) -> Origin {
+        let top = name.split('.').next().unwrap_or_default();
+        if OWN.contains(&top) {
+            return Origin::Safe;
+        }
+        if !self.is_library(name) {
+            return if self.harmless.contains(top) || self.is_harmless(name) {
+                Origin::Safe
+            } else {
+                Origin::Foreign
+            };
+        }
+        Origin::Library
+    }
+
+    /// Whether a module is one of those that are instrumented when they are needed.
+    fn is_library(&self, name: &str) -> bool {
+        self.standard.contains(name.split('.').next().unwrap_or_default()) && !self.is_harmless(name)
+    }
+
+    fn is_harmless(&self, name: &str) -> bool {
+        let mut rest = name;
+        loop {
+            if self.harmless.contains(rest) {
+                return true;
+            }
+            match rest.rsplit_once('.') {
+                Some((parent, _)) => rest = parent,
+                None => return false,
+            }
+        }
+    }
+
+    /// Note the modules of the classes of `ty` that have to be instrumented before methods of it run.
+    pub fn want_class(&mut self, ty: &Bound<'_, PyType>) {
+        if self.standard.is_empty() {
+            return;
+        }
+        for class in ty.mro().iter().filter(|class| class.cast::<PyType>().is_ok_and(is_heap_class)) {
+            let Ok(module) = class.getattr(intern!(ty.py(), "__module__")) else { continue };
+            let Ok(name) = module.extract::<String>() else { continue };
+            if !self.included.contains(&name) && self.is_library(&name) {
+                self.included.insert(name);
+                self.wanted.push(class.unbind());
+            }
+        }
+    }
+}
+
+#[pymethods]
+impl Host {
+    /// Instrument modules of the standard library when they are needed. `standard` names their top levels, `harmless`
+    /// the modules that need no watching; `include` is called with functions and classes, and has their modules
+    /// instrumented.
+    fn use_library(&self, standard: Vec<String>, harmless: Vec<String>, include: Py<PyAny>) {
+        let mut state = self.state();
+        state.types.origins.standard = standard.into_iter().collect();
+        state.types.origins.harmless = harmless.into_iter().collect();
+        state.library = Some(include);
+    }
+
+    /// Say of code whether it is instrumented; code that is not, is taken for foreign.
+    fn tell_origin(&self, code: &Bound<'_, PyAny>, instrumented: bool) {
+        let origin = if instrumented { Origin::Instrumented } else { Origin::Foreign };
+        let address = code.as_ptr() as usize;
+        let mut state = self.state();
+        state.types.origins.codes.remove(&address);
+        state.types.origins.told.insert(address, (origin, code.clone().unbind()));
+    }
+
+    /// Say of code that it needs no watching.
+    fn trust_code(&self, code: &Bound<'_, PyAny>) {
+        let mut state = self.state();
+        state.types.origins.told.insert(code.as_ptr() as usize, (Origin::Safe, code.clone().unbind()));
+    }
+}
+
+/// What code of a package that is not instrumented calls whenever a function of it begins to run.
+#[pyclass(frozen, module = "dpor._kernel")]
+pub struct Marker {
+    host: Py<Host>,
+    package: String,
+    told: AtomicBool,
+}
+
+#[pymethods]
+impl Marker {
+    fn __call__(&self, py: Python<'_>) {
+        if self.told.load(Ordering::Relaxed) {
+            return;
+        }
+        let host = self.host.get();
+        if host.awake().is_some_and(|state| state.running()) {
+            self.told.store(true, Ordering::Relaxed);
+            host.assume(py, AssumptionKind::UnseenCode, &self.package);
+        }
+    }
+}
+
+#[pymethods]
+impl Host {
+    /// What a module calls whenever a function of it begins to run, to say that the package does.
+    fn marker(slf: Py<Host>, package: String) -> Marker {
+        Marker { host: slf, package, told: AtomicBool::new(false) }
+    }
+}
+
+impl Host {
+    /// Who wrote a function, after it has been instrumented if it has to be.
+    pub fn origin(&self, function: &Bound<'_, PyAny>) -> PyResult<Written> {
+        let (found, phase) = {
+            let mut state = self.state();
+            (state.types.origins.of(function)?, state.phase)
+        };
+        if found.origin != Origin::Library {
+            return Ok(found);
+        }
+        match phase {
+            Phase::Idle => {
+                self.state().types.origins.wanted.push(function.clone().unbind());
+                self.include_wanted(function.py())?;
+                self.state().types.origins.of(function)
+            }
+            Phase::Unwinding => Ok(Written { origin: Origin::Safe, ..found }),
+            Phase::Probing => {
+                self.state().types.origins.wanted.push(function.clone().unbind());
+                Ok(Written { origin: Origin::Safe, ..found })
+            }
+            Phase::Running => {
+                self.state().types.origins.wanted.push(function.clone().unbind());
+                Err(self.restart_with(function.py(), Restart::Library))
+            }
+        }
+    }
+
+    /// A class is about to be called: its methods are instrumented if they have to be.
+    pub fn want_class(&self, class: &Bound<'_, PyType>) -> PyResult<()> {
+        let phase = {
+            let mut state = self.state();
+            state.types.origins.want_class(class);
+            if state.types.origins.wanted.is_empty() {
+                return Ok(());
+            }
+            state.phase
+        };
+        match phase {
+            Phase::Idle => self.include_wanted(class.py()).map(drop),
+            Phase::Unwinding | Phase::Probing => Ok(()),
+            Phase::Running => Err(self.restart_with(class.py(), Restart::Library)),
+        }
+    }
+
+    /// Instrument what is wanted, between executions. Returns whether there was anything.
+    pub fn include_wanted(&self, py: Python<'_>) -> PyResult<bool> {
+        let (wanted, include) = {
+            let mut state = self.state();
+            let include = state.library.as_ref().map(|include| include.clone_ref(py));
+            (std::mem::take(&mut state.types.origins.wanted), include)
+        };
+        let Some(include) = include.filter(|_| !wanted.is_empty()) else { return Ok(false) };
+        self.asleep(|| include.call1(py, (wanted,)))?;
+        self.state().types.forget();
+        Ok(true)
+    }
+}
