@@ -3,9 +3,12 @@ from __future__ import annotations
 import builtins
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 UNSET = object()
 
