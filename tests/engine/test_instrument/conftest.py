@@ -4,9 +4,12 @@ import builtins
 import operator
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 UNSET = object()
 
