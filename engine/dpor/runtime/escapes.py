@@ -12,7 +12,6 @@ import os
 import select
 import signal
 import socket
-import stat
 import sys
 import threading
 from collections.abc import Callable
@@ -121,7 +120,6 @@ def patch_blocking_calls(patches: PatchSet) -> None:
         real = getattr(module, name, None)
         if real is not None:
             patches.replace(module, name, _reporting(real, f"{what} ({module.__name__}.{name})"))
-    patches.replace(os, "read", _reporting_read(os.read))
 
 
 def _reporting(real: Callable[..., Any], what: str) -> Callable[..., Any]:
@@ -131,18 +129,6 @@ def _reporting(real: Callable[..., Any], what: str) -> Callable[..., Any]:
         return real(*args, **kwargs)
 
     return call
-
-
-def _reporting_read(real: Callable[[int, int], bytes]) -> Callable[[int, int], bytes]:
-    @functools.wraps(real)
-    def read(descriptor: int, length: int, /) -> bytes:
-        if current.active_host() is not None:
-            kind = os.fstat(descriptor).st_mode
-            if stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind) or os.isatty(descriptor):
-                report("reads from a pipe, socket or terminal (os.read)")
-        return real(descriptor, length)
-
-    return read
 
 
 class ThreadWatch:

@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from contextvars import Context
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self
@@ -31,6 +31,7 @@ from dpor.runtime.import_time_objects import ImportTimeObjects
 from dpor.runtime.imports import ImportWatcher
 from dpor.runtime.local import local
 from dpor.runtime.mode import Mode
+from dpor.runtime.outside.stand_ins import Outside
 from dpor.runtime.patchset import PatchSet
 from dpor.runtime.pools import finish_pools, patch_futures, patch_pools
 from dpor.runtime.randomness import Randomness
@@ -63,6 +64,7 @@ class Patches:
         self._randomness = Randomness(self._mode, seed)
         self._threads = ThreadWatch(self._mode)
         self._import_time_objects = ImportTimeObjects(self._mode)
+        self.outside = Outside(self._mode)
         self._watcher = ImportWatcher(
             self._mode,
             {
@@ -71,6 +73,9 @@ class Patches:
                 "datetime": self._patch_datetime,
                 "multiprocessing.process": self._patch_processes,
                 "multiprocessing.synchronize": self._patch_semaphores,
+                "pathlib._os": self._patch_copying,
+                "shutil": self._patch_copying,
+                "tempfile": self._patch_temporary_files,
                 "uuid": self._patch_uuid,
             },
         )
@@ -91,12 +96,14 @@ class Patches:
         patch_caches(self._patches, self._mode)
         patch_queues(self._patches, self._mode)
         escapes.patch_blocking_calls(self._patches)
+        self.outside.install(self._patches)
         patch_futures(self._patches, self._mode, sys.modules[concurrent.futures.Future.__module__])
         self._watcher.install()
 
     def uninstall(self) -> None:
         """Put everything back as it was."""
         self._watcher.uninstall()
+        self.outside.uninstall()
         self._patches.undo()
         self._begin.clear()
 
@@ -107,9 +114,12 @@ class Patches:
     def __exit__(self, *exception: object) -> None:
         self.uninstall()
 
-    def importing(self) -> contextlib.AbstractContextManager[None]:
+    @contextlib.contextmanager
+    def importing(self) -> Generator[None]:
         """While this lasts, this thread imports modules of the model, whose locks are the model's."""
-        return self._mode.importing()
+        self.outside.before_import()
+        with self._mode.importing():
+            yield
 
     def begin(self) -> None:
         """Make the runtime's state fresh; called in the main model thread when an execution begins."""
@@ -117,6 +127,7 @@ class Patches:
         self._threads.begin()
         self._randomness.begin()
         self._import_time_objects.begin()
+        self.outside.begin()
         for action in self._begin:
             action()
 
@@ -281,6 +292,12 @@ class Patches:
         date, moment = calendar_classes(module, self._clock, self._mode)
         self._patches.replace(module, "date", date)
         self._patches.replace(module, "datetime", moment)
+
+    def _patch_copying(self, module: ModuleType) -> None:
+        self.outside.patch_copying(self._patches, module)
+
+    def _patch_temporary_files(self, module: ModuleType) -> None:
+        self.outside.patch_temporary_files(self._patches, module)
 
     def _patch_uuid(self, module: ModuleType) -> None:
         self._patches.replace_if_present(module, "_generate_time_safe", None)

@@ -3,7 +3,7 @@
 //! Its state is one `RefCell` that is never borrowed across a greenlet switch or a call into model code.
 
 use std::cell::{RefCell, RefMut};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -27,6 +27,8 @@ pub struct Host {
     pub greenlets: GreenletApi,
     /// Whether a recorder listens; apart from the state, so that the hot paths need no borrow to know.
     pub recording: AtomicBool,
+    /// Whether the recorder is at work, which is no part of the execution.
+    pub telling: AtomicBool,
 }
 
 struct SingleThread(RefCell<State>);
@@ -116,6 +118,7 @@ impl Host {
             state: SingleThread(RefCell::new(State::new(py)?)),
             greenlets: GreenletApi::load(py)?,
             recording: AtomicBool::new(false),
+            telling: AtomicBool::new(false),
         })
     }
 
@@ -140,7 +143,7 @@ impl Host {
 
     #[getter]
     fn active(&self) -> bool {
-        self.state().phase != Phase::Idle
+        self.state().phase != Phase::Idle && !self.telling.load(Ordering::Relaxed)
     }
 
     #[getter]

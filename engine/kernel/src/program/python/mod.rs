@@ -17,6 +17,7 @@ mod identity;
 mod items;
 mod loops;
 mod objects;
+mod outside;
 mod place;
 mod plan;
 mod primitives;

@@ -108,6 +108,14 @@ impl Host {
         self.recording.load(Ordering::Relaxed)
     }
 
+    /// Call the recorder: what it does itself, to find names and places, is no part of the execution.
+    fn telling<T>(&self, call: impl FnOnce() -> T) -> T {
+        let before = self.telling.swap(true, Ordering::Relaxed);
+        let result = call();
+        self.telling.store(before, Ordering::Relaxed);
+        result
+    }
+
     /// Tell the recorder, if there is one, of an operation that has just been performed.
     #[inline]
     pub fn note(&self, py: Python<'_>, word: Word, target: Value, key: Value, value: Value, event: bool) {
@@ -203,10 +211,10 @@ impl Host {
             (recorder, state.identities.path(thread).to_owned())
         };
         let Some(recorder) = recorder else { return };
-        let told = match number {
+        let told = self.telling(|| match number {
             0 => recorder.call_method1(py, intern!(py, "step"), (path, word, target, key, value, event)),
             _ => recorder.call_method1(py, intern!(py, "step"), (path, word, target, key, value, event, number)),
-        };
+        });
         match told {
             Ok(go_on) if go_on.is(PyBool::new(py, false)) => self.state().halted = true,
             Ok(_) => {}
@@ -230,7 +238,8 @@ impl Host {
             (recorder, state.identities.path(current).to_owned())
         };
         let Some(recorder) = recorder else { return };
-        if let Err(error) = recorder.call_method1(py, intern!(py, "waiting"), (path, word.text(), target)) {
+        let told = self.telling(|| recorder.call_method1(py, intern!(py, "waiting"), (path, word.text(), target)));
+        if let Err(error) = told {
             error.write_unraisable(py, None);
         }
     }
@@ -265,7 +274,7 @@ impl Host {
         let recorder = self.state().recorder.as_ref().map(|recorder| recorder.clone_ref(py));
         if let Some(recorder) = recorder {
             for entry in waiting {
-                recorder.call_method1(py, intern!(py, "blocked"), entry)?;
+                self.telling(|| recorder.call_method1(py, intern!(py, "blocked"), entry))?;
             }
         }
         Ok(())

@@ -1,0 +1,174 @@
+"""All stand-ins for what reaches outside of the interpreter, as one reversible step."""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import io
+import os
+import random
+import sys
+import types
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any
+
+from dpor.runtime.mode import Mode
+from dpor.runtime.outside.descriptors import Descriptors
+from dpor.runtime.outside.environment import Environment
+from dpor.runtime.outside.filesystem import FileSystem
+from dpor.runtime.outside.paths import Paths
+from dpor.runtime.outside.real import open_file, system
+from dpor.runtime.outside.streams import Streams
+from dpor.runtime.outside.world import World
+from dpor.runtime.patchset import PatchSet
+from dpor.runtime.thread import Thread, ident_of
+
+_SYSTEM_MODULES = ("os", "posix", "nt")
+# They read source files and what is installed, on behalf of the interpreter and of reports, and keep what they read:
+# that is no operation of a model, and happens once in a process.
+_OWN_READERS = ("_frozen_importlib_external", "linecache", "zipimport")
+_SOURCE_READER = "tokenize"
+# Faster ways to copy, which go past the file objects; there are slower ones for systems that do not have them.
+_SHORT_CUTS = {
+    "shutil": ("_HAS_FCOPYFILE", "_USE_CP_COPY_FILE_RANGE", "_USE_CP_SENDFILE", "_use_fd_functions"),
+    "pathlib._os": ("_copy_file_range", "_fcopyfile", "_ficlone", "_sendfile"),
+}
+_CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789_"
+
+
+class Outside:
+    """What is outside of the interpreter, for the executions of one check."""
+
+    def __init__(self, mode: Mode) -> None:
+        self._mode = mode
+        self._world = World(mode)
+        self._files = FileSystem(self._world)
+        self._paths = Paths(self._files)
+        self._descriptors = Descriptors(self._files)
+        self._streams = Streams(self._files, self._descriptors)
+        self._environment = Environment(self._world)
+        self._imported = False
+        self._umask = 0o022
+
+    def install(self, patches: PatchSet) -> None:
+        """Put the stand-ins in place."""
+        self._world.install()
+        self._files.install()
+        self._umask = system.umask(0o077)
+        system.umask(self._umask)
+        table: dict[int, Any] = {}
+        functions = {**self._paths.replacements(), **self._descriptors.replacements()}
+        for name, function in functions.items():
+            table[id(getattr(system, name))] = function
+        table[id(open_file)] = self._streams.open()
+        self._keep_readers(patches)
+        self._replace_bound(patches, table)
+        patches.replace(io, "FileIO", self._streams.raw())
+        self._environment.patch(patches)
+        for name in _SHORT_CUTS:
+            if name in sys.modules:
+                self.patch_copying(patches, sys.modules[name])
+        if "tempfile" in sys.modules:
+            self.patch_temporary_files(patches, sys.modules["tempfile"])
+
+    def uninstall(self) -> None:
+        """Remove what was written; the stand-ins are taken away by who has the patches."""
+        self._streams.reset()
+        self._files.overlay.close()
+        self._environment.forget()
+        system.umask(self._umask)
+
+    def read(self) -> frozenset[str]:
+        """The user's files whose content the executions so far have read."""
+        return frozenset(self._files.read)
+
+    def before_import(self) -> None:
+        """The model's modules are about to be imported: they find the world as it is without the model."""
+        self._streams.reset()
+        self._files.overlay.forget()
+        self._files.reset()
+        self._environment.forget()
+        system.umask(self._umask)
+        self._imported = not self._mode.host.active
+
+    def begin(self) -> None:
+        """Start an execution with the world as it was when the model's modules had been imported."""
+        if self._imported:
+            self._imported = False
+            self._files.overlay.keep()
+            self._environment.keep()
+        self._streams.reset()
+        self._files.reset()
+        self._environment.reset()
+        system.umask(self._umask)
+
+    def _keep_readers(self, patches: PatchSet) -> None:
+        for name in _OWN_READERS:
+            module = sys.modules.get(name)
+            for variable in ("_os", "os"):
+                if module is not None and variable in vars(module):
+                    real = types.SimpleNamespace(**vars(vars(module)[variable]))
+                    patches.replace(module, variable, real)
+
+    def _replace_bound(self, patches: PatchSet, table: dict[int, Any]) -> None:
+        """Replace functions wherever the standard library has bound them."""
+        for module in list(sys.modules.values()):
+            if not isinstance(module, ModuleType) or not _is_searched(module):
+                continue
+            for name, value in list(vars(module).items()):
+                stand_in = table.get(id(value))
+                if stand_in is not None:
+                    patches.replace(module, name, stand_in)
+                elif isinstance(value, type) and value.__module__ == module.__name__:
+                    self._replace_in_class(patches, table, value)
+
+    def _replace_in_class(self, patches: PatchSet, table: dict[int, Any], owner: type) -> None:
+        for name, value in list(vars(owner).items()):
+            if isinstance(value, staticmethod):
+                stand_in = table.get(id(value.__func__))
+                if stand_in is not None:
+                    patches.replace(owner, name, staticmethod(stand_in))
+
+    def patch_copying(self, patches: PatchSet, module: ModuleType) -> None:
+        """Have files copied through file objects."""
+        for name in _SHORT_CUTS[module.__name__]:
+            if vars(module).get(name):
+                patches.replace(module, name, False if isinstance(vars(module)[name], bool) else None)
+
+    def patch_temporary_files(self, patches: PatchSet, module: ModuleType) -> None:
+        """Let every thread draw names of its own, the same in every execution."""
+        mode = self._mode
+        real = vars(module)["_get_candidate_names"]
+
+        def candidates() -> Iterator[str]:
+            if not mode.controls():
+                return real()
+            return _names(mode)
+
+        patches.replace(module, "_get_candidate_names", candidates)
+        if vars(module)["tempdir"] is None:
+            with mode.suspended():
+                folder = vars(module)["gettempdir"]()
+            patches.replace(module, "tempdir", folder)
+            if not isinstance(folder, str):
+                vars(module)["tempdir"] = None
+
+
+def _names(mode: Mode) -> Iterator[str]:
+    host = mode.host
+    thread: Thread | None = host.current_thread() if host.active else None
+    while True:
+        number = 0
+        if thread is not None:
+            number = thread.dpor_names = thread.dpor_names + 1
+        seed = f"{ident_of(thread) if thread is not None else 0}:{number}"
+        draw = random.Random(seed)
+        yield "".join(draw.choices(_CHARACTERS, k=8))
+
+
+def _is_searched(module: ModuleType) -> bool:
+    name = getattr(module, "__name__", "")
+    if not isinstance(name, str) or name in (*_OWN_READERS, _SOURCE_READER, "importlib._bootstrap_external"):
+        return False
+    return name.partition(".")[0] in sys.stdlib_module_names

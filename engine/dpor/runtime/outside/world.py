@@ -1,0 +1,81 @@
+"""System calls as operations of the model: each is one event on what it touches, which is said by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from dpor.codes import Code
+from dpor.errors import DporError
+from dpor.runtime.escapes import with_calls
+from dpor.runtime.mode import Mode
+
+
+class Touched(NamedTuple):
+    """What a call reads and writes, by name; `entered` are folders of which one entry changes.
+
+    `everything` says that it may change whatever there is.
+    """
+
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    entered: tuple[str, ...] = ()
+    everything: bool = False
+
+
+class system(dict[str, object]):  # noqa: N801 -- reports show the name
+    """What stands for all that is outside of the interpreter; it holds nothing."""
+
+
+class World:
+    """Makes system calls visible to the kernel."""
+
+    def __init__(self, mode: Mode) -> None:
+        self.mode = mode
+        self._system = system()
+        self._calls = 0
+
+    def install(self) -> None:
+        """Make the outside known to the host, before executions begin."""
+        self.mode.host.created(self._system)
+
+    def perform(self, label: str, touched: Callable[[], Touched]) -> None:
+        """Let a call take place here: one operation on what `touched()` says when its turn has come.
+
+        `label` is what reports say. A predicate of wait_until that makes a system call ends the check with DPOR108.
+        """
+        host = self.mode.host
+        names = touched()
+        if not host.active:
+            return
+        if host.probing:
+            self.refuse(f"calls {label} in a predicate of wait_until, which looks at files or the environment")
+        # Another thread may have moved what a path leads to, up to the moment of the call.
+        while host.outside(self._system, names.reads, names.writes, names.entered, names.everything, label):
+            now = touched()
+            if now == names:
+                return
+            names = now
+
+    def refuse(self, what: str) -> None:
+        """End the check with DPOR108, because the model `what` (a verb phrase).
+
+        Raises DporError while modules are imported.
+        """
+        host = self.mode.host
+        if host.active:
+            host.escape(with_calls(what))
+        elif self.mode.controls():
+            raise DporError(
+                Code.UNCONTROLLED, f"the model {what}", "keep it out of the model, or replace it with a stand-in"
+            )
+
+    def next_name(self, kind: str) -> str:
+        """A name for something that the calling thread makes, the same in every execution that comes to it."""
+        host = self.mode.host
+        if not host.active:
+            self._calls += 1
+            return f"{kind} {self._calls} of the import"
+        thread = host.current_thread()
+        number = thread.dpor_calls = thread.dpor_calls + 1
+        return f"{kind} {number} of {host.thread_path(host.current_index())}"
