@@ -20,6 +20,7 @@ from typing import Any
 
 from dpor.runtime import current
 from dpor.runtime.mode import Mode
+from dpor.runtime.outside.real import system
 from dpor.runtime.patchset import PatchSet
 
 _EVENTS = {
@@ -161,7 +162,7 @@ class ThreadWatch:
 
 def _threads() -> set[str]:
     try:
-        return set(os.listdir("/proc/self/task"))
+        return set(system.listdir("/proc/self/task"))
     except OSError:  # not Linux: Python's own threads are all that can be seen
         return {str(thread) for thread in sys._current_frames()} | {  # pyright: ignore[reportPrivateUsage]
             str(thread.native_id) for thread in threading.enumerate() if thread.native_id is not None

@@ -76,6 +76,7 @@ class FileSystem:
 
     def install(self) -> None:
         """Find out where installed files are."""
+        self.overlay.install()
         self._began = now_ns()
         folders = {sysconfig.get_path(name) for name in _INSTALLED} | set(_SYSTEM_DATA)
         real = {os.path.realpath(folder) for folder in folders if folder}

@@ -46,6 +46,7 @@ class Overlay:
     def __init__(self, copied: Callable[[str, str], None]) -> None:
         self._copied = copied
         self.cwd: str | None = None
+        self._folder = ""
         self._scratch: str | None = None
         self._top = ""
         self._hidden: set[str] = set()
@@ -54,6 +55,10 @@ class Overlay:
         self._reshaped = False
         self._plain: set[str] = set()
         self._base: tuple[str, frozenset[str], str | None, bool] | None = None
+
+    def install(self) -> None:
+        """Find out where temporary files belong, before anything stands in for what tells."""
+        self._folder = _temporary_folder()
 
     # From one execution to the next
 
@@ -243,9 +248,8 @@ class Overlay:
 
     def _begin(self) -> None:
         if self._scratch is None:
-            folder = _temporary_folder()
-            _remove_abandoned(folder)
-            self._scratch = os.path.join(folder, f"{_PREFIX}{system.getpid()}-{id(self):x}")
+            _remove_abandoned(self._folder)
+            self._scratch = os.path.join(self._folder, f"{_PREFIX}{system.getpid()}-{id(self):x}")
             system.mkdir(self._scratch, 0o700)
             self._top = os.path.join(self._scratch, "files")
         if not self._dirty:

@@ -46,10 +46,11 @@ class Opened:
     """What the file objects on top of one another share: the open file and what waits in their buffers.
 
     `unwritten` is at least the number of bytes that were written and may not have reached the file; `busy` says that a
-    method of one of the objects is at work, which calls those of the objects beneath it.
+    method of one of the objects is at work, which calls those of the objects beneath it; `closer` is the thread that has
+    closed them.
     """
 
-    __slots__ = ("buffer", "busy", "descriptors", "file", "unwritten")
+    __slots__ = ("buffer", "busy", "closer", "descriptors", "file", "unwritten")
 
     def __init__(self, descriptors: Descriptors, file: OpenFile, buffer: int) -> None:
         self.descriptors = descriptors
@@ -57,6 +58,7 @@ class Opened:
         self.buffer = buffer
         self.unwritten = 0
         self.busy = False
+        self.closer: int | None = None
 
 
 def _touched(opened: Opened, name: str, args: tuple[Any, ...]) -> Touched:
@@ -94,10 +96,12 @@ def _method(base: type, name: str) -> Callable[..., Any]:
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         opened: Opened | None = getattr(self, "dpor_opened", None)
-        if opened is None or opened.busy or current.active_host() is None:
+        host = current.active_host()
+        if opened is None or opened.busy or host is None:
             return real(self, *args, **kwargs)
-        if name == "close" and self.closed:
-            return real(self)
+        if opened.closer == host.current_index():
+            # It stays closed, as the thread knows. The interpreter asks often when file objects end.
+            return real(self, *args, **kwargs)
         function = f"{name}({os.path.basename(opened.file.path)!r})"
         opened.descriptors.touch(function, opened.file, _touched(opened, name, args))
         opened.busy = True
@@ -108,6 +112,7 @@ def _method(base: type, name: str) -> Callable[..., Any]:
                     return real(self)
                 finally:
                     opened.descriptors.closed(descriptor)
+                    opened.closer = host.current_index()
             found = real(self, *args, **kwargs)
         finally:
             opened.busy = False

@@ -23,8 +23,8 @@ class Touched(NamedTuple):
     everything: bool = False
 
 
-class system(dict[str, object]):  # noqa: N801 -- reports show the name
-    """What stands for all that is outside of the interpreter; it holds nothing."""
+class System(dict[str, object]):
+    """What stands for all that is outside of the interpreter in what the kernel is told; it holds nothing."""
 
 
 class World:
@@ -32,7 +32,7 @@ class World:
 
     def __init__(self, mode: Mode) -> None:
         self.mode = mode
-        self._system = system()
+        self._system = System()
         self._calls = 0
 
     def install(self) -> None:
