@@ -50,6 +50,8 @@ class Outside:
         self._environment = Environment(self._world)
         self._imported = False
         self._umask = 0o022
+        # What stands in for a real function, by its identity.
+        self._table: dict[int, Any] = {}
 
     def install(self, patches: PatchSet) -> None:
         """Put the stand-ins in place."""
@@ -57,13 +59,13 @@ class Outside:
         self._files.install()
         self._umask = system.umask(0o077)
         system.umask(self._umask)
-        table: dict[int, Any] = {}
+        table = self._table
         functions = {**self._paths.replacements(), **self._descriptors.replacements()}
         for name, function in functions.items():
             table[id(getattr(system, name))] = function
         table[id(open_file)] = self._streams.open()
         self._keep_readers(patches)
-        self._replace_bound(patches, table)
+        self._replace_bound(patches)
         patches.replace(io, "FileIO", self._streams.raw())
         self._environment.patch(patches)
         for name in _SHORT_CUTS:
@@ -111,24 +113,34 @@ class Outside:
                     real = types.SimpleNamespace(**vars(vars(module)[variable]))
                     patches.replace(module, variable, real)
 
-    def _replace_bound(self, patches: PatchSet, table: dict[int, Any]) -> None:
+    def _replace_bound(self, patches: PatchSet) -> None:
         """Replace functions wherever the standard library has bound them."""
         for module in list(sys.modules.values()):
             if not isinstance(module, ModuleType) or not _is_searched(module):
                 continue
             for name, value in list(vars(module).items()):
-                stand_in = table.get(id(value))
+                stand_in = self._table.get(id(value))
                 if stand_in is not None:
                     patches.replace(module, name, stand_in)
                 elif isinstance(value, type) and value.__module__ == module.__name__:
-                    self._replace_in_class(patches, table, value)
+                    self._replace_in_class(patches, value)
 
-    def _replace_in_class(self, patches: PatchSet, table: dict[int, Any], owner: type) -> None:
+    def _replace_in_class(self, patches: PatchSet, owner: type) -> None:
         for name, value in list(vars(owner).items()):
             if isinstance(value, staticmethod):
-                stand_in = table.get(id(value.__func__))
+                stand_in = self._table.get(id(value.__func__))
                 if stand_in is not None:
                     patches.replace(owner, name, staticmethod(stand_in))
+
+    def _replace_defaults(self, patches: PatchSet, owner: ModuleType | type) -> None:
+        """Replace functions that are default values of parameters."""
+        for value in list(vars(owner).values()):
+            if isinstance(value, type) and value.__module__ == owner.__name__:
+                self._replace_defaults(patches, value)
+            elif isinstance(value, types.FunctionType) and value.__defaults__:
+                now = tuple(self._table.get(id(default), default) for default in value.__defaults__)
+                if now != value.__defaults__:
+                    patches.replace_defaults(value, now)
 
     def patch_copying(self, patches: PatchSet, module: ModuleType) -> None:
         """Have files copied through file objects."""
@@ -138,6 +150,7 @@ class Outside:
 
     def patch_temporary_files(self, patches: PatchSet, module: ModuleType) -> None:
         """Let every thread draw names of its own, the same in every execution."""
+        self._replace_defaults(patches, module)
         mode = self._mode
         real = vars(module)["_get_candidate_names"]
 
@@ -148,11 +161,9 @@ class Outside:
 
         patches.replace(module, "_get_candidate_names", candidates)
         if vars(module)["tempdir"] is None:
+            # It finds out by writing a file, and only once.
             with mode.suspended():
-                folder = vars(module)["gettempdir"]()
-            patches.replace(module, "tempdir", folder)
-            if not isinstance(folder, str):
-                vars(module)["tempdir"] = None
+                vars(module)["gettempdir"]()
 
 
 def _names(mode: Mode) -> Iterator[str]:
