@@ -143,7 +143,7 @@ def assume(condition: object) -> None:
     """Go on only if the condition holds; if not, the thread stops here for good and the execution counts as blocked."""
     host = current.active_host()
     if host is not None:
-        host.assume(bool(condition))
+        host.stop_unless(bool(condition))
     elif not condition:
         raise AssumptionFailed
 

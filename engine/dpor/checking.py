@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import sys
 from collections.abc import Callable
-from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
 from time import monotonic
-from types import ModuleType
 from typing import Any
 
 from dpor._kernel import Host
+from dpor.assumptions import merged, read_assumptions, refused_if_strict
 from dpor.codes import Code
 from dpor.continuing import LearnedError, Left, Lesson, LessonKind, Sharing, read_choices, write_choices
 from dpor.errors import DporError
@@ -39,6 +38,8 @@ from dpor.options import (
     waits_by_looking,
 )
 from dpor.results import (
+    Assumption,
+    AssumptionKind,
     CheckRequest,
     Coverage,
     ModelResult,
@@ -126,7 +127,7 @@ class _Check:
         if options.expect is not None:
             expect = Verdict.VIOLATED if options.expect is Expectation.VIOLATED else Verdict.VERIFIED
         info = self.hosted.info
-        return ModelResult(
+        result = ModelResult(
             id=f"{info.file}::{info.name}",
             file=info.file,
             line=info.line,
@@ -144,10 +145,23 @@ class _Check:
             violations=violations,
             warnings=warnings,
             expect=expect,
-            assumptions=_assumptions(outcome, options.memory_model),
+            assumptions=self._assumptions(),
+            strict=options.strict,
             dependencies=self._dependencies(),
             coverage=self._coverage(),
         )
+        # What others have assumed who explore parts of it is known to whoever joins the parts.
+        return result if self.shared else refused_if_strict(result)
+
+    def _assumptions(self) -> tuple[Assumption, ...]:
+        hosted = self.hosted
+        found = read_assumptions(
+            hosted.host.assumptions(), lambda file, line: SourceSpan(hosted.relative(Path(file)), line)
+        )
+        # Other memory models give the order of a container's items a meaning.
+        ordered = hosted.options.memory_model is MemoryModel.RC11
+        kept = (one for one in found if ordered or one.kind is not AssumptionKind.CONTAINER_ORDER)
+        return merged((*self.before.assumptions, *kept))
 
     def _coverage(self) -> Coverage | None:
         hosted = self.hosted
@@ -252,6 +266,7 @@ class _Check:
             frontiers=(frontier,),
             lessons=(*self.lessons, *lessons) if self.exploring else tuple(self.lessons),
             dependencies=self._dependencies(),
+            assumptions=self._assumptions(),
         )
 
     def _keep(self, left: Left) -> None:
@@ -488,36 +503,3 @@ def _algorithm(options: ModelOptions) -> dict[str, Any]:
     if options.algorithm in GRAPHS:
         return {"algorithm": options.algorithm.value, "reads_from": options.partition is Partition.RF}
     return {"algorithm": options.algorithm.value, "k": options.k}
-
-
-def _assumptions(outcome: dict[str, Any], memory_model: MemoryModel) -> tuple[str, ...]:
-    foreign = (
-        f"{package} is not instrumented: each call of it was taken as one atomic operation; "
-        + _way_inside(package)
-        for package in sorted(outcome["foreign"])
-    )
-    late = (
-        f"what threads can share lives until the execution ends: what {end} does or tells when an object ends earlier "
-        "was not explored"
-        for end in sorted(outcome["ends"])
-    )
-    ordered = (
-        "a list or dict is resized or taken as a whole while another thread uses its items: all operations on it were "
-        "taken as ordered, as by the lock that CPython has for it, and its items not as relaxed",
-    )
-    keeps_order = outcome["keeps_order"] and memory_model is MemoryModel.RC11
-    return (*foreign, *late, *(ordered if keeps_order else ()))
-
-
-def _way_inside(package: str) -> str:
-    add = f'add instrument=("{package}",) to look inside'
-    modules = {name: module for name, module in sys.modules.items() if f"{name}.".startswith(f"{package}.")}
-    native = {name for name, module in modules.items() if _is_native(module)}
-    if package in native:
-        return "it is written in C, which cannot be looked into"
-    return f"{add}, but not into what of it is written in C" if native else add
-
-
-def _is_native(module: ModuleType) -> bool:
-    file: object = getattr(module, "__file__", None)
-    return isinstance(file, str) and file.endswith(tuple(EXTENSION_SUFFIXES))

@@ -29,6 +29,7 @@ class Code(enum.Enum):
     INTERNAL_ERROR = "DPOR113"
     SOLVER_MISSING = "DPOR114"
     NOT_SYMBOLIC = "DPOR115"
+    ASSUMED = "DPOR116"
 
     ASSERTION = "DPOR201"
     EXCEPTION = "DPOR202"
@@ -77,6 +78,7 @@ _MEANINGS = {
     Code.INTERNAL_ERROR: "dpor-lsp itself failed; this is a bug in it",
     Code.SOLVER_MISSING: "the model has symbolic values and no solver is installed",
     Code.NOT_SYMBOLIC: "a symbolic value with too many possible values is used where only a number can be",
+    Code.ASSUMED: "the verdict rests on assumptions, which the option strict does not accept",
     Code.ASSERTION: "an assertion fails in some schedule",
     Code.EXCEPTION: "an exception leaves a thread in some schedule",
     Code.DEADLOCK: "some schedule ends with threads that wait for each other for ever",
@@ -95,7 +97,7 @@ _MEANINGS = {
     Code.FOREIGN_SCHEDULE: "the schedule belongs to another model",
     Code.DIVERGED: "the model's code no longer follows the schedule",
     Code.BAD_TRACE: "the file is not a recorded trace that this version can show",
-    Code.ASSUMPTION: "the verdict takes each call of a package that is not instrumented as one atomic operation",
+    Code.ASSUMPTION: "the verdict rests on an assumption",
     Code.WEAKENED: "the model can come to something that is neither interleaved nor refused",
     Code.CACHE_CORRUPT: "the result cache could not be read and was started afresh",
 }

@@ -13,7 +13,9 @@ import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-VERSION = 1
+from dpor.results import Assumption
+
+VERSION = 2
 
 Choices = list[tuple[str, int]]
 
@@ -44,7 +46,8 @@ class Left:
     """What is left of a check, and what was counted up to there.
 
     `frontiers` are the kernel's texts; none means the whole exploration. `seconds` were used and `fraction` (0 to 1)
-    is done, by the kernel's estimate. `dependencies` are the files that the model has read so far.
+    is done, by the kernel's estimate. `dependencies` are the files that the model has read so far,
+    `assumptions` what it rests on.
     """
 
     executions: int = 0
@@ -56,6 +59,7 @@ class Left:
     frontiers: tuple[str, ...] = ()
     lessons: tuple[Lesson, ...] = ()
     dependencies: tuple[str, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
     version: int = VERSION
 
 

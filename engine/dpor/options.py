@@ -90,7 +90,8 @@ class ModelOptions:
     `timeout` is in seconds; `instrument` names packages whose accesses are visible operations too; `seed` is
     what randomness starts from; `solver_timeout` is how long the solver of symbolic branches may take for one
     answer, in seconds. `root` is the path of the root thread of `value-centric`; None stands for the first thread
-    that `main` starts. `partition` belongs to `graph` and `concolic`.
+    that `main` starts. `partition` belongs to `graph` and `concolic`. `strict` refuses a verdict that rests on
+    assumptions.
     """
 
     memory_model: MemoryModel = MemoryModel.SC
@@ -108,6 +109,7 @@ class ModelOptions:
     spurious_wakeups: bool = False
     seed: int = 0
     solver_timeout: float = 10.0
+    strict: bool = False
 
 
 class Kind(enum.Enum):
@@ -246,6 +248,7 @@ OPTIONS: Mapping[str, Option] = {
         Option(
             "solver_timeout", Kind.SECONDS, "how long one question about symbolic values may take", minimum=0
         ),
+        Option("strict", Kind.FLAG, "whether a verdict that rests on assumptions is refused"),
     )
 }
 

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from dpor.codes import Code
 
-VERSION = 1
+VERSION = 2
 
 Record = TypeVar("Record")
 
@@ -126,6 +126,37 @@ class Violation:
     path_condition: tuple[str, ...] = ()
 
 
+class AssumptionKind(enum.Enum):
+    """What a verdict can rest on beyond what was explored; the values are those of the kernel.
+
+    Calls of code that is not instrumented were taken as one operation each, or ran without being seen; objects end
+    later than they would; containers keep their order under a memory model that does not say so; values were drawn from
+    a fixed seed, or are those of this machine and moment; a thread was given a generator function, which runs nothing.
+    """
+
+    FOREIGN_CODE = "foreign-code"
+    UNSEEN_CODE = "unseen-code"
+    OBJECT_END = "object-end"
+    CONTAINER_ORDER = "container-order"
+    DRAWN_VALUE = "drawn-value"
+    FIXED_WORLD = "fixed-world"
+    UNRUN_GENERATOR = "unrun-generator"
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """Something that a verdict rests on: what it is about (such as a package), in words, and how to do without it.
+
+    `location` is where in first-party code it was made first, None if that was not in first-party code.
+    """
+
+    kind: AssumptionKind
+    subject: str
+    message: str
+    mend: str = ""
+    location: SourceSpan | None = None
+
+
 @dataclass(frozen=True)
 class Reason:
     """Why a verdict is `incomplete` or `error`: code, message, how to mend it, and where."""
@@ -223,8 +254,8 @@ class ModelResult:
     """The outcome of checking one model, in the shape of the JSON report.
 
     `classes` counts the classes of the algorithm's own equivalence, for `value-centric` alone. `warnings` are findings
-    that do not count against the model (data races under `races="warn"`). `coverage` is None if it is not known, as
-    when several processes shared the check.
+    that do not count against the model (data races under `races="warn"`). `strict` says that the model's options accept
+    no assumptions. `coverage` is None if it is not known, as when several processes shared the check.
     """
 
     id: str
@@ -245,7 +276,8 @@ class ModelResult:
     violations: tuple[Violation, ...] = ()
     warnings: tuple[Violation, ...] = ()
     expect: Verdict | None = None
-    assumptions: tuple[str, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
+    strict: bool = False
     dependencies: tuple[str, ...] = ()
     coverage: Coverage | None = None
     output: str = ""

@@ -276,6 +276,21 @@ def _add_checking(group: argparse._ArgumentGroup) -> None:  # pyright: ignore[re
         "S",
         f"seconds for one question about symbolic values (default: {_default('solver_timeout')})",
     )
+    group.add_argument(
+        "--strict",
+        action="store_const",
+        const=True,
+        default=_NOT_GIVEN,
+        help="a verdict that rests on assumptions is an error",
+    )
+    group.add_argument(
+        "--no-strict",
+        dest="strict",
+        action="store_const",
+        const=False,
+        default=_NOT_GIVEN,
+        help="it is none, whatever models and project say (default)",
+    )
     add("--spurious-wakeups", "BOOL", "whether Condition.wait may return without a reason (default: false)")
 
 

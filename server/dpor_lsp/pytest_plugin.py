@@ -22,7 +22,7 @@ _WORKER_KEY = "dpor_unchecked_models"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--dpor` and `--dpor-timeout`."""
+    """Add `--dpor`, `--dpor-timeout` and `--dpor-strict`."""
     group = parser.getgroup("dpor", "checking concurrent models")
     group.addoption("--dpor", action="store_true", help="check functions marked @dpor.model as tests")
     group.addoption(
@@ -31,6 +31,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=None,
         metavar="S",
         help="seconds after which the check of a model ends as incomplete, and its test fails",
+    )
+    group.addoption(
+        "--dpor-strict",
+        action="store_true",
+        help="the test of a model fails if its verdict rests on assumptions",
     )
 
 
@@ -170,7 +175,9 @@ class DporItem(pytest.Item):
         from dpor_lsp.targets import Found, Wishes, subject_of
 
         timeout = self.config.getoption("--dpor-timeout")
-        options = {} if timeout is None else {"timeout": timeout}
+        options: dict[str, Any] = {} if timeout is None else {"timeout": timeout}
+        if self.config.getoption("--dpor-strict"):
+            options["strict"] = True
         wishes = Wishes(options=options, settings=read_settings(self._root))
         subject = subject_of(Found(self._info, self._root, self.path), wishes)
         checker = self.config.stash[_SESSION].checker(self._root)

@@ -20,10 +20,11 @@ from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol
 
+from dpor.assumptions import merged, refused_if_strict
 from dpor.codes import Code
 from dpor.continuing import Left, Lesson
 from dpor.options import Algorithm
-from dpor.results import ModelResult, Progress, Verdict, from_json
+from dpor.results import Assumption, ModelResult, Progress, Verdict, from_json
 from dpor_lsp.outcomes import check_outcome
 from dpor_lsp.process import Cancellation, Ending, Share, Worker, WorkerEnd, run_worker
 from dpor_lsp.subjects import Limits, Subject
@@ -351,7 +352,11 @@ class SharedCheck:
             frontiers=tuple(itertools.chain.from_iterable(left.frontiers for left in lefts)),
             lessons=max((left.lessons for left in lefts), key=len),
             dependencies=tuple(sorted({name for left in lefts for name in left.dependencies})),
+            assumptions=self._assumptions(lefts),
         )
+
+    def _assumptions(self, others: Sequence[ModelResult | Left]) -> tuple[Assumption, ...]:
+        return merged(one for part in (*self._finished, *others) for one in part.assumptions)
 
     def _merged(self, last: ModelResult, lefts: Sequence[Left]) -> ModelResult:
         """`last`, with the counts of all parts; of those that did not end, what was last told of them."""
@@ -364,7 +369,7 @@ class SharedCheck:
         def total(count: str) -> int:
             return sum(getattr(item, count) for item in (*results, *lefts))
 
-        return replace(
+        joined = replace(
             last,
             reason=reason,
             executions=total("executions"),
@@ -372,11 +377,12 @@ class SharedCheck:
             redundant=total("redundant"),
             events=total("events"),
             seconds=self._seconds(),
-            assumptions=tuple(sorted({text for result in results for text in result.assumptions})),
+            assumptions=self._assumptions([last, *lefts]),
             dependencies=tuple(sorted({name for result in results for name in result.dependencies})),
             coverage=last.coverage if len(results) == 1 and not lefts else None,
             output="".join(dict.fromkeys(result.output for result in results)),
         )
+        return refused_if_strict(joined)
 
 
 def _without_counts(result: ModelResult) -> ModelResult:

@@ -335,7 +335,7 @@ def test_a_container_that_is_resized_keeps_its_order(tmp_path, case, memory_mode
     expected = check(tmp_path, body, "sc", algorithm="optimal")
     result = check(tmp_path, body, memory_model, partition=partition)
     assert (result.verdict, result.executions) == (expected.verdict, expected.executions)
-    named = any("taken as ordered" in assumption for assumption in result.assumptions)
+    named = any("taken as ordered" in assumption.message for assumption in result.assumptions)
     assert named == (memory_model == "rc11")
 
 

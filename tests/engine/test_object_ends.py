@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dpor.checking import check_model
-from dpor.results import CheckRequest
+from dpor.results import Assumption, CheckRequest
 
 MODEL = """
 import weakref
@@ -44,14 +44,15 @@ def model():
 )
 def test_what_depends_on_the_end_of_an_object_is_named(tmp_path: Path, statement: str, named: str) -> None:
     (assumption,) = assumptions(tmp_path, statement)
-    assert f"what {named} does or tells" in assumption
+    assert f"what {named} does or tells" in assumption.message
+    assert assumption.location is not None
 
 
 def test_nothing_is_assumed_of_objects_that_nobody_watches(tmp_path: Path) -> None:
     assert not assumptions(tmp_path, "things.append(Thing())")
 
 
-def assumptions(folder: Path, statement: str) -> tuple[str, ...]:
+def assumptions(folder: Path, statement: str) -> tuple[Assumption, ...]:
     file = folder / "model.py"
     file.write_text(MODEL.format(statement=statement), encoding="utf-8")
     return check_model(CheckRequest(str(file), "model", str(folder))).assumptions

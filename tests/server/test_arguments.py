@@ -66,7 +66,7 @@ TEXTS = (
 )
 
 
-@pytest.mark.parametrize("name", ENGINE_OPTIONS)
+@pytest.mark.parametrize("name", [name for name in ENGINE_OPTIONS if name != "strict"])
 def test_an_option_accepts_on_the_command_line_what_it_accepts_in_a_model(name: str) -> None:
     def value_by(read: Callable[[], Any]) -> Any:
         try:
@@ -82,6 +82,12 @@ def test_an_option_accepts_on_the_command_line_what_it_accepts_in_a_model(name: 
     ] == accepted
     # Each has something that it accepts, and something that it does not.
     assert {Code.BAD_OPTION} < set(accepted)
+
+
+def test_strict_takes_no_value() -> None:
+    assert parse(["--check", "--strict", "bank.py"]).engine == {"strict": True}
+    assert parse(["--check", "--strict", "bank.py"]).paths == ("bank.py",)
+    assert parse(["--check", "--no-strict"]).engine == {"strict": False}
 
 
 def test_the_words_of_the_algorithms_options_are_read() -> None:

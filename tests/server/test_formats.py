@@ -12,14 +12,16 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 
+from dpor.assumptions import assumption, refused_if_strict
 from dpor.codes import Code
-from dpor.results import ModelResult, Reason, SourceSpan, Verdict, Violation
+from dpor.results import AssumptionKind, ModelResult, Reason, SourceSpan, Verdict, Violation
 from dpor_lsp import formats
 from dpor_lsp.formats import text as format_text
 from dpor_lsp.formats.text import Style
 from dpor_lsp.report import Entry, Report
 
 MakeResult = Callable[..., ModelResult]
+ASSUMPTION = assumption(AssumptionKind.FOREIGN_CODE, "tinydb", SourceSpan("m.py", 2))
 SCHEMA = Path(__file__).parent / "data" / "sarif-schema-2.1.0.json"
 
 
@@ -123,6 +125,79 @@ def test_sarif_keeps_to_the_limit_of_steps(report: Report) -> None:
     flows = data["runs"][0]["results"][0]["codeFlows"][0]["threadFlows"]
     assert sum(len(flow["locations"]) for flow in flows) <= 10_000
     assert flows[0]["locations"][-1]["executionOrder"] == 20_000
+
+
+@pytest.fixture
+def assumed(report: Report, make_result: MakeResult) -> Report:
+    """A report on two models that rest on an assumption: one verified, one that strict refuses."""
+    result = make_result(assumptions=(ASSUMPTION,), strict=True)
+    results = (replace(result, strict=False), refused_if_strict(result))
+    return replace(report, entries=tuple(Entry(result, report.root) for result in results))
+
+
+def test_json_lists_assumptions_with_their_places(assumed: Report) -> None:
+    for model in document(assumed, "json")["models"]:
+        (told,) = model["assumptions"]
+        assert told["location"] == {
+            "file": "m.py",
+            "line": 2,
+            "column": 1,
+            "end_line": None,
+            "end_column": None,
+        }
+        assert (told["kind"], told["subject"], told["message"], told["mend"]) == (
+            "foreign-code",
+            "tinydb",
+            ASSUMPTION.message,
+            ASSUMPTION.mend,
+        )
+
+
+def test_a_strict_reason_lists_the_assumptions_instead(assumed: Report) -> None:
+    relaxed, strict = document(assumed, "json")["models"]
+    assert (relaxed["verdict"], relaxed["reason"]) == ("verified", None)
+    assert (strict["verdict"], strict["reason"]["code"]) == ("error", "DPOR116")
+    assert f"m.py:2: {ASSUMPTION.message}" in strict["reason"]["message"]
+    assert ASSUMPTION.mend in strict["reason"]["mend"]
+
+
+def test_strict_changes_no_other_verdict(make_result: MakeResult, violation: Violation) -> None:
+    broken = make_result(Verdict.VIOLATED, violations=(violation,), assumptions=(ASSUMPTION,), strict=True)
+    assert refused_if_strict(broken) is broken
+    assert refused_if_strict(make_result(strict=True)).verdict is Verdict.VERIFIED
+
+
+@pytest.mark.parametrize("name", ["text", "github", "junit", "sarif"])
+def test_assumptions_are_told_with_their_place_and_only_once(assumed: Report, name: str) -> None:
+    def render(part: Report) -> str:
+        return format_text.render(part, Style()) if name == "text" else formats.render(part, name)
+
+    relaxed, strict = (render(only(assumed, index)) for index in (0, 1))
+    for rendered in (relaxed, strict):
+        assert rendered.count(ASSUMPTION.message) == (2 if name == "junit" and rendered is strict else 1)
+    places = {
+        "text": "  assuming: m.py:2:1: tinydb",
+        "github": "::notice title=DPOR503 m.py%3A%3Amodel,file=m.py,line=2,col=1::assuming: tinydb",
+        "junit": "assuming: m.py:2:1: tinydb",
+        "sarif": '"id": "DPOR503"',
+    }
+    assert places[name] in relaxed
+    assert places[name] not in strict
+    assert "DPOR116" in strict
+
+
+def test_sarif_with_assumptions_is_valid_and_notes_them_at_their_place(assumed: Report) -> None:
+    log = document(assumed, "sarif")
+    jsonschema.Draft7Validator(json.loads(SCHEMA.read_text(encoding="utf-8"))).validate(log)
+    told = log["runs"][0]["invocations"][0]["toolExecutionNotifications"]
+    assert [(one["level"], one["descriptor"]["id"]) for one in told] == [
+        ("error", "DPOR116"),
+        ("note", "DPOR503"),
+    ]
+    assert all(
+        one["locations"][0]["physicalLocation"]["region"] == {"startLine": 2, "startColumn": 1}
+        for one in told
+    )
 
 
 def test_github_commands_are_escaped(report: Report, make_result: MakeResult) -> None:

@@ -130,6 +130,16 @@ def test_an_incomplete_check_fails_with_its_reason(project: Path, run_pytest: Ru
     assert "DPOR304 test_hang.py:5" in output
 
 
+def test_strict_models_rest_on_nothing(project: Path, run_pytest: RunPytest) -> None:
+    (project / "test_watched.py").write_text(
+        "import dpor, weakref\nclass T: pass\n@dpor.model\ndef watched():\n    weakref.ref(T())\n"
+    )
+    assert "1 passed" in run_pytest("--dpor")
+    output = run_pytest("--dpor", "--dpor-strict")
+    assert "1 failed" in output
+    assert "DPOR116 test_watched.py:5" in output
+
+
 def test_collecting_models_imports_nothing_more(project: Path, models: Path, run_pytest: RunPytest) -> None:
     run_pytest("--dpor", "--collect-only")
     assert (project / "imports.txt").read_text() == "x"

@@ -34,8 +34,18 @@ class FirstParty:
         """True if the module of this name in this file is to be instrumented."""
         if module_name.partition(".")[0] in OWN_MODULES or module_name == "__main__":
             return False
-        if any(module_name == package or module_name.startswith(f"{package}.") for package in self._packages):
-            return True
+        return self._is_named(module_name) or self._is_under_root(file)
+
+    def owns(self, module_name: str, file: Path) -> bool:
+        """True if the module of this name in this file is the user's own code, and not of a named package."""
+        return not self._is_named(module_name) and self._is_under_root(file)
+
+    def _is_named(self, module_name: str) -> bool:
+        return any(
+            module_name == package or module_name.startswith(f"{package}.") for package in self._packages
+        )
+
+    def _is_under_root(self, file: Path) -> bool:
         file = file.resolve()
         return file.is_relative_to(self._root) and not self._is_foreign(file.parent)
 

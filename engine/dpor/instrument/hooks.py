@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 NAMESPACE = "__dpor_namespace__"
+FIRST_PARTY = "__dpor_first_party__"
 SLICE = "__dpor_slice__"
 SINGLETONS = {True: "__dpor_true__", False: "__dpor_false__"}
 """The names of the classes that stand for True and False in patterns."""

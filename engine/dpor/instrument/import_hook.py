@@ -13,7 +13,7 @@ from types import CodeType, ModuleType
 
 from dpor.instrument.coverage import REACHED
 from dpor.instrument.first_party import FirstParty
-from dpor.instrument.hooks import NAMESPACE, is_temporary, namespace_entries
+from dpor.instrument.hooks import FIRST_PARTY, NAMESPACE, is_temporary, namespace_entries
 from dpor.instrument.transformer import compile_instrumented
 
 _Key = tuple[object, ...]
@@ -202,6 +202,8 @@ class Instrumentation:
         self.files.add(Path(path))
         module.__dict__.update(self._entries)
         module.__dict__[NAMESPACE] = module.__dict__
+        if module.__name__ in self._loaded or self._first_party.owns(module.__name__, Path(path)):
+            module.__dict__[FIRST_PARTY] = True
         if self._is_covered(path):
             if not self.reached:
                 overlay = self.overlay_of(path)

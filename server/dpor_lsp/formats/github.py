@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from dpor.codes import Code
 from dpor.results import ModelResult, Reason, SourceSpan, Verdict, Violation
 from dpor_lsp.formats import text as format_text
 from dpor_lsp.formats import wording
@@ -40,6 +41,16 @@ def _entry(entry: Entry) -> list[str]:
     warnings = [
         command("warning", item.message, item.location or start, entry.root, f"{item.code.value} {result.id}")
         for item in result.warnings
+    ]
+    warnings += [
+        command(
+            "notice",
+            f"assuming: {wording.assumption(item)}",
+            item.location or start,
+            entry.root,
+            f"{Code.ASSUMPTION.value} {result.id}",
+        )
+        for item in wording.assumptions_to_tell(result)
     ]
     if result.as_expected:
         return warnings

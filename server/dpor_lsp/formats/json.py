@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dpor.results import (
+    Assumption,
     ModelInfo,
     ModelResult,
     Reason,
@@ -19,7 +20,7 @@ from dpor.results import (
 )
 from dpor_lsp.report import Report
 
-VERSION = 1
+VERSION = 2
 
 
 def render(report: Report) -> str:
@@ -59,7 +60,7 @@ def model(result: ModelResult) -> dict[str, Any]:
         "warnings": [violation(item) for item in result.warnings],
         "expect": result.expect.value if result.expect else None,
         "as_expected": result.as_expected,
-        "assumptions": list(result.assumptions),
+        "assumptions": [assumption(item) for item in result.assumptions],
         "output": result.output,
     }
 
@@ -108,6 +109,17 @@ def waiting(item: WaitingThread) -> dict[str, Any]:
         "location": location(item.location),
         "held": list(item.held),
         "waits_for": item.waits_for,
+    }
+
+
+def assumption(item: Assumption) -> dict[str, Any]:
+    """Return something that a verdict rests on."""
+    return {
+        "kind": item.kind.value,
+        "subject": item.subject,
+        "message": item.message,
+        "mend": item.mend,
+        "location": location(item.location),
     }
 
 

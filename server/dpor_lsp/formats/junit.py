@@ -9,7 +9,7 @@ from typing import cast
 from junitparser import Error, Failure, JUnitXml, TestCase, TestSuite
 from junitparser.junitparser import FinalResult
 
-from dpor.results import Verdict
+from dpor.results import ModelResult, Verdict
 from dpor_lsp.formats import text as format_text
 from dpor_lsp.formats import wording
 from dpor_lsp.report import Entry, Report
@@ -42,7 +42,7 @@ def _case(entry: Entry) -> TestCase:
     case = TestCase(result.id.partition("::")[2] or result.file, classname=classname, time=result.seconds)
     style = format_text.Style()
     if result.as_expected:
-        case.system_out = _clean(wording.counts(result))
+        case.system_out = _clean(_facts(result))
         return case
     outcomes: list[FinalResult] = []
     for violation in result.violations:
@@ -61,8 +61,17 @@ def _case(entry: Entry) -> TestCase:
     if sentence:
         outcomes.append(Failure(sentence, type_="unexpected-verdict"))
     case.result = outcomes
-    case.system_out = _clean(result.output or wording.counts(result))
+    case.system_out = _clean(result.output or _facts(result))
     return case
+
+
+def _facts(result: ModelResult) -> str:
+    """Return the counts of a check, and what its verdict rests on, a line each."""
+    assumed = [
+        f"assuming: {wording.place(one.location) or result.file}: {wording.assumption(one)}"
+        for one in wording.assumptions_to_tell(result)
+    ]
+    return "\n".join([wording.counts(result), *assumed])
 
 
 def _clean(text: str) -> str:

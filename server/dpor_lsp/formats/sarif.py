@@ -10,8 +10,9 @@ from typing import Any
 from urllib.parse import quote
 
 from dpor.codes import Code
-from dpor.results import ModelResult, SourceSpan, TraceStep, Verdict, Violation
+from dpor.results import Assumption, ModelResult, SourceSpan, TraceStep, Verdict, Violation
 from dpor_lsp import DISTRIBUTION, version
+from dpor_lsp.formats import wording
 from dpor_lsp.formats.json import dumps
 from dpor_lsp.report import Entry, ExitCode, Report
 
@@ -56,6 +57,11 @@ class _Run:
                     "endTimeUtc": _time(report.started + report.seconds),
                     "toolExecutionNotifications": [
                         self._notification(entry) for entry in report.entries if entry.result.reason
+                    ]
+                    + [
+                        self._assumption(entry, item)
+                        for entry in report.entries
+                        for item in wording.assumptions_to_tell(entry.result)
                     ],
                 }
             ],
@@ -73,13 +79,23 @@ class _Run:
         assert result.reason is not None
         reason = result.reason
         text = f"{result.id}: {reason.message}" + (f"\n{reason.mend}" if reason.mend else "")
+        level = "error" if result.verdict is Verdict.ERROR else "warning"
+        return self._told(entry, reason.code, level, text, reason.location)
+
+    def _assumption(self, entry: Entry, item: Assumption) -> dict[str, Any]:
+        text = f"{entry.result.id}: {wording.assumption(item)}"
+        return self._told(entry, Code.ASSUMPTION, "note", text, item.location)
+
+    def _told(
+        self, entry: Entry, code: Code, level: str, text: str, location: SourceSpan | None
+    ) -> dict[str, Any]:
         others = [item for item in self._codes if not item.value.startswith("DPOR2")]
-        location = reason.location or SourceSpan(result.file, result.line)
+        place = location or SourceSpan(entry.result.file, entry.result.line)
         return {
-            "descriptor": {"id": reason.code.value, "index": others.index(reason.code)},
-            "level": "error" if result.verdict is Verdict.ERROR else "warning",
+            "descriptor": {"id": code.value, "index": others.index(code)},
+            "level": level,
             "message": {"text": text},
-            "locations": [self._location(location, entry.root)],
+            "locations": [self._location(place, entry.root)],
         }
 
     def _result(self, entry: Entry, violation: Violation, rules: Sequence[Code]) -> dict[str, Any]:
@@ -171,6 +187,8 @@ def _findings(result: ModelResult) -> tuple[Violation, ...]:
 
 def _codes(report: Report) -> set[Code]:
     codes = {violation.code for entry in report.entries for violation in _findings(entry.result)}
+    if any(wording.assumptions_to_tell(entry.result) for entry in report.entries):
+        codes.add(Code.ASSUMPTION)
     return codes | {entry.result.reason.code for entry in report.entries if entry.result.reason}
 
 

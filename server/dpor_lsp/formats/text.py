@@ -8,7 +8,7 @@ import shutil
 from dataclasses import dataclass
 from typing import TextIO
 
-from dpor.results import ModelResult, Verdict
+from dpor.results import Assumption, ModelResult, Verdict
 from dpor_lsp.formats import wording
 from dpor_lsp.report import Entry, Report
 
@@ -73,7 +73,7 @@ def entry(item: Entry, style: Style) -> str:
     sentence = wording.unexpected(result)
     if sentence:
         lines.append(INDENT + style.paint(sentence, _RED))
-    lines.extend(f"{INDENT}assuming: {text}" for text in result.assumptions)
+    lines.extend(_assumption(one) for one in wording.assumptions_to_tell(result))
     text = "\n".join(lines) + "\n"
     for violation in result.violations:
         if result.as_expected:
@@ -139,6 +139,11 @@ def _reason(result: ModelResult, style: Style) -> list[str]:
     lines = [f"{INDENT}{style.paint(reason.code.value, _BOLD)} {where}{reason.message}"]
     lines.extend(f"{INDENT}{INDENT}{line}" for line in reason.mend.splitlines())
     return lines
+
+
+def _assumption(one: Assumption) -> str:
+    where = f"{wording.place(one.location)}: " if one.location else ""
+    return f"{INDENT}assuming: {where}{wording.assumption(one)}"
 
 
 def _output(output: str, style: Style, most: int = 20) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dpor.results import ModelResult, SourceSpan, Verdict
+from dpor.codes import Code
+from dpor.results import Assumption, ModelResult, SourceSpan, Verdict
 
 _SHORTEST_TIME = 0.0005
 
@@ -42,6 +43,17 @@ def parameters(result: ModelResult) -> str:
 def place(location: SourceSpan | None) -> str:
     """Return `bank.py:13:9`, or an empty string."""
     return f"{location.file}:{location.line}:{location.column}" if location else ""
+
+
+def assumption(item: Assumption) -> str:
+    """Return what a verdict rests on, and how to do without it."""
+    return f"{item.message}; {item.mend}" if item.mend else item.message
+
+
+def assumptions_to_tell(result: ModelResult) -> tuple[Assumption, ...]:
+    """Return the assumptions that no reason of the result has listed already."""
+    listed = result.reason is not None and result.reason.code is Code.ASSUMED
+    return () if listed else result.assumptions
 
 
 def unexpected(result: ModelResult) -> str | None:

@@ -8,10 +8,21 @@ from pathlib import Path
 
 from lsprotocol import types
 
+from dpor.assumptions import ADD_INSTRUMENT, assumption
 from dpor.codes import Code
 from dpor.counterexample.operations import Operation
 from dpor.counterexample.phrases import place_of
-from dpor.results import ModelResult, Reason, SourceSpan, Verdict, Violation, ViolationKind, WaitingThread
+from dpor.results import (
+    Assumption,
+    AssumptionKind,
+    ModelResult,
+    Reason,
+    SourceSpan,
+    Verdict,
+    Violation,
+    ViolationKind,
+    WaitingThread,
+)
 from dpor_lsp.language_server import wording
 from dpor_lsp.language_server.analysis import ModelOutline
 from dpor_lsp.language_server.positions import Edit, Encoding, moved, range_of
@@ -20,6 +31,7 @@ from dpor_lsp.language_server.weakening import Weakness
 SOURCE = "dpor"
 STALE_PREFIX = "(stale) "
 _MOST_RELATED = 200
+_OF_PACKAGES = (AssumptionKind.FOREIGN_CODE, AssumptionKind.UNSEEN_CODE)
 
 
 @dataclass(frozen=True)
@@ -143,7 +155,7 @@ def findings_of(
         message = f"{name}: every schedule was checked and none fails, but a violation is expected"
         found.append(Finding(uri, place, error, Code.UNEXPECTED, message))
     if hints:
-        found += [_of_assumption(text, model, places, imports) for text in result.assumptions]
+        found += [_of_assumption(one, model, places, imports) for one in result.assumptions]
     return tuple(found)
 
 
@@ -220,22 +232,23 @@ def reason_message(reason: Reason, model: str | None = None) -> str:
 
 
 def _of_assumption(
-    text: str, model: ModelOutline, places: Places, imports: Mapping[str, SourceSpan]
+    one: Assumption, model: ModelOutline, places: Places, imports: Mapping[str, SourceSpan]
 ) -> Finding:
-    package = text.partition(" is not instrumented")[0]
-    uri, place = places.place(imports.get(package.partition(".")[0], model.name))
-    message = f"{model.info.name}: {text}"
+    imported = imports.get(one.subject.partition(".")[0]) if one.kind in _OF_PACKAGES else None
+    uri, place = places.place(imported or one.location or model.name)
+    message = f"{model.info.name}: {wording.assumption(one)}"
+    related = () if one.location is None else (Related(*places.place(one.location), "assumed here first"),)
     # What is all in C has nothing inside to look at.
-    inside = package if "add instrument=" in text else None
-    return Finding(uri, place, types.DiagnosticSeverity.Hint, Code.ASSUMPTION, message, package=inside)
+    inside = one.subject if one.kind in _OF_PACKAGES and one.mend.startswith(ADD_INSTRUMENT) else None
+    hint = types.DiagnosticSeverity.Hint
+    return Finding(uri, place, hint, Code.ASSUMPTION, message, related, package=inside)
 
 
 def assumed_of(
     package: str, model: ModelOutline, places: Places, imports: Mapping[str, SourceSpan]
 ) -> Finding:
     """What is to be shown of a package that a model names, before a check has told how it is used."""
-    text = (
-        f"{package} is not instrumented: each call of it will be taken as one atomic operation; "
-        f'add instrument=("{package}",) to look inside'
-    )
-    return _of_assumption(text, model, places, imports)
+    expected = assumption(AssumptionKind.FOREIGN_CODE, package)
+    message = f"{package} is not instrumented: each call of it will be taken as one atomic operation"
+    mend = f'{ADD_INSTRUMENT}("{package}",) to look inside'
+    return _of_assumption(replace(expected, message=message, mend=mend), model, places, imports)

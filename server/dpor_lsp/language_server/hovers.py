@@ -125,7 +125,7 @@ def _limits(record: ModelRecord, result: ModelResult) -> Iterator[str]:
         yield "weaker memory than sequential consistency: each read sees the latest write"
     if options.get("races", OPTIONS["races"].default.value) == "ignore":
         yield "data races that break no assertion (set races to look for them)"
-    yield from result.assumptions
+    yield from map(wording.assumption, result.assumptions)
 
 
 def escape(text: str) -> str:

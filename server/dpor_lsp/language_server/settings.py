@@ -36,6 +36,7 @@ class EditorSettings:
     max_executions: int | None = None
     algorithm: str | None = None
     memory_model: str | None = None
+    strict: bool | None = None
     code_lens: bool = True
     inlay_hints: bool = True
     hints: bool = True
@@ -44,7 +45,7 @@ class EditorSettings:
     @property
     def options(self) -> dict[str, Any]:
         """The engine options among the settings, which win over a model's own."""
-        names = ("timeout", "max_executions", "algorithm", "memory_model")
+        names = ("timeout", "max_executions", "algorithm", "memory_model", "strict")
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
 
@@ -57,6 +58,7 @@ _NAMES = {
     "maxExecutions": "max_executions",
     "algorithm": "algorithm",
     "memoryModel": "memory_model",
+    "strict": "strict",
     "codeLens": "code_lens",
     "inlayHints": "inlay_hints",
     "hints": "hints",

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Sequence
 
 from dpor.counterexample.operations import Operation
 from dpor.counterexample.phrases import describe_operation, describe_wait, effect_text, place_of
-from dpor.results import ModelResult, Progress, TraceStep, Verdict, Violation, ViolationKind, WaitingThread
+from dpor.results import (
+    Assumption,
+    ModelResult,
+    Progress,
+    TraceStep,
+    Verdict,
+    Violation,
+    ViolationKind,
+    WaitingThread,
+)
 from dpor_lsp.formats import wording
 
 SCHEDULE_LINES = 3
@@ -19,6 +29,12 @@ def violation_message(violation: Violation, model: str) -> str:
     pattern = f" ({violation.pattern.value})" if violation.pattern is not None else ""
     first = violation.message.partition("\n")[0]
     return "\n".join([f"{model}: {first}{pattern}", *essential_schedule(violation)])
+
+
+def assumption(one: Assumption) -> str:
+    """What a verdict rests on, where, and how to do without it."""
+    where = f" ({one.location.file}:{one.location.line})" if one.location is not None else ""
+    return wording.assumption(dataclasses.replace(one, message=one.message + where))
 
 
 def essential_schedule(violation: Violation) -> list[str]:

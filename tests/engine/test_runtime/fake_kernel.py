@@ -241,7 +241,7 @@ class Host:
     def choose(self, count: int) -> int:
         return self._pick(count)
 
-    def assume(self, condition: bool) -> None:
+    def stop_unless(self, condition: bool) -> None:
         if not condition:
             self.step(lambda: False)
 

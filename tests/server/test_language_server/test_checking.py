@@ -319,7 +319,7 @@ def test_settings_that_are_not_accepted_are_named_and_left_out(launch: Launch, w
         "dpor: dpor.checkOn does not accept 'always': it accepts save, type or manual",
         "dpor: dpor.jobs does not accept 0: it accepts a whole number of at least 1",
         "dpor: there is no setting dpor.algoritm: did you mean 'algorithm'? it knows algorithm, checkOn, codeLens, "
-        "hints, inlayHints, interpreter, jobs, maxExecutions, memoryLimit, memoryModel, timeout",
+        "hints, inlayHints, interpreter, jobs, maxExecutions, memoryLimit, memoryModel, strict, timeout",
     ]
     editor.state(editor.open(write("counter.py", COUNTER)), "two_adders", "violated")
 

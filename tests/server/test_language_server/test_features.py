@@ -253,6 +253,8 @@ def test_a_package_that_is_not_looked_into_is_hinted_at_and_can_be(editor: Edito
     editor.state(uri, "m", "verified")
     (hint,) = editor.wait(lambda: editor.diagnostics.get(uri))
     assert (hint["severity"], hint["code"], place(hint)) == (4, "DPOR503", (1, 0, 1, 23))
+    (called,) = hint["relatedInformation"]
+    assert called["location"]["range"]["start"]["line"] in (7, 8)
     action = editor.actions(uri, 1)[0]
     assert action["title"] == "Look inside sortedcontainers when m is checked"
     editor._apply(action["edit"])

@@ -43,6 +43,16 @@ def test_algorithm_and_memory_model_win_over_what_models_say(launch: Launch, wri
     assert (state["algorithm"], state["memoryModel"]) == ("source", "tso")
 
 
+def test_strict_refuses_a_verdict_that_rests_on_assumptions(launch: Launch, write: Write) -> None:
+    editor = launch()
+    editor.initialize(settings={"strict": True})
+    text = "import dpor, weakref\nclass T: pass\n@dpor.model\ndef m():\n    weakref.ref(T())\n"
+    uri = editor.open(write("m.py", text))
+    editor.state(uri, "m", "error")
+    found = editor.wait(lambda: editor.diagnostics.get(uri))
+    assert ("DPOR116", 4) in {(item["code"], item["range"]["start"]["line"]) for item in found}
+
+
 def test_no_more_checks_run_at_once_than_is_set(launch: Launch, write: Write) -> None:
     editor = launch()
     editor.initialize(settings={"jobs": 1, "timeout": 1})

@@ -14,6 +14,7 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
+use super::assumptions::AssumptionKind;
 use super::container_effects::ContainerEffect;
 use super::containers::{has_cell, Container};
 use super::host::Host;
@@ -93,6 +94,7 @@ impl Host {
             // While the exploration is about to begin anew, part of what was accessed is no event, and may seem unordered.
             if can && state.restart.is_none() {
                 state.keeps_order.insert(container);
+                state.assumptions.add(py, AssumptionKind::ContainerOrder, "", None);
                 state.restart = Some(Restart::Visible);
             }
             can

@@ -5,6 +5,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 
+use super::assumptions::{package_of, AssumptionKind};
 use super::attributes::Through;
 use super::builtins::{interned, BuiltinEffect};
 use super::container_effects::{content, method_effect, takes_items, ContainerEffect};
@@ -425,16 +426,10 @@ impl Host {
             self.note(py, Word::WriteAll, Some(object), None, None, event);
         }
         if event {
-            let owner = match object {
-                Some(object) => object.get_type().into_any(),
-                None => function.clone(),
-            };
-            let module: String = owner.getattr(intern!(py, "__module__"))?.extract().unwrap_or_default();
-            let top = module.split('.').next().unwrap_or_default().to_owned();
-            let mut state = self.state();
+            let package = package_of(function);
             // Its draws are fixed, and one at a time is what its own C code does.
-            if top != "random" && !state.foreign.contains(&top) {
-                state.foreign.push(top);
+            if package != "random" {
+                self.assume(py, AssumptionKind::ForeignCode, &package);
             }
         }
         Ok(())

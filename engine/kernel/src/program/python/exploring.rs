@@ -150,8 +150,8 @@ impl Host {
     ///
     /// Returns a dict: counts (`executions`, `blocked`, `redundant`, `cut`, `events`, `interleavings`), `complete`,
     /// `bound` (the name of the bound that was reached), `restart` (None, `["module-state"]` or `["rebound", module,
-    /// variable]`: explore again with that changed), `escape`, `untreated`, `nondeterminism`, `divergence`, `foreign`,
-    /// `ends`, `keeps_order`.
+    /// variable]`: explore again with that changed), `escape`, `untreated`, `nondeterminism`, `divergence`,
+    /// `assumptions` (a list of kind, subject, file or None, line).
     ///
     /// Two more entries say how to go on, here or elsewhere: `frontier`, what is left to explore (None if nothing is, or if
     /// the algorithm cannot tell), and `lessons`, the schedules that made locations visible, in order. A host that has
@@ -382,9 +382,7 @@ impl Host {
         outcome.set_item("escape", state.escape.clone())?;
         outcome.set_item("untreated", state.untreated)?;
         outcome.set_item("refusal", state.refusal.as_ref().map(|error| error.clone_ref(py)))?;
-        outcome.set_item("foreign", state.foreign.clone())?;
-        outcome.set_item("ends", state.types.ends())?;
-        outcome.set_item("keeps_order", !state.keeps_order.is_empty())?;
+        outcome.set_item("assumptions", state.told_assumptions())?;
         let restart = match &state.restart {
             Some(Restart::ModuleState) => Some(vec!["module-state".to_owned()]),
             Some(Restart::Rebound(module, name)) => Some(vec!["rebound".to_owned(), module.clone(), name.clone()]),

@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 use smallvec::smallvec;
 
+use super::assumptions::Caller;
 use super::atomic::memory_order;
 use super::host::Host;
 use super::identity::KeyId;
@@ -63,6 +64,7 @@ impl Host {
         };
         let operation = Operation::new(OperationKind::Spawn, LocationId::NONE, child.0);
         self.perform(py, operation, 1, |_| Touch::of(Accesses::new()))?;
+        let started = Caller::find(py);
         {
             let mut state = self.state();
             let current = state.current;
@@ -71,6 +73,7 @@ impl Host {
             let entry = state.thread(child);
             entry.object = Some(thread.clone_ref(py));
             entry.target = Some(target);
+            entry.started = started;
             entry.time = time;
             entry.objects = 0;
         }
@@ -150,7 +153,7 @@ impl Host {
     }
 
     /// Stop the thread for good unless the condition holds.
-    fn assume(&self, py: Python<'_>, condition: bool) -> PyResult<()> {
+    fn stop_unless(&self, py: Python<'_>, condition: bool) -> PyResult<()> {
         if condition {
             return Ok(());
         }

@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
+use super::assumptions::{Assumptions, Caller};
 use super::builtins::{Builtins, Origin};
 use super::chosen_reads::ChosenReads;
 use super::greenlets::Greenlet;
@@ -62,6 +63,8 @@ pub struct PythonThread {
     /// The `Thread` object.
     pub object: Option<Py<PyAny>>,
     pub target: Option<Py<PyAny>>,
+    /// Where in the user's own code it was started.
+    pub started: Option<Caller>,
     /// Virtual seconds.
     pub time: f64,
     /// Tracked objects created so far.
@@ -139,8 +142,8 @@ pub struct State {
     pub advancing: FxHashSet<usize>,
     /// Whether functions are generator functions, by their code, which is kept.
     pub generator_codes: FxHashMap<usize, (bool, Py<PyAny>)>,
-    /// Packages whose operations were taken as atomic because they are not instrumented.
-    pub foreign: Vec<String>,
+    /// What the verdict rests on beyond what is explored.
+    pub assumptions: Assumptions,
     /// How many operations the recorder has been told of in this execution.
     pub noted: Rc<Cell<usize>>,
     /// Whether the recorder has seen enough.
@@ -239,7 +242,7 @@ impl State {
             module_origins: FxHashMap::default(),
             advancing: FxHashSet::default(),
             generator_codes: FxHashMap::default(),
-            foreign: Vec::new(),
+            assumptions: Assumptions::default(),
             noted: Rc::default(),
             halted: false,
             rebound: FxHashSet::default(),

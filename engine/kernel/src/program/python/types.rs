@@ -9,6 +9,7 @@ use pyo3::types::{PyAny as PyBaseObject, PyDict, PyString, PyType};
 use pyo3::PyTypeInfo;
 use rustc_hash::FxHashMap;
 
+use super::assumptions::{AssumptionKind, Assumptions};
 use super::builtins::{origin, Origin};
 
 /// How values of a type behave as shared objects.
@@ -93,7 +94,7 @@ pub struct TypeTable {
     /// Attributes that are methods of their class but were found to be rebound on an instance or class.
     rebound: FxHashMap<(u32, String), ()>,
     /// What tells that an object has come to its end: finalizers of classes that were seen, and weak references.
-    ends: Vec<String>,
+    pub ends: Assumptions,
 }
 
 const OPAQUE_MODULES: [&str; 20] = [
@@ -203,14 +204,7 @@ impl TypeTable {
             Some(weak) => weak.to_owned(),
             None => return,
         };
-        if !self.ends.contains(&end) {
-            self.ends.push(end);
-        }
-    }
-
-    /// What the model uses that tells that an object has come to its end, by name.
-    pub fn ends(&self) -> &[String] {
-        &self.ends
+        self.ends.add(py, AssumptionKind::ObjectEnd, &end, None);
     }
 
     /// A number for a name.

@@ -1,0 +1,133 @@
+"""What a verdict rests on: from what the kernel noted to what a report says."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Callable, Iterable
+from importlib.machinery import EXTENSION_SUFFIXES
+from types import ModuleType
+
+from dpor.codes import Code
+from dpor.results import Assumption, AssumptionKind, ModelResult, Reason, SourceSpan, Verdict
+
+Noted = tuple[str, str, str | None, int]
+"""What the kernel notes: kind, subject, file (None if it is not known where) and line."""
+
+ADD_INSTRUMENT = "add instrument="
+"""What the mend of an assumption about a package begins with, if there is something to look into."""
+
+_ORDER = {kind: number for number, kind in enumerate(AssumptionKind)}
+
+
+def assumption(kind: AssumptionKind, subject: str, location: SourceSpan | None = None) -> Assumption:
+    """An assumption in words. `subject` is what it is about: a package, a function, or what the kind asks for."""
+    message, mend = _words(kind, subject)
+    return Assumption(kind, subject, message, mend, location)
+
+
+def read_assumptions(
+    noted: Iterable[Noted], place: Callable[[str, int], SourceSpan]
+) -> tuple[Assumption, ...]:
+    """What the kernel noted, in words; `place` makes a place of a file and a line."""
+    return merged(
+        assumption(AssumptionKind(kind), subject, None if file is None else place(file, line))
+        for kind, subject, file, line in noted
+    )
+
+
+def merged(assumptions: Iterable[Assumption]) -> tuple[Assumption, ...]:
+    """Each assumption once, at the first of its places, in a fixed order."""
+    first: dict[tuple[AssumptionKind, str], Assumption] = {}
+    for one in sorted(assumptions, key=_rank):
+        first.setdefault((one.kind, one.subject), one)
+    return tuple(first.values())
+
+
+def refused_if_strict(result: ModelResult) -> ModelResult:
+    """The result as the option `strict` has it: `error` instead of `verified`, if the verdict rests on anything."""
+    if not result.strict or result.verdict is not Verdict.VERIFIED or not result.assumptions:
+        return result
+    listed = "; ".join(told(one) for one in result.assumptions)
+    mends = dict.fromkeys(one.mend for one in result.assumptions if one.mend)
+    count = len(result.assumptions)
+    reason = Reason(
+        Code.ASSUMED,
+        f"strict, and the verdict rests on {count} assumption{'s' if count != 1 else ''}: {listed}",
+        "\n".join([*mends, "or check without strict"]),
+        result.assumptions[0].location,
+    )
+    return dataclasses.replace(result, verdict=Verdict.ERROR, reason=reason)
+
+
+def told(one: Assumption) -> str:
+    """The place and the message of an assumption, as lists of them show it."""
+    where = f"{one.location.file}:{one.location.line}: " if one.location is not None else ""
+    return where + one.message
+
+
+def _rank(one: Assumption) -> tuple[int, str, bool, str, int]:
+    place = one.location
+    return (
+        _ORDER[one.kind],
+        one.subject,
+        place is None,
+        "" if place is None else place.file,
+        0 if place is None else place.line,
+    )
+
+
+def _words(kind: AssumptionKind, subject: str) -> tuple[str, str]:
+    match kind:
+        case AssumptionKind.FOREIGN_CODE:
+            return (
+                f"{subject} is not instrumented: each call of it was taken as one atomic operation",
+                _way_inside(subject),
+            )
+        case AssumptionKind.UNSEEN_CODE:
+            return (
+                f"{subject} is not instrumented: its code ran, and what it did was not seen",
+                _way_inside(subject),
+            )
+        case AssumptionKind.OBJECT_END:
+            return (
+                f"what threads can share lives until the execution ends: what {subject} does or tells when an object "
+                "ends earlier was not explored",
+                "let nothing that the model asserts depend on when an object ends",
+            )
+        case AssumptionKind.CONTAINER_ORDER:
+            return (
+                "a list or dict is resized or taken as a whole while another thread uses its items: all operations on "
+                "it were taken as ordered, as by the lock that CPython has for it, and its items not as relaxed",
+                "guard it with a lock, or keep the values in Atomic objects",
+            )
+        case AssumptionKind.DRAWN_VALUE:
+            return (
+                f"{subject} drew values that the seed fixes: no others were explored",
+                "use dpor.choose or dpor.nondet_int for a value that matters, or random.Random(SEED)",
+            )
+        case AssumptionKind.FIXED_WORLD:
+            return (
+                f"{subject} gave what it gives here, in every execution: nothing else was explored",
+                "make it a parameter of the model, or use dpor.choose",
+            )
+        case AssumptionKind.UNRUN_GENERATOR:
+            return (
+                f"the body of {subject} never runs: it is a generator function, of which a thread only makes a "
+                "generator",
+                "start a function that iterates over it",
+            )
+
+
+def _way_inside(package: str) -> str:
+    add = f'{ADD_INSTRUMENT}("{package}",) to look inside'
+    modules = {name: module for name, module in sys.modules.items() if f"{name}.".startswith(f"{package}.")}
+    native = {name for name, module in modules.items() if _is_native(module)}
+    if package in native:
+        return "it is written in C, which cannot be looked into"
+    return f"{add}, but not into what of it is written in C" if native else add
+
+
+def _is_native(module: ModuleType) -> bool:
+    file: object = getattr(module, "__file__", None)
+    return isinstance(file, str) and file.endswith(tuple(EXTENSION_SUFFIXES))

@@ -1,0 +1,195 @@
+"""What a verdict rests on is told once, with the package or function that it is about and the place in the model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dpor._kernel import Host
+from dpor.assumptions import assumption, merged
+from dpor.checking import check_model
+from dpor.codes import Code
+from dpor.continuing import Left, Sharing
+from dpor.results import (
+    AssumptionKind,
+    CheckRequest,
+    ModelResult,
+    SourceSpan,
+    Verdict,
+    from_json,
+    to_json,
+)
+
+LIBRARY = """
+class Box:
+    def __init__(self):
+        self.items = []
+
+    def put(self, item):
+        self.items.append(item)
+
+    @classmethod
+    def of(cls, items):
+        return len(items)
+
+
+def put(items, item):
+    items.append(item)
+"""
+
+MODEL = """
+import dpor
+import boxes
+import other
+
+class Own(boxes.Box):
+    pass
+
+shared = []
+
+@dpor.model{options}
+def model():
+    box = Own()
+    items = []
+    def work():
+        {statement}
+    dpor.spawn(work)
+    dpor.spawn(work)
+    dpor.join_all()
+"""
+
+OTHER = """
+import boxes
+
+def put(items):
+    boxes.put(items, 1)
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project beside a library that is not instrumented."""
+    library = tmp_path / "library"
+    library.mkdir()
+    (library / "boxes.py").write_text(LIBRARY, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(library))
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "other.py").write_text(OTHER, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(folder))
+    return folder
+
+
+def check(folder: Path, statement: str, decorated: str = "", **options: object) -> ModelResult:
+    file = folder / "model.py"
+    file.write_text(MODEL.format(statement=statement, options=decorated), encoding="utf-8")
+    return check_model(CheckRequest(str(file), "model", str(folder), options=options))
+
+
+@pytest.mark.parametrize(
+    ("statement", "place"),
+    [
+        ("boxes.put(items, 1)", ("model.py", 16)),
+        ("box.put(1)", ("model.py", 16)),
+        ("boxes.Box.of(items)", ("model.py", 16)),
+        ("other.put(items)", ("other.py", 5)),
+    ],
+)
+def test_foreign_code_is_named_by_its_package_at_the_innermost_place_of_the_users_own(
+    project: Path, statement: str, place: tuple[str, int]
+) -> None:
+    (told,) = check(project, statement).assumptions
+    assert (told.kind, told.subject) == (AssumptionKind.FOREIGN_CODE, "boxes")
+    assert told.location is not None
+    assert (told.location.file, told.location.line) == place
+    assert 'add instrument=("boxes",)' in told.mend
+
+
+def test_a_package_that_is_looked_into_is_not_the_users_own(project: Path) -> None:
+    (project.parent / "library" / "outer.py").write_text(
+        "import boxes\ndef put(items):\n    boxes.put(items, 1)\n", encoding="utf-8"
+    )
+    result = check(project, "import outer; outer.put(items)", '(instrument=("outer",))')
+    (told,) = result.assumptions
+    assert told.subject == "boxes"
+    assert told.location is not None
+    assert told.location.file == "model.py"
+
+
+def test_what_is_not_assumed_is_verified_even_if_strict(project: Path) -> None:
+    result = check(project, "items.append(1)", strict=True)
+    assert (result.verdict, result.assumptions) == (Verdict.VERIFIED, ())
+
+
+@pytest.mark.parametrize(("decorated", "options"), [("(strict=True)", {}), ("", {"strict": True})])
+def test_strict_turns_a_verdict_that_rests_on_assumptions_into_an_error(
+    project: Path, decorated: str, options: dict[str, object]
+) -> None:
+    result = check(project, "boxes.put(items, 1)", decorated, **options)
+    assert result.verdict is Verdict.ERROR
+    assert result.reason is not None
+    assert result.reason.code is Code.ASSUMED
+    assert result.reason.location == SourceSpan("model.py", 16)
+    assert "model.py:16: boxes is not instrumented" in result.reason.message
+    assert 'add instrument=("boxes",)' in result.reason.mend
+    assert result.assumptions
+
+
+def test_a_violation_stays_one_if_strict(project: Path) -> None:
+    result = check(project, "boxes.put(items, 1); assert len(items) < 2", strict=True)
+    assert result.verdict is Verdict.VIOLATED
+    assert result.assumptions
+
+
+def test_an_assumption_survives_json(project: Path) -> None:
+    result = check(project, "boxes.put(items, 1)")
+    assert from_json(ModelResult, json.loads(json.dumps(to_json(result)))).assumptions == result.assumptions
+
+
+def test_a_check_that_goes_on_rests_on_what_was_assumed_before_it_was_stopped(project: Path) -> None:
+    kept: list[Left] = []
+    file = project / "model.py"
+    statement = "boxes.put(items, 1)"
+    check(project, statement)
+    options = {"algorithm": "parsimonious", "max_executions": 1}
+    request = CheckRequest(str(file), "model", str(project), options=options)
+    assert check_model(request, None, Sharing(keep=kept.append)).verdict is Verdict.INCOMPLETE
+    left = from_json(Left, json.loads(json.dumps(to_json(kept[-1]))))
+    assert [one.subject for one in left.assumptions] == ["boxes"]
+    going_on = CheckRequest(str(file), "model", str(project), options={"algorithm": "parsimonious"})
+    result = check_model(going_on, None, Sharing(left=left))
+    assert (result.verdict, result.assumptions) == (Verdict.VERIFIED, left.assumptions)
+
+
+def test_the_kernel_and_the_reports_know_the_same_kinds() -> None:
+    assert Host.assumption_kinds() == [kind.value for kind in AssumptionKind]
+
+
+def test_a_kind_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(ValueError, match='no assumption is of kind "guess"'):
+        Host().assume("guess", "nothing")
+
+
+def test_nothing_is_assumed_while_no_model_runs() -> None:
+    host = Host()
+    host.assume("drawn-value", "random")
+    assert host.assumptions() == []
+
+
+@pytest.mark.parametrize("kind", AssumptionKind)
+def test_every_kind_says_what_it_is_about_and_how_to_do_without_it(kind: AssumptionKind) -> None:
+    told = assumption(kind, "something")
+    assert told.mend
+    assert ("something" in told.message) == (kind is not AssumptionKind.CONTAINER_ORDER)
+
+
+def test_an_assumption_of_several_parts_of_a_check_is_told_once_at_its_first_place() -> None:
+    def at(line: int | None) -> SourceSpan | None:
+        return None if line is None else SourceSpan("m.py", line)
+
+    parts = [assumption(AssumptionKind.FOREIGN_CODE, "boxes", at(line)) for line in (None, 9, 4)]
+    others = [assumption(AssumptionKind.OBJECT_END, "weakref.ref", at(1))]
+    told = [(one.subject, one.location) for one in merged([*others, *parts])]
+    assert told == [("boxes", at(4)), ("weakref.ref", at(1))]
