@@ -78,7 +78,7 @@ class Descriptors:
 
     def __init__(self, files: FileSystem) -> None:
         self._files = files
-        self._controls = files.world.mode.controls
+        self._controls = files.world.controls
 
     def replacements(self) -> dict[str, Callable[..., Any]]:
         """Name in os to what stands in for it, for the names that this system has."""

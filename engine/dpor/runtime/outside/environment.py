@@ -12,7 +12,8 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from dpor.runtime.outside.world import Touched, World
+from dpor.instrument.hooks import FIRST_PARTY
+from dpor.runtime.outside.world import Touched, World, asking_frame
 from dpor.runtime.patchset import PatchSet
 
 _VARIABLES = "the environment"
@@ -23,7 +24,7 @@ class Environment:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._controls = world.mode.controls
+        self._controls = world.controls
         self._data: dict[Any, Any] = vars(os.environ)["_data"]
         self._users: dict[Any, Any] = {}
         self._base: dict[Any, Any] = {}
@@ -71,6 +72,8 @@ class Environment:
                 shown = f"os.environ.{name.strip('_')}({', '.join(map(repr, args[:1]))})"
                 names = touched(environment, *args)
                 self._world.perform(shown, lambda: names)
+                if names.reads and _asked_by_model():
+                    self._note_read(environment, args)
             found = real(environment, *args)
             if isinstance(found, Iterator) and self._controls():
                 # The list of names that it goes through was made just now.
@@ -81,6 +84,13 @@ class Environment:
         call.__doc__ = real.__doc__
         return call
 
+    def _note_read(self, environment: Any, args: tuple[Any, ...]) -> None:
+        """Note that the verdict rests on the environment of the process, unless the model has set what is read."""
+        key = environment.encodekey(args[0]) if args else None
+        mine = self._data.get(key) != self._users.get(key) if args else False
+        if not mine:
+            self._world.assume(f"the environment variable {os.fsdecode(key)}" if args else _VARIABLES)
+
     def _put(self, name: str, real: Callable[..., None]) -> Callable[..., None]:
         def call(*args: Any) -> None:
             if not self._controls():
@@ -89,6 +99,12 @@ class Environment:
         call.__name__ = name
         call.__doc__ = real.__doc__
         return call
+
+
+def _asked_by_model() -> bool:
+    """Whether it is the model's code that looks, and not the library for itself."""
+    frame = asking_frame()
+    return frame is not None and FIRST_PARTY in frame.f_globals
 
 
 def _variable(environment: Any, key: Any) -> str:

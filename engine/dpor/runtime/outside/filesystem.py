@@ -192,7 +192,7 @@ class FileSystem:
             return os.fsdecode(target.given)
         place = self.overlay.place(target.path)
         if place is target.path:
-            self._note_read(target)
+            self.note_read(target)
         return place + os.sep if target.slash else place
 
     def changed(self, target: Target) -> str:
@@ -206,9 +206,22 @@ class FileSystem:
             self.world.refuse(f"changes a file that has several names ({_short(path)!r})")
         return path
 
-    def _note_read(self, target: Target) -> None:
-        if not target.installed:
-            self.read.add(target.path)
+    def note_read(self, target: Target, entries: bool = False) -> None:
+        """Note that the verdict rests on what the user's file is, or on which entries the user's folder has.
+
+        That a folder is there, or that nothing is, goes without saying; what is kept of a check is good for no other.
+        """
+        path = target.path
+        if target.installed or (path in self.read and not entries):
+            return
+        try:
+            is_folder = stat.S_ISDIR(system.stat(path).st_mode)
+        except (OSError, ValueError):
+            self.read.add(path)
+            return
+        if entries or not is_folder:
+            self.read.add(path)
+            self.world.assume(f"the {'folder' if is_folder else 'file'} {_shown(target.given)}")
 
     def require_file(self, target: Target) -> None:
         """End the check if a path leads to a device or pipe."""
@@ -259,7 +272,7 @@ class FileSystem:
             if writing and not system.access(overlay.place(path), os.W_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), given)
             if overlay.place(path) is path and not truncating:
-                self._note_read(target)
+                self.note_read(target)
             return self.changed(target), target
         if not making:
             return overlay.place(path), target
@@ -307,6 +320,10 @@ _FIRST = ("st_mode", "st_ino", "st_dev", "st_nlink", "st_uid", "st_gid", "st_siz
 
 def _changes(touched: Touched) -> bool:
     return bool(touched.writes or touched.entered or touched.everything)
+
+
+def _shown(given: Any) -> str:
+    return _short(os.fsdecode(given))
 
 
 def _short(path: str) -> str:

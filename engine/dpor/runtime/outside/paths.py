@@ -33,7 +33,7 @@ class Paths:
 
     def __init__(self, files: FileSystem) -> None:
         self._files = files
-        self._controls = files.world.mode.controls
+        self._controls = files.world.controls
         self._overlay = files.overlay
 
     def replacements(self) -> dict[str, Callable[..., Any]]:
@@ -171,12 +171,16 @@ class Paths:
 
         return path, files.reach(label(function, path), path, touched)
 
+    def _note_listed(self, target: Target) -> None:
+        if self._overlay.is_users(target.path):
+            self._files.note_read(target, entries=True)
+
     def _listdir(self, path: Any = None) -> list[Any]:
         path, target = self._names("os.listdir", os.curdir if path is None else path)
         if not self._overlay.is_folder(target.path):
             return system.listdir(self._files.place(target))
         names = self._overlay.names(target.path)
-        self._files.place(target)
+        self._note_listed(target)
         return [os.fsencode(name) for name in names] if isinstance(path, bytes) else list(names)
 
     def _scandir(self, path: Any = None) -> Entries:
@@ -184,7 +188,7 @@ class Paths:
         path, target = self._names("os.scandir", given)
         if not self._overlay.is_folder(target.path):
             system.scandir(self._files.place(target))
-        self._files.place(target)
+        self._note_listed(target)
         prefix = os.fsdecode(path)
         encode = os.fsencode if isinstance(path, bytes) else str
         return Entries(

@@ -28,6 +28,8 @@ _SYSTEM_MODULES = ("os", "posix", "nt")
 # They read source files and what is installed, on behalf of the interpreter and of reports, and keep what they read:
 # that is no operation of a model, and happens once in a process.
 _OWN_READERS = ("_frozen_importlib_external", "linecache", "zipimport")
+# The import system opens files by `_io.open`, which the rest knows as `io.open`.
+_OPENS_MODULES = "_io"
 _SOURCE_READER = "tokenize"
 # Faster ways to copy, which go past the file objects; there are slower ones for systems that do not have them.
 _SHORT_CUTS = {
@@ -96,6 +98,7 @@ class Outside:
 
     def begin(self) -> None:
         """Start an execution with the world as it was when the model's modules had been imported."""
+        self._world.begin()
         if self._imported:
             self._imported = False
             self._files.overlay.keep()
@@ -180,6 +183,6 @@ def _names(mode: Mode) -> Iterator[str]:
 
 def _is_searched(module: ModuleType) -> bool:
     name = getattr(module, "__name__", "")
-    if not isinstance(name, str) or name in (*_OWN_READERS, _SOURCE_READER, "importlib._bootstrap_external"):
+    if not isinstance(name, str) or name in (*_OWN_READERS, _OPENS_MODULES, _SOURCE_READER, "importlib._bootstrap_external"):
         return False
     return name.partition(".")[0] in sys.stdlib_module_names

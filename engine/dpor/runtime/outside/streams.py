@@ -158,7 +158,7 @@ class Streams:
     def __init__(self, files: FileSystem, descriptors: Descriptors) -> None:
         self._files = files
         self._descriptors = descriptors
-        self._controls = files.world.mode.controls
+        self._controls = files.world.controls
         self._open: list[weakref.ref[Any]] = []
 
     def reset(self) -> None:

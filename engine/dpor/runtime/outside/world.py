@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from types import FrameType
 from typing import NamedTuple
 
 from dpor.codes import Code
 from dpor.errors import DporError
+from dpor.results import AssumptionKind
 from dpor.runtime.escapes import with_calls
 from dpor.runtime.mode import Mode
+
+
+# What passes a call on to the system. The checker's own code works on files too, as when it loads a module.
+_PASSING = frozenset(
+    {"_collections_abc", "codecs", "contextlib", "genericpath", "io", "ntpath", "os", "pathlib", "posixpath", "tokenize"}
+)
+_PASSING_PACKAGES = ("dpor.runtime.outside.", "pathlib.")
+_CHECKER = "dpor."
 
 
 class Touched(NamedTuple):
@@ -34,6 +45,7 @@ class World:
         self.mode = mode
         self._system = System()
         self._calls = 0
+        self._assumed: list[str] = []
 
     def install(self) -> None:
         """Make the outside known to the host, before executions begin."""
@@ -57,6 +69,22 @@ class World:
                 return
             names = now
 
+    def controls(self) -> bool:
+        """Whether the caller of the function that asks belongs to the model, and not to the checker itself."""
+        return self.mode.controls() and not _asked_by_checker()
+
+    def begin(self) -> None:
+        """An execution begins: what was assumed while modules were imported, it rests on too."""
+        for subject in self._assumed:
+            self.mode.host.assume(AssumptionKind.FIXED_WORLD.value, subject)
+
+    def assume(self, subject: str) -> None:
+        """The verdict rests on what something outside gives here and now."""
+        if self.mode.host.active:
+            self.mode.host.assume(AssumptionKind.FIXED_WORLD.value, subject)
+        elif subject not in self._assumed:
+            self._assumed.append(subject)
+
     def refuse(self, what: str) -> None:
         """End the check with DPOR108, because the model `what` (a verb phrase).
 
@@ -79,3 +107,19 @@ class World:
         thread = host.current_thread()
         number = thread.dpor_calls = thread.dpor_calls + 1
         return f"{kind} {number} of {host.thread_path(host.current_index())}"
+
+
+def asking_frame() -> FrameType | None:
+    """The frame of the code that has called a stand-in, past the library's functions for paths, files and variables."""
+    frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    while frame is not None:
+        name: str = frame.f_globals.get("__name__", "")
+        if name not in _PASSING and not name.startswith(_PASSING_PACKAGES):
+            return frame
+        frame = frame.f_back
+    return None
+
+
+def _asked_by_checker() -> bool:
+    frame = asking_frame()
+    return frame is not None and frame.f_globals.get("__name__", "").startswith(_CHECKER)
