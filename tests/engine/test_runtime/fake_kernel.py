@@ -65,6 +65,16 @@ class Host:
         self._steps = 0
         self._dice: random.Random | None = None
 
+    @property
+    def probing(self) -> bool:
+        return False
+
+    def outside(self, *touched: Any) -> bool:
+        return False
+
+    def mark_module_state(self) -> None:
+        pass
+
     def install(self) -> None:
         _installed.append(self)
 

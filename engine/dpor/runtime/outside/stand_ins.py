@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import builtins
-import importlib
 import io
 import os
 import random
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
@@ -25,12 +23,6 @@ from dpor.runtime.patchset import PatchSet
 from dpor.runtime.thread import Thread, ident_of
 
 _SYSTEM_MODULES = ("os", "posix", "nt")
-# They read source files and what is installed, on behalf of the interpreter and of reports, and keep what they read:
-# that is no operation of a model, and happens once in a process.
-_OWN_READERS = ("_frozen_importlib_external", "linecache", "zipimport")
-# The import system opens files by `_io.open`, which the rest knows as `io.open`.
-_OPENS_MODULES = "_io"
-_SOURCE_READER = "tokenize"
 # Faster ways to copy, which go past the file objects; there are slower ones for systems that do not have them.
 _SHORT_CUTS = {
     "shutil": ("_HAS_FCOPYFILE", "_USE_CP_COPY_FILE_RANGE", "_USE_CP_SENDFILE", "_use_fd_functions"),
@@ -66,7 +58,6 @@ class Outside:
         for name, function in functions.items():
             table[id(getattr(system, name))] = function
         table[id(open_file)] = self._streams.open()
-        self._keep_readers(patches)
         self._replace_bound(patches)
         patches.replace(io, "FileIO", self._streams.raw())
         self._environment.patch(patches)
@@ -107,14 +98,6 @@ class Outside:
         self._files.reset()
         self._environment.reset()
         system.umask(self._umask)
-
-    def _keep_readers(self, patches: PatchSet) -> None:
-        for name in _OWN_READERS:
-            module = sys.modules.get(name)
-            for variable in ("_os", "os"):
-                if module is not None and variable in vars(module):
-                    real = types.SimpleNamespace(**vars(vars(module)[variable]))
-                    patches.replace(module, variable, real)
 
     def _replace_bound(self, patches: PatchSet) -> None:
         """Replace functions wherever the standard library has bound them."""
@@ -182,7 +165,5 @@ def _names(mode: Mode) -> Iterator[str]:
 
 
 def _is_searched(module: ModuleType) -> bool:
-    name = getattr(module, "__name__", "")
-    if not isinstance(name, str) or name in (*_OWN_READERS, _OPENS_MODULES, _SOURCE_READER, "importlib._bootstrap_external"):
-        return False
-    return name.partition(".")[0] in sys.stdlib_module_names
+    name: object = getattr(module, "__name__", "")
+    return isinstance(name, str) and name.partition(".")[0] in sys.stdlib_module_names

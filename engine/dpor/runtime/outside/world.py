@@ -14,12 +14,14 @@ from dpor.runtime.escapes import with_calls
 from dpor.runtime.mode import Mode
 
 
-# What passes a call on to the system. The checker's own code works on files too, as when it loads a module.
+# What passes a call on to the system.
 _PASSING = frozenset(
     {"_collections_abc", "codecs", "contextlib", "genericpath", "io", "ntpath", "os", "pathlib", "posixpath", "tokenize"}
 )
 _PASSING_PACKAGES = ("dpor.runtime.outside.", "pathlib.")
-_CHECKER = "dpor."
+# What works on files for the checker, and for the interpreter: source files and what is installed, which it reads once
+# in a process and keeps. That is no operation of the model.
+_APART = ("dpor.", "importlib._bootstrap", "linecache", "zipimport")
 
 
 class Touched(NamedTuple):
@@ -70,8 +72,8 @@ class World:
             names = now
 
     def controls(self) -> bool:
-        """Whether the caller of the function that asks belongs to the model, and not to the checker itself."""
-        return self.mode.controls() and not _asked_by_checker()
+        """Whether the caller of a stand-in belongs to the model."""
+        return self.mode.controls() and not _is_apart()
 
     def begin(self) -> None:
         """An execution begins: what was assumed while modules were imported, it rests on too."""
@@ -120,6 +122,6 @@ def asking_frame() -> FrameType | None:
     return None
 
 
-def _asked_by_checker() -> bool:
+def _is_apart() -> bool:
     frame = asking_frame()
-    return frame is not None and frame.f_globals.get("__name__", "").startswith(_CHECKER)
+    return frame is not None and frame.f_globals.get("__name__", "").startswith(_APART)
