@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from dpor.instrument.hooks import FIRST_PARTY
-from dpor.runtime.outside.world import Touched, World, asking_frame
+from dpor.runtime.outside.asking import asking_frame
+from dpor.runtime.outside.world import Touched, World
 from dpor.runtime.patchset import PatchSet
 
 _VARIABLES = "the environment"

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpor.runtime.outside.overlay import Overlay, SharedFileError, TooLargeError, fold
-from dpor.runtime.outside.real import now_ns, system
+from dpor.runtime.outside.real import HARMLESS_DEVICES, now_ns, system
 from dpor.runtime.outside.world import Touched, World
 
 CURRENT_FOLDER = "the current folder"
@@ -25,8 +25,6 @@ UMASK = "the umask"
 # What times of files that an execution writes stand at: the model's clock at its begin.
 _TIME = 1_700_000_000
 _NANOSECONDS = 1_000_000_000
-# Devices that neither keep nor tell anything.
-_HARMLESS_DEVICES = frozenset({os.devnull, "/dev/zero", "/dev/full"})
 # Where installed files are, which no model writes: reading them is no operation, since it can happen once in a process.
 _INSTALLED = ("stdlib", "platstdlib", "purelib", "platlib")
 _SYSTEM_DATA = ("/usr/share/zoneinfo", "/usr/share/locale", "/usr/share/mime", "/usr/lib/locale", "/etc/mime.types")
@@ -230,7 +228,7 @@ class FileSystem:
             mode = system.stat(place).st_mode
         except (OSError, ValueError):
             return
-        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)) and target.path not in _HARMLESS_DEVICES:
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)) and target.path not in HARMLESS_DEVICES:
             self.world.refuse(f"opens {_short(target.path)!r}, which is a device or pipe")
 
     def opened(self, label: str, given: Any, flags: int, dir_fd: int | None = None) -> tuple[str, Target]:
@@ -248,7 +246,7 @@ class FileSystem:
 
         def touched(target: Target) -> Touched:
             path = target.path
-            if target.path in _HARMLESS_DEVICES:
+            if target.path in HARMLESS_DEVICES:
                 return Touched()
             if not overlay.exists(path):
                 if not making:
@@ -262,7 +260,7 @@ class FileSystem:
         target = self.reach(label, given, touched, follow=follow, dir_fd=dir_fd)
         path = target.path
         self.require_file(target)
-        if not (writing or making or truncating) or path in _HARMLESS_DEVICES or overlay.is_folder(path):
+        if not (writing or making or truncating) or path in HARMLESS_DEVICES or overlay.is_folder(path):
             return self.place(target), target
         if target.slash:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), given)

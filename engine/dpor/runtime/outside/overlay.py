@@ -13,9 +13,8 @@ import stat
 import sys
 from collections.abc import Callable, Iterator
 
-from dpor.runtime.outside.real import open_file, system
+from dpor.runtime.outside.real import SCRATCH, open_file, system
 
-_PREFIX = "dpor-scratch-"
 # A file that is copied in every execution should not be larger than this.
 _LARGEST = 64 << 20
 _MOST_LINKS = 40
@@ -249,7 +248,7 @@ class Overlay:
     def _begin(self) -> None:
         if self._scratch is None:
             _remove_abandoned(self._folder)
-            self._scratch = os.path.join(self._folder, f"{_PREFIX}{system.getpid()}-{id(self):x}")
+            self._scratch = os.path.join(self._folder, f"{SCRATCH}{system.getpid()}-{id(self):x}")
             system.mkdir(self._scratch, 0o700)
             self._top = os.path.join(self._scratch, "files")
         if not self._dirty:
@@ -350,9 +349,9 @@ def _temporary_folder() -> str:
 def _remove_abandoned(folder: str) -> None:
     """Remove the scratch folders of processes that have ended without doing so."""
     for name in system.listdir(folder):
-        if not name.startswith(_PREFIX):
+        if not name.startswith(SCRATCH):
             continue
-        number = name[len(_PREFIX) :].partition("-")[0]
+        number = name[len(SCRATCH) :].partition("-")[0]
         if number.isdecimal() and not _is_alive(int(number)):
             _remove_tree(os.path.join(folder, name))
 

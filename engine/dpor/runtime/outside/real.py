@@ -13,3 +13,8 @@ system = types.SimpleNamespace(**vars(os))
 open_file = builtins.open
 RawFile = io.FileIO
 now_ns = time.time_ns
+
+# What the names of scratch folders begin with, by which an audit event tells them.
+SCRATCH = "dpor-scratch-"
+# Devices that neither keep nor tell anything.
+HARMLESS_DEVICES = frozenset({os.devnull, "/dev/zero", "/dev/full"})

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from types import FrameType
 from typing import NamedTuple
 
 from dpor.codes import Code
@@ -12,16 +10,7 @@ from dpor.errors import DporError
 from dpor.results import AssumptionKind
 from dpor.runtime.escapes import with_calls
 from dpor.runtime.mode import Mode
-
-
-# What passes a call on to the system.
-_PASSING = frozenset(
-    {"_collections_abc", "codecs", "contextlib", "genericpath", "io", "ntpath", "os", "pathlib", "posixpath", "tokenize"}
-)
-_PASSING_PACKAGES = ("dpor.runtime.outside.", "pathlib.")
-# What works on files for the checker, and for the interpreter: source files and what is installed, which it reads once
-# in a process and keeps. That is no operation of the model.
-_APART = ("dpor.", "importlib._bootstrap", "linecache", "zipimport")
+from dpor.runtime.outside.asking import is_apart
 
 
 class Touched(NamedTuple):
@@ -73,7 +62,7 @@ class World:
 
     def controls(self) -> bool:
         """Whether the caller of a stand-in belongs to the model."""
-        return self.mode.controls() and not _is_apart()
+        return self.mode.controls() and not is_apart()
 
     def begin(self) -> None:
         """An execution begins: what was assumed while modules were imported, it rests on too."""
@@ -109,19 +98,3 @@ class World:
         thread = host.current_thread()
         number = thread.dpor_calls = thread.dpor_calls + 1
         return f"{kind} {number} of {host.thread_path(host.current_index())}"
-
-
-def asking_frame() -> FrameType | None:
-    """The frame of the code that has called a stand-in, past the library's functions for paths, files and variables."""
-    frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
-    while frame is not None:
-        name: str = frame.f_globals.get("__name__", "")
-        if name not in _PASSING and not name.startswith(_PASSING_PACKAGES):
-            return frame
-        frame = frame.f_back
-    return None
-
-
-def _is_apart() -> bool:
-    frame = asking_frame()
-    return frame is not None and frame.f_globals.get("__name__", "").startswith(_APART)
