@@ -115,8 +115,6 @@ _HARMLESS = frozenset(
         "socket.gethostname",
         # The memory of a process is its own; a map of a file is refused by its number.
         "mmap.__new__",
-        # A database is opened by the stand-in for sqlite3.connect.
-        "sqlite3.connect",
         "sqlite3.connect/handle",
     }
 )
@@ -136,11 +134,14 @@ _CHANGING = frozenset(
         "os.symlink",
         "os.truncate",
         "os.utime",
+        "sqlite3.connect",
     }
 )
 # Events before code in C runs that no event tells of.
 _UNSEEN = {"ctypes.dlsym": "ctypes", "ctypes.dlsym/handle": "ctypes"}
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+# Databases of sqlite3 that are in memory, beside the devices.
+_HARMLESS_PLACES = HARMLESS_DEVICES | {"", ":memory:"}
 _BYTECODE = f"{os.sep}__pycache__"
 
 _BLOCKING: tuple[tuple[Any, str, str], ...] = (
@@ -232,7 +233,7 @@ def _is_scratch(path: Any) -> bool:
         return False
     text = os.fsdecode(cast("str | bytes | os.PathLike[str]", path))
     # What the import system keeps, only it reads.
-    return SCRATCH in text or _BYTECODE in text or text in HARMLESS_DEVICES
+    return SCRATCH in text or _BYTECODE in text or text in _HARMLESS_PLACES
 
 
 @functools.cache

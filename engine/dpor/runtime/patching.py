@@ -73,10 +73,8 @@ class Patches:
                 "datetime": self._patch_datetime,
                 "multiprocessing.process": self._patch_processes,
                 "multiprocessing.synchronize": self._patch_semaphores,
-                "pathlib._os": self._patch_copying,
-                "shutil": self._patch_copying,
-                "tempfile": self._patch_temporary_files,
                 "uuid": self._patch_uuid,
+                **self.outside.on_import(self._patches),
             },
         )
         self._begin: list[Callable[[], None]] = []
@@ -292,12 +290,6 @@ class Patches:
         date, moment = calendar_classes(module, self._clock, self._mode)
         self._patches.replace(module, "date", date)
         self._patches.replace(module, "datetime", moment)
-
-    def _patch_copying(self, module: ModuleType) -> None:
-        self.outside.patch_copying(self._patches, module)
-
-    def _patch_temporary_files(self, module: ModuleType) -> None:
-        self.outside.patch_temporary_files(self._patches, module)
 
     def _patch_uuid(self, module: ModuleType) -> None:
         self._patches.replace_if_present(module, "_generate_time_safe", None)

@@ -7,11 +7,12 @@ import os
 import random
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
 from dpor.runtime.mode import Mode
+from dpor.runtime.outside.databases import Databases
 from dpor.runtime.outside.descriptors import Descriptors
 from dpor.runtime.outside.environment import Environment
 from dpor.runtime.outside.filesystem import FileSystem
@@ -28,6 +29,8 @@ _SHORT_CUTS = {
     "shutil": ("_HAS_FCOPYFILE", "_USE_CP_COPY_FILE_RANGE", "_USE_CP_SENDFILE", "_use_fd_functions"),
     "pathlib._os": ("_copy_file_range", "_fcopyfile", "_ficlone", "_sendfile"),
 }
+# They open files past the interpreter.
+_NATIVE_DATABASES = ("_dbm", "_gdbm")
 _CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789_"
 
 
@@ -41,6 +44,7 @@ class Outside:
         self._paths = Paths(self._files)
         self._descriptors = Descriptors(self._files)
         self._streams = Streams(self._files, self._descriptors)
+        self._databases = Databases(self._files)
         self._environment = Environment(self._world)
         self._imported = False
         self._umask = 0o022
@@ -61,14 +65,19 @@ class Outside:
         self._replace_bound(patches)
         patches.replace(io, "FileIO", self._streams.raw())
         self._environment.patch(patches)
-        for name in _SHORT_CUTS:
-            if name in sys.modules:
-                self.patch_copying(patches, sys.modules[name])
-        if "tempfile" in sys.modules:
-            self.patch_temporary_files(patches, sys.modules["tempfile"])
+
+    def on_import(self, patches: PatchSet) -> dict[str, Callable[[ModuleType], None]]:
+        """What is to be done to modules of the library when they have been imported, by name."""
+        return {
+            **{name: lambda module: self._patch_copying(patches, module) for name in _SHORT_CUTS},
+            **{name: lambda module: self._patch_native_database(patches, module) for name in _NATIVE_DATABASES},
+            "sqlite3": lambda module: self._databases.patch(patches, module),
+            "tempfile": lambda module: self._patch_temporary_files(patches, module),
+        }
 
     def uninstall(self) -> None:
         """Remove what was written; the stand-ins are taken away by who has the patches."""
+        self._databases.reset()
         self._streams.reset()
         self._files.overlay.close()
         self._environment.forget()
@@ -80,6 +89,7 @@ class Outside:
 
     def before_import(self) -> None:
         """The model's modules are about to be imported: they find the world as it is without the model."""
+        self._databases.reset()
         self._streams.reset()
         self._files.overlay.forget()
         self._files.reset()
@@ -94,6 +104,7 @@ class Outside:
             self._imported = False
             self._files.overlay.keep()
             self._environment.keep()
+        self._databases.reset()
         self._streams.reset()
         self._files.reset()
         self._environment.reset()
@@ -128,13 +139,23 @@ class Outside:
                 if now != value.__defaults__:
                     patches.replace_defaults(value, now)
 
-    def patch_copying(self, patches: PatchSet, module: ModuleType) -> None:
+    def _patch_copying(self, patches: PatchSet, module: ModuleType) -> None:
         """Have files copied through file objects."""
         for name in _SHORT_CUTS[module.__name__]:
             if vars(module).get(name):
                 patches.replace(module, name, False if isinstance(vars(module)[name], bool) else None)
 
-    def patch_temporary_files(self, patches: PatchSet, module: ModuleType) -> None:
+    def _patch_native_database(self, patches: PatchSet, module: ModuleType) -> None:
+        real = vars(module)["open"]
+
+        def open_database(*args: Any, **kwargs: Any) -> Any:
+            if self._world.controls():
+                self._world.refuse(f"opens a database in C ({module.__name__}.open)")
+            return real(*args, **kwargs)
+
+        patches.replace(module, "open", open_database)
+
+    def _patch_temporary_files(self, patches: PatchSet, module: ModuleType) -> None:
         """Let every thread draw names of its own, the same in every execution."""
         self._replace_defaults(patches, module)
         mode = self._mode
