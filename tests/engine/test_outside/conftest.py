@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import runpy
 import shutil
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +23,8 @@ from dpor.checking import check_model
 from dpor.results import CheckRequest, ModelResult
 
 _PROGRAM = '''
-import contextlib, fileinput, glob, gzip, io, json, os, pathlib, shutil, sqlite3, stat, sys, tempfile, threading, zipfile
+import contextlib, fileinput, gc, glob, gzip, io, json, os, pathlib, shutil, signal, sqlite3, stat, sys, tempfile
+import threading, zipfile
 from pathlib import Path
 import dpor
 
@@ -136,6 +139,7 @@ def orders(tmp_path: Path, folder: Path) -> Callable[..., frozenset[Any]]:
         found: set[Any] = set()
         here = os.getcwd()
         variables = dict(os.environ)
+        limit, path = sys.getrecursionlimit(), list(sys.path)
         mask = os.umask(0o022)
         for number, order in enumerate(itertools.permutations((0, 1))):
             copy = tmp_path / f"plain{number}" / "data"
@@ -148,10 +152,16 @@ def orders(tmp_path: Path, folder: Path) -> Callable[..., frozenset[Any]]:
                     results[index] = names["attempt"](names[("first", "second")[index]])
                 found.add((tuple(results), names["final"]()))
             finally:
-                os.umask(mask)
+                os.umask(0o022)
                 os.chdir(here)
                 os.environ.clear()
                 os.environ.update(variables)
+                sys.setrecursionlimit(limit)
+                sys.path[:] = path
+                signal.signal(signal.SIGUSR1, signal.SIG_DFL)
+                signal.signal(signal.SIGUSR2, signal.SIG_DFL)
+                gc.enable()
+        os.umask(mask)
         return frozenset(found)
 
     return run

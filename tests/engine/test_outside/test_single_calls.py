@@ -49,6 +49,15 @@ CALLS = {
     "drop-variable": 'os.environ.pop("DPOR_X", None)',
     "getenv": 'os.getenv("DPOR_X")',
     "umask": 'os.umask(0o077)',
+    "set-limit": "sys.setrecursionlimit(4321)",
+    "get-limit": "sys.getrecursionlimit() == 4321",
+    "set-handler": "signal.signal(signal.SIGUSR1, signal.SIG_IGN) is signal.SIG_DFL",
+    "get-handler": "signal.getsignal(signal.SIGUSR1) is signal.SIG_IGN",
+    "set-other": "signal.signal(signal.SIGUSR2, signal.SIG_IGN) is signal.SIG_DFL",
+    "disable": "gc.disable()",
+    "is-enabled": "gc.isenabled()",
+    "add-path": "sys.path.append('nowhere')",
+    "has-path": "'nowhere' in sys.path",
 }
 GROUPS = (
     ("create", "create-only", "exists", "link-exists", "list", "scan", "glob", "path-glob", "mkdir", "mkdir-below"),
@@ -60,6 +69,10 @@ GROUPS = (
     ("chdir", "cwd", "relative", "exists"),
     ("set-variable", "get-variable", "has-variable", "variables", "drop-variable", "getenv"),
     ("umask", "create", "mkdir"),
+    ("set-limit", "get-limit"),
+    ("set-handler", "get-handler", "set-other"),
+    ("disable", "is-enabled"),
+    ("add-path", "has-path"),
 )
 PAIRS = sorted({tuple(sorted((one, other))) for group in GROUPS for one in group for other in group})
 

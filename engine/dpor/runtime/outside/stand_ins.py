@@ -18,6 +18,7 @@ from dpor.runtime.outside.environment import Environment
 from dpor.runtime.outside.filesystem import FileSystem
 from dpor.runtime.outside.paths import Paths
 from dpor.runtime.outside.real import open_file, system
+from dpor.runtime.outside.settings import Settings
 from dpor.runtime.outside.streams import Streams
 from dpor.runtime.outside.world import World
 from dpor.runtime.patchset import PatchSet
@@ -46,6 +47,7 @@ class Outside:
         self._streams = Streams(self._files, self._descriptors)
         self._databases = Databases(self._files)
         self._environment = Environment(self._world)
+        self._settings = Settings(self._world)
         self._imported = False
         self._umask = 0o022
         # What stands in for a real function, by its identity.
@@ -65,12 +67,14 @@ class Outside:
         self._replace_bound(patches)
         patches.replace(io, "FileIO", self._streams.raw())
         self._environment.patch(patches)
+        self._settings.patch(patches)
 
     def on_import(self, patches: PatchSet) -> dict[str, Callable[[ModuleType], None]]:
         """What is to be done to modules of the library when they have been imported, by name."""
         return {
             **{name: lambda module: self._patch_copying(patches, module) for name in _SHORT_CUTS},
             **{name: lambda module: self._patch_native_database(patches, module) for name in _NATIVE_DATABASES},
+            **self._settings.on_import(patches),
             "sqlite3": lambda module: self._databases.patch(patches, module),
             "tempfile": lambda module: self._patch_temporary_files(patches, module),
         }
@@ -81,6 +85,7 @@ class Outside:
         self._streams.reset()
         self._files.overlay.close()
         self._environment.forget()
+        self._settings.forget()
         system.umask(self._umask)
 
     def read(self) -> frozenset[str]:
@@ -94,6 +99,7 @@ class Outside:
         self._files.overlay.forget()
         self._files.reset()
         self._environment.forget()
+        self._settings.forget()
         system.umask(self._umask)
         self._imported = not self._mode.host.active
 
@@ -104,10 +110,12 @@ class Outside:
             self._imported = False
             self._files.overlay.keep()
             self._environment.keep()
+            self._settings.keep()
         self._databases.reset()
         self._streams.reset()
         self._files.reset()
         self._environment.reset()
+        self._settings.reset()
         system.umask(self._umask)
 
     def _replace_bound(self, patches: PatchSet) -> None:
