@@ -69,6 +69,7 @@ import outside_sink
 @dpor.model
 def model():
     os.chdir({folder!r})
+    {begin}
     results = [None, None]
     def run(index, function):
         results[index] = attempt(function)
@@ -113,9 +114,11 @@ def folder(tmp_path: Path) -> Path:
 def check(tmp_path: Path, folder: Path) -> Callable[..., tuple[frozenset[Any], ModelResult]]:
     """The outcomes of two functions as threads of a model; the user's folder must be as it was."""
 
-    def run(first: str, second: str, final: str = "tree()", before: str = "", **options: Any) -> Any:
+    def run(
+        first: str, second: str, final: str = "tree()", before: str = "", begin: str = "pass", **options: Any
+    ) -> Any:
         text = _PROGRAM.format(before=before, first=_body(first), second=_body(second), final=final)
-        (tmp_path / "model_of_files.py").write_text(text + _MODEL.format(folder=str(folder)))
+        (tmp_path / "model_of_files.py").write_text(text + _MODEL.format(folder=str(folder), begin=begin))
         outside_sink.take()
         had = contents(folder)
         here = os.getcwd()

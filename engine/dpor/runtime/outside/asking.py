@@ -9,7 +9,7 @@ from types import FrameType
 _PASSING = frozenset(
     {"_collections_abc", "codecs", "contextlib", "genericpath", "io", "ntpath", "os", "pathlib", "posixpath", "tokenize"}
 )
-_PASSING_PACKAGES = ("dpor.runtime.outside.", "pathlib.")
+_PASSING_PACKAGES = ("dpor.runtime.escapes", "dpor.runtime.outside.", "pathlib.")
 # What works on files for the checker, and for the interpreter: source files and what is installed, which it reads once
 # in a process and keeps. That is no operation of the model.
 _APART = ("dpor.", "importlib._bootstrap", "linecache", "zipimport")

@@ -103,7 +103,8 @@ class Descriptors:
     def open_file(self, descriptor: int, path: str, flags: int, mine: bool) -> OpenFile:
         """Note what a descriptor is open for."""
         files = self._files
-        execution = files.world.mode.host.execution if files.world.mode.host.active else -1
+        host = files.world.mode.host
+        execution = host.execution if host.active else None
         opened = OpenFile(files.world.next_name("open file"), files.content(path), path, flags, mine, execution)
         files.descriptors[descriptor] = opened
         return opened
@@ -120,6 +121,7 @@ class Descriptors:
         mode = self._files.world.mode
         if mode.host.active and opened.execution != mode.host.execution:
             mode.host.mark_module_state()
+            self._files.world.refuse("uses a file that was opened before the execution began")
         self._files.world.perform(function, lambda: touched)
 
     def _checked(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:

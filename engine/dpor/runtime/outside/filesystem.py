@@ -50,6 +50,7 @@ class OpenFile:
     """An open file of the system, which descriptors and streams share: its name, that of its content, its path.
 
     `flags` are those of the system that it was opened with, `mine` says that it is the user's file and no copy.
+    `execution` is None if it was opened when the model's modules were imported.
     """
 
     name: str
@@ -57,7 +58,7 @@ class OpenFile:
     path: str
     flags: int
     mine: bool
-    execution: int
+    execution: int | None
 
 
 class FileSystem:
@@ -82,7 +83,6 @@ class FileSystem:
 
     def reset(self) -> None:
         """Begin an execution."""
-        self.descriptors.clear()
         self._contents.clear()
         self.overlay.reset()
 
@@ -259,6 +259,8 @@ class FileSystem:
 
         target = self.reach(label, given, touched, follow=follow, dir_fd=dir_fd)
         path = target.path
+        if target.installed and (writing or truncating):
+            self.world.refuse(f"changes an installed file ({label})")
         self.require_file(target)
         if not (writing or making or truncating) or path in HARMLESS_DEVICES or overlay.is_folder(path):
             return self.place(target), target

@@ -56,8 +56,9 @@ class Overlay:
         self._base: tuple[str, frozenset[str], str | None, bool] | None = None
 
     def install(self) -> None:
-        """Find out where temporary files belong, before anything stands in for what tells."""
+        """Find out where temporary files belong, before anything stands in for what tells, and clean up there."""
         self._folder = _temporary_folder()
+        _remove_abandoned(self._folder)
 
     # From one execution to the next
 
@@ -247,7 +248,6 @@ class Overlay:
 
     def _begin(self) -> None:
         if self._scratch is None:
-            _remove_abandoned(self._folder)
             self._scratch = os.path.join(self._folder, f"{SCRATCH}{system.getpid()}-{id(self):x}")
             system.mkdir(self._scratch, 0o700)
             self._top = os.path.join(self._scratch, "files")

@@ -42,7 +42,7 @@ _SETTINGS = (
     _Setting("sys", "setswitchinterval", "getswitchinterval"),
 )
 # Lists that programs change in place or replace, and functions that they replace; the operations themselves are seen.
-_LISTS = (("sys", "path"), ("sys", "argv"), ("sys", "meta_path"), ("sys", "path_hooks"), ("warnings", "filters"))
+_LISTS = (("sys", "path"), ("sys", "argv"), ("warnings", "filters"))
 _HOOKS = (("sys", "excepthook"), ("sys", "displayhook"), ("sys", "unraisablehook"), ("threading", "excepthook"))
 _COLLECTION = "whether garbage is collected"
 

@@ -82,7 +82,7 @@ class Outside:
     def uninstall(self) -> None:
         """Remove what was written; the stand-ins are taken away by who has the patches."""
         self._databases.reset()
-        self._streams.reset()
+        self._streams.reset(imported=True)
         self._files.overlay.close()
         self._environment.forget()
         self._settings.forget()
@@ -95,7 +95,7 @@ class Outside:
     def before_import(self) -> None:
         """The model's modules are about to be imported: they find the world as it is without the model."""
         self._databases.reset()
-        self._streams.reset()
+        self._streams.reset(imported=True)
         self._files.overlay.forget()
         self._files.reset()
         self._environment.forget()

@@ -161,18 +161,27 @@ class Streams:
         self._controls = files.world.controls
         self._open: list[weakref.ref[Any]] = []
 
-    def reset(self) -> None:
-        """Close what the last execution has left open."""
-        while self._open:
-            stream = self._open.pop()()
-            if stream is not None:
+    def reset(self, imported: bool = False) -> None:
+        """Close what the last execution has left open; with `imported` also what was opened during the import."""
+        kept: list[weakref.ref[Any]] = []
+        for reference in self._open:
+            stream = reference()
+            if stream is None:
+                continue
+            if stream.dpor_opened.file.execution is None and not imported:
+                kept.append(reference)
+            else:
                 _abandon(stream)
-        for descriptor in self._files.descriptors:
+        self._open = kept
+        for descriptor, opened in list(self._files.descriptors.items()):
+            if opened.execution is None and not imported:
+                continue
+            del self._files.descriptors[descriptor]
             try:
                 system.close(descriptor)
             except OSError:
-                pass
-        self._files.descriptors.clear()
+                # It was the stream's.
+                continue
 
     def open(self) -> Callable[..., Any]:
         """What stands in for open()."""
