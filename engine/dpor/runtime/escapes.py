@@ -53,7 +53,8 @@ _EVENTS = {
     "subprocess.Popen": "starts a process",
 }
 
-# Events that announce nothing that another thread, or another execution, could see. Each that is not here ends the check.
+# Events that announce nothing that another thread, or another execution, could see. Each that is not here ends the
+# check.
 _HARMLESS = frozenset(
     {
         # Objects and code of the interpreter: what is done to them is seen as such.

@@ -22,7 +22,7 @@ import outside_sink
 from dpor.checking import check_model
 from dpor.results import CheckRequest, ModelResult
 
-_PROGRAM = '''
+_PROGRAM = """
 import contextlib, fileinput, gc, glob, gzip, io, json, os, pathlib, shutil, signal, sqlite3, stat, sys, tempfile
 import threading, zipfile
 from pathlib import Path
@@ -62,8 +62,8 @@ def second():
 
 def final():
     return {final}
-'''
-_MODEL = '''
+"""
+_MODEL = """
 import outside_sink
 
 @dpor.model
@@ -77,7 +77,7 @@ def model():
     for thread in threads: thread.start()
     for thread in threads: thread.join()
     outside_sink.record((tuple(results), final()))
-'''
+"""
 
 
 def _body(text: str) -> str:

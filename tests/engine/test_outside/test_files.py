@@ -20,7 +20,9 @@ from dpor.results import CheckRequest, Verdict
 INCREMENTS = {
     "open": 'write("n", str(int(read("n")) + 1))',
     "pathlib": 'Path("n").write_text(str(int(Path("n").read_text()) + 1))',
-    "replace": 'write(f"n{threading.get_ident()}", str(int(read("n")) + 1))\nos.replace(f"n{threading.get_ident()}", "n")',
+    "replace": (
+        'mine = f"n{threading.get_ident()}"\nwrite(mine, str(int(read("n")) + 1))\nos.replace(mine, "n")'
+    ),
     "rename in a folder": (
         'number = int(os.listdir("numbers")[0])\nos.rename(f"numbers/{number}", f"numbers/{number + 1}")'
     ),
@@ -33,7 +35,9 @@ INCREMENTS = {
         'file, name = tempfile.mkstemp(dir=".")\nos.write(file, str(int(read("n")) + 1).encode())\nos.close(file)\n'
         'shutil.move(name, "n")'
     ),
-    "one file object": "SHARED.seek(0)\nnumber = int(SHARED.read())\nSHARED.seek(0)\nSHARED.write(str(number + 1))\nSHARED.flush()",
+    "one file object": (
+        "SHARED.seek(0)\nnumber = int(SHARED.read())\nSHARED.seek(0)\nSHARED.write(str(number + 1))\nSHARED.flush()"
+    ),
     "one descriptor": (
         "number = int(os.pread(NUMBER, 9, 0))\nos.pwrite(NUMBER, str(number + 1).encode(), 0)"
     ),
@@ -57,7 +61,9 @@ FINAL = """(read("n"), tuple(os.listdir("numbers")), os.environ["N"],
 def test_an_increment_in_two_steps_can_be_lost_and_in_one_execution_alone(
     way: str, check: Callable[..., Any]
 ) -> None:
-    setup = "def prepare():\n    global DATABASE, SHARED, NUMBER\n" + "".join(f"    {line}\n" for line in BEFORE.splitlines())
+    setup = "def prepare():\n    global DATABASE, SHARED, NUMBER\n" + "".join(
+        f"    {line}\n" for line in BEFORE.splitlines()
+    )
     start = "prepare()"
     first = f"{INCREMENTS[way]}"
     found, _ = check(first, first, FINAL, before=setup, begin=start)
@@ -71,13 +77,17 @@ def _number(value: Any) -> Any:
     return value[0] if isinstance(value, tuple) and value else value
 
 
-def outcomes(check: Callable[..., Any], first: str, second: str, final: str = "None", **more: Any) -> set[Any]:
+def outcomes(
+    check: Callable[..., Any], first: str, second: str, final: str = "None", **more: Any
+) -> set[Any]:
     found, _ = check(first, second, final, **more)
     return {results for results, _ in found}
 
 
 def test_what_is_in_a_buffer_is_seen_when_it_is_flushed(check: Callable[..., Any]) -> None:
-    found = outcomes(check, 'with open("a", "w") as file:\n    file.write("x")\n    file.write("y")', 'read("a")')
+    found = outcomes(
+        check, 'with open("a", "w") as file:\n    file.write("x")\n    file.write("y")', 'read("a")'
+    )
     assert found == {(None, "one"), (None, ""), (None, "xy")}
 
 
@@ -93,14 +103,18 @@ def test_a_file_that_nobody_closes_is_written_when_the_last_reference_ends(check
     assert {text for _, text in found} == {"one", "", "x"}
 
 
-def test_who_has_a_file_open_goes_on_with_it_after_it_was_replaced_or_removed(check: Callable[..., Any]) -> None:
+def test_who_has_a_file_open_goes_on_with_it_after_it_was_replaced_or_removed(
+    check: Callable[..., Any],
+) -> None:
     reading = 'file = open("a")\nfirst = file.read(1)\nreturn first + file.read()'
     assert outcomes(check, 'os.unlink("a")', reading) == {(None, "one"), (None, "FileNotFoundError")}
     assert outcomes(check, 'os.replace("b", "a")', reading) == {(None, "one"), (None, "two")}
 
 
 def test_who_has_a_file_open_sees_what_others_write_into_it(check: Callable[..., Any]) -> None:
-    reading = 'file = open("a", "rb", buffering=0)\nfirst = file.read(1)\nreturn (first + file.read()).decode()'
+    reading = (
+        'file = open("a", "rb", buffering=0)\nfirst = file.read(1)\nreturn (first + file.read()).decode()'
+    )
     writing = 'number = os.open("a", os.O_WRONLY)\nos.write(number, b"ONE")\nos.close(number)'
     assert outcomes(check, writing, reading) == {(None, "one"), (None, "oNE"), (None, "ONE")}
 
@@ -141,9 +155,7 @@ def test_what_modules_write_when_they_are_imported_is_there_in_every_execution(
     check: Callable[..., Any], folder: Path
 ) -> None:
     before = f'os.chdir({str(folder)!r})\nwrite("made", "0")\nos.environ["DPOR_MADE"] = "0"'
-    found, _ = check(
-        'write("made", "1")', 'os.environ["DPOR_MADE"] + read("made")', "None", before=before
-    )
+    found, _ = check('write("made", "1")', 'os.environ["DPOR_MADE"] + read("made")', "None", before=before)
     assert {results for results, _ in found} == {(None, "00"), (None, "0"), (None, "01")}
     assert "DPOR_MADE" not in os.environ
 
@@ -184,7 +196,9 @@ def test_what_cannot_be_seen_is_refused(call: str, check: Callable[..., Any]) ->
 
 def test_connections_that_would_wait_for_each_other_are_refused(check: Callable[..., Any]) -> None:
     update = 'connection = sqlite3.connect("n.db")\nconnection.execute("update t set n = n + 1")\nconnection.commit()'
-    setup = "def prepare():\n    global DATABASE, SHARED, NUMBER\n" + "".join(f"    {line}\n" for line in BEFORE.splitlines())
+    setup = "def prepare():\n    global DATABASE, SHARED, NUMBER\n" + "".join(
+        f"    {line}\n" for line in BEFORE.splitlines()
+    )
     with pytest.raises(DporError, match="another connection has locked"):
         check(update, update, "None", before=setup, begin="prepare()")
 

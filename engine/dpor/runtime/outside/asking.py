@@ -7,7 +7,18 @@ from types import FrameType
 
 # What passes a call on to the system.
 _PASSING = frozenset(
-    {"_collections_abc", "codecs", "contextlib", "genericpath", "io", "ntpath", "os", "pathlib", "posixpath", "tokenize"}
+    {
+        "_collections_abc",
+        "codecs",
+        "contextlib",
+        "genericpath",
+        "io",
+        "ntpath",
+        "os",
+        "pathlib",
+        "posixpath",
+        "tokenize",
+    }
 )
 _PASSING_PACKAGES = ("dpor.runtime.escapes", "dpor.runtime.outside.", "pathlib.")
 # What works on files for the checker, and for the interpreter: source files and what is installed, which it reads once

@@ -38,7 +38,16 @@ _OF_CONNECTIONS = (
     "set_progress_handler",
     "set_trace_callback",
 )
-_OF_CURSORS = ("__next__", "close", "execute", "executemany", "executescript", "fetchall", "fetchmany", "fetchone")
+_OF_CURSORS = (
+    "__next__",
+    "close",
+    "execute",
+    "executemany",
+    "executescript",
+    "fetchall",
+    "fetchmany",
+    "fetchone",
+)
 _BESIDE = ("-journal", "-wal", "-shm")
 _LOCKED = (5, 6)
 
@@ -78,7 +87,9 @@ def _method(module: Any, base: type, name: str) -> Callable[..., Any]:
             found = real(self, *args, **kwargs)
         except module.OperationalError as error:
             if database.waits and getattr(error, "sqlite_errorcode", 0) & 0xFF in _LOCKED:
-                database.files.world.refuse("waits for a database that another connection has locked (sqlite3)")
+                database.files.world.refuse(
+                    "waits for a database that another connection has locked (sqlite3)"
+                )
             raise
         finally:
             database.busy = False
@@ -173,6 +184,11 @@ class Databases:
         return place, files.content(target.path)
 
 
+def _plain_cursor(sqlite: Any, connection: Any, cursor: Any) -> Any:
+    """A cursor of the class, made without an operation."""
+    return sqlite.Connection.cursor(connection, cursor)
+
+
 def _connection_class(sqlite: Any, base: type, cursor: Any) -> Any:
     made = _class(sqlite, base, _OF_CONNECTIONS)
     visible = made.cursor
@@ -185,9 +201,9 @@ def _connection_class(sqlite: Any, base: type, cursor: Any) -> Any:
     def with_cursor(name: str) -> Callable[..., Any]:
         def execute(self: Any, *args: Any) -> Any:
             # As the connection does, which makes a cursor of its own kind.
-            made_cursor = base.cursor(self, cursor)  # type: ignore[attr-defined]
-            made_cursor.dpor_database = self.dpor_database
-            return getattr(made_cursor, name)(*args)
+            own = _plain_cursor(sqlite, self, cursor)
+            own.dpor_database = self.dpor_database
+            return getattr(own, name)(*args)
 
         execute.__name__ = name
         return execute

@@ -6,7 +6,6 @@ position all descriptors of it share, and on the file's content.
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 from collections.abc import Callable
@@ -98,14 +97,18 @@ class Descriptors:
         for name, what in _REFUSED.items():
             if hasattr(system, name):
                 table[name] = self._refused(getattr(system, name), what)
-        return {name: self._checked(name, function) for name, function in table.items() if hasattr(system, name)}
+        return {
+            name: self._checked(name, function) for name, function in table.items() if hasattr(system, name)
+        }
 
     def open_file(self, descriptor: int, path: str, flags: int, mine: bool) -> OpenFile:
         """Note what a descriptor is open for."""
         files = self._files
         host = files.world.mode.host
         execution = host.execution if host.active else None
-        opened = OpenFile(files.world.next_name("open file"), files.content(path), path, flags, mine, execution)
+        opened = OpenFile(
+            files.world.next_name("open file"), files.content(path), path, flags, mine, execution
+        )
         files.descriptors[descriptor] = opened
         return opened
 
@@ -236,5 +239,3 @@ class Descriptors:
 
 def _shown(opened: OpenFile) -> str:
     return repr(os.path.basename(opened.path))
-
-

@@ -9,7 +9,7 @@ The process's own environment, which only C code reads, is left as it is.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from dpor.instrument.hooks import FIRST_PARTY
@@ -45,7 +45,9 @@ class Environment:
             ("__repr__", _reads_all),
             ("copy", _reads_all),
         ):
-            patches.define(owner, name, self._visible(name, vars(owner).get(name) or getattr(owner, name), touched))
+            patches.define(
+                owner, name, self._visible(name, vars(owner).get(name) or getattr(owner, name), touched)
+            )
         for name in ("putenv", "unsetenv"):
             if hasattr(os, name):
                 patches.replace(os, name, self._put(name, getattr(os, name)))
@@ -75,11 +77,7 @@ class Environment:
                 self._world.perform(shown, lambda: names)
                 if names.reads and _asked_by_model():
                     self._note_read(environment, args)
-            found = real(environment, *args)
-            if isinstance(found, Iterator) and self._controls():
-                # The list of names that it goes through was made just now.
-                return iter(list(found))
-            return found
+            return real(environment, *args)
 
         call.__name__ = name
         call.__doc__ = real.__doc__
@@ -87,10 +85,12 @@ class Environment:
 
     def _note_read(self, environment: Any, args: tuple[Any, ...]) -> None:
         """Note that the verdict rests on the environment of the process, unless the model has set what is read."""
-        key = environment.encodekey(args[0]) if args else None
-        mine = self._data.get(key) != self._users.get(key) if args else False
-        if not mine:
-            self._world.assume(f"the environment variable {os.fsdecode(key)}" if args else _VARIABLES)
+        if not args:
+            self._world.assume(_VARIABLES)
+            return
+        key = environment.encodekey(args[0])
+        if self._data.get(key) == self._users.get(key):
+            self._world.assume(f"the environment variable {os.fsdecode(key)}")
 
     def _put(self, name: str, real: Callable[..., None]) -> Callable[..., None]:
         def call(*args: Any) -> None:

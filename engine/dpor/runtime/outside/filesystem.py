@@ -27,7 +27,13 @@ _TIME = 1_700_000_000
 _NANOSECONDS = 1_000_000_000
 # Where installed files are, which no model writes: reading them is no operation, since it can happen once in a process.
 _INSTALLED = ("stdlib", "platstdlib", "purelib", "platlib")
-_SYSTEM_DATA = ("/usr/share/zoneinfo", "/usr/share/locale", "/usr/share/mime", "/usr/lib/locale", "/etc/mime.types")
+_SYSTEM_DATA = (
+    "/usr/share/zoneinfo",
+    "/usr/share/locale",
+    "/usr/share/mime",
+    "/usr/lib/locale",
+    "/etc/mime.types",
+)
 _SHORT = 60
 
 
@@ -199,7 +205,9 @@ class FileSystem:
         try:
             return self.overlay.changed(path)
         except TooLargeError:
-            self.world.refuse(f"changes a file that is too large to be copied for each execution ({_short(path)!r})")
+            self.world.refuse(
+                f"changes a file that is too large to be copied for each execution ({_short(path)!r})"
+            )
         except SharedFileError:
             self.world.refuse(f"changes a file that has several names ({_short(path)!r})")
         return path
@@ -251,7 +259,9 @@ class FileSystem:
             if not overlay.exists(path):
                 if not making:
                     return Touched(target.names)
-                return Touched((*target.names, UMASK), (self.name(path), self.content(path)), self.siblings(path))
+                return Touched(
+                    (*target.names, UMASK), (self.name(path), self.content(path)), self.siblings(path)
+                )
             content = (self.content(path),)
             if truncating and not exclusive:
                 return Touched(target.names, content)
@@ -332,5 +342,8 @@ def _short(path: str) -> str:
 
 def label(function: str, *arguments: Any) -> str:
     """How reports name a call: the function and the paths that it is given, as the model wrote them."""
-    texts = (os.fsdecode(argument) if isinstance(argument, str | bytes | os.PathLike) else argument for argument in arguments)
-    return f"{function}({', '.join(repr(_short(text) if isinstance(text, str) else text) for text in texts)})"
+    return f"{function}({', '.join(map(_text, arguments))})"
+
+
+def _text(argument: Any) -> str:
+    return repr(argument) if isinstance(argument, int) else repr(_shown(argument))

@@ -37,8 +37,8 @@ def fold(path: str) -> str:
 class Overlay:
     """What files there are for the running execution.
 
-    Paths are absolute and resolved (`resolve`) in all methods, except where it is said. `cwd` is the current folder, and
-    `copied` is told of a user's file and its copy in the scratch folder.
+    Paths are absolute and resolved (`resolve`) in all methods, except where it is said. `cwd` is the current folder,
+    and `copied` is told of a user's file and its copy in the scratch folder.
     Raises OSError as the system does, with the paths of the scratch folder in it: who calls mends that.
     """
 
@@ -118,7 +118,7 @@ class Overlay:
         ends_in_folder = path.endswith(os.sep) and len(path) > 1
         drive, rest = os.path.splitdrive(path)
         root = drive + os.sep
-        pending = [part for part in reversed(_parts(rest))]
+        pending = list(reversed(_parts(rest)))
         found = root
         passed: list[str] = []
         links = 0
@@ -178,14 +178,13 @@ class Overlay:
         """Whether the user's file is not to be seen, because it or a folder around it was removed."""
         if not self._hidden:
             return False
-        path = fold(path)
-        while True:
-            if path in self._hidden:
-                return True
-            parent = os.path.dirname(path)
-            if parent == path:
+        folded: str = fold(path)
+        while folded not in self._hidden:
+            parent: str = os.path.dirname(folded)
+            if parent == folded:
                 return False
-            path = parent
+            folded = parent
+        return True
 
     def is_users(self, path: str) -> bool:
         """Whether there is something, and it is the user's own, unchanged or not."""
@@ -306,8 +305,12 @@ def _copy(source: str, target: str) -> None:
     else:
         with open_file(source, "rb") as old, open_file(target, "wb") as new:
             new.write(old.read())
-    system.chmod(target, stat.S_IMODE(status.st_mode) | stat.S_IRWXU if stat.S_ISDIR(status.st_mode) else
-                 stat.S_IMODE(status.st_mode))
+    system.chmod(
+        target,
+        stat.S_IMODE(status.st_mode) | stat.S_IRWXU
+        if stat.S_ISDIR(status.st_mode)
+        else stat.S_IMODE(status.st_mode),
+    )
     system.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 

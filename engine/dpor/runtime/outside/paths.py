@@ -14,7 +14,18 @@ from dpor.runtime.outside.world import Touched
 
 _READ_STATUS = ("getxattr", "listxattr", "statvfs", "pathconf")
 # They change a file's status or content, and leave where it is.
-_CHANGE_STATUS = ("chmod", "chown", "lchown", "lchmod", "chflags", "lchflags", "utime", "setxattr", "removexattr", "truncate")
+_CHANGE_STATUS = (
+    "chmod",
+    "chown",
+    "lchown",
+    "lchmod",
+    "chflags",
+    "lchflags",
+    "utime",
+    "setxattr",
+    "removexattr",
+    "truncate",
+)
 _NOT_FOLLOWING = frozenset({"lchown", "lchmod", "lchflags"})
 _REFUSED = {
     "mkfifo": "makes a pipe (os.mkfifo)",
@@ -65,7 +76,9 @@ class Paths:
             table[name] = self._changing(name)
         for name, what in _REFUSED.items():
             table[name] = self._refused(name, what)
-        return {name: self._checked(name, function) for name, function in table.items() if hasattr(system, name)}
+        return {
+            name: self._checked(name, function) for name, function in table.items() if hasattr(system, name)
+        }
 
     def _checked(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function inside a model, the real one elsewhere; errors are about the paths that the model gave."""
@@ -301,15 +314,19 @@ class Paths:
     def _renaming(self, name: str) -> Callable[..., None]:
         real = getattr(system, name)
 
-        def call(
-            src: Any, dst: Any, *, src_dir_fd: int | None = None, dst_dir_fd: int | None = None
-        ) -> None:
+        def call(src: Any, dst: Any, *, src_dir_fd: int | None = None, dst_dir_fd: int | None = None) -> None:
             self._rename(f"os.{name}", real, src, dst, src_dir_fd, dst_dir_fd)
 
         return call
 
     def _rename(
-        self, function: str, real: Callable[..., None], src: Any, dst: Any, src_fd: int | None, dst_fd: int | None
+        self,
+        function: str,
+        real: Callable[..., None],
+        src: Any,
+        dst: Any,
+        src_fd: int | None,
+        dst_fd: int | None,
     ) -> None:
         files, overlay = self._files, self._overlay
         ends: list[Target] = []
@@ -322,9 +339,7 @@ class Paths:
                 return Touched(names)
             writes = tuple(name(end.path) for end in ends for name in (files.name, files.content))
             entered = files.siblings(source.path) + files.siblings(target.path)
-            moves = any(
-                overlay.is_folder(end.path) or _is_link(overlay.place(end.path)) for end in ends
-            )
+            moves = any(overlay.is_folder(end.path) or _is_link(overlay.place(end.path)) for end in ends)
             return Touched(names, writes, entered, everything=moves)
 
         files.reach(label(function, src, dst), src, touched, follow=False, dir_fd=src_fd)
@@ -406,7 +421,9 @@ class Paths:
     def _changing(self, name: str) -> Callable[..., Any]:
         files, overlay, real = self._files, self._overlay, getattr(system, name, None)
 
-        def call(path: Any, *args: Any, dir_fd: int | None = None, follow_symlinks: bool = True, **more: Any) -> Any:
+        def call(
+            path: Any, *args: Any, dir_fd: int | None = None, follow_symlinks: bool = True, **more: Any
+        ) -> Any:
             assert real is not None
             if isinstance(path, int):
                 opened = files.descriptors.get(path)
@@ -543,4 +560,3 @@ def _mend(error: OSError, args: tuple[Any, ...]) -> None:
     """Let an error name the path that the model gave."""
     if error.filename is not None and args and isinstance(args[0], str | bytes | os.PathLike):
         error.filename = args[0]
-

@@ -43,7 +43,12 @@ _SETTINGS = (
 )
 # Lists that programs change in place or replace, and functions that they replace; the operations themselves are seen.
 _LISTS = (("sys", "path"), ("sys", "argv"), ("warnings", "filters"))
-_HOOKS = (("sys", "excepthook"), ("sys", "displayhook"), ("sys", "unraisablehook"), ("threading", "excepthook"))
+_HOOKS = (
+    ("sys", "excepthook"),
+    ("sys", "displayhook"),
+    ("sys", "unraisablehook"),
+    ("threading", "excepthook"),
+)
 _COLLECTION = "whether garbage is collected"
 
 
@@ -103,8 +108,10 @@ class Settings:
             if names[name] is not value or value != items:
                 value[:] = items
                 names[name] = value
-                if names is vars(warnings):
-                    getattr(warnings, "_filters_mutated", getattr(warnings, "_filters_mutated_lock_held", int))()
+                if name == "filters":
+                    getattr(
+                        warnings, "_filters_mutated", getattr(warnings, "_filters_mutated_lock_held", int)
+                    )()
         for names, name, value in self._hooks:
             if names[name] is not value:
                 names[name] = value
@@ -160,7 +167,9 @@ class Settings:
             if not self._world.controls():
                 return real()
             names = (_COLLECTION,)
-            self._world.perform(f"gc.{name}()", lambda: Touched(names) if name == "isenabled" else Touched((), names))
+            self._world.perform(
+                f"gc.{name}()", lambda: Touched(names) if name == "isenabled" else Touched((), names)
+            )
             if name == "isenabled":
                 return self._collects
             self._collects = name == "enable"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import random
 import sys
 import types
@@ -73,7 +72,10 @@ class Outside:
         """What is to be done to modules of the library when they have been imported, by name."""
         return {
             **{name: lambda module: self._patch_copying(patches, module) for name in _SHORT_CUTS},
-            **{name: lambda module: self._patch_native_database(patches, module) for name in _NATIVE_DATABASES},
+            **{
+                name: lambda module: self._patch_native_database(patches, module)
+                for name in _NATIVE_DATABASES
+            },
             **self._settings.on_import(patches),
             "sqlite3": lambda module: self._databases.patch(patches, module),
             "tempfile": lambda module: self._patch_temporary_files(patches, module),
@@ -121,7 +123,7 @@ class Outside:
     def _replace_bound(self, patches: PatchSet) -> None:
         """Replace functions wherever the standard library has bound them."""
         for module in list(sys.modules.values()):
-            if not isinstance(module, ModuleType) or not _is_searched(module):
+            if not _is_searched(module):
                 continue
             for name, value in list(vars(module).items()):
                 stand_in = self._table.get(id(value))
@@ -193,6 +195,11 @@ def _names(mode: Mode) -> Iterator[str]:
         yield "".join(draw.choices(_CHARACTERS, k=8))
 
 
-def _is_searched(module: ModuleType) -> bool:
+def _is_searched(module: Any) -> bool:
+    # Programs put what they like among the modules.
     name: object = getattr(module, "__name__", "")
-    return isinstance(name, str) and name.partition(".")[0] in sys.stdlib_module_names
+    return (
+        isinstance(module, ModuleType)
+        and isinstance(name, str)
+        and name.partition(".")[0] in sys.stdlib_module_names
+    )

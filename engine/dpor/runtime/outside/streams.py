@@ -7,11 +7,12 @@ unless the object's buffer certainly takes all of it.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from dpor.runtime import current
 from dpor.runtime.factories import Factory
@@ -46,8 +47,8 @@ class Opened:
     """What the file objects on top of one another share: the open file and what waits in their buffers.
 
     `unwritten` is at least the number of bytes that were written and may not have reached the file; `busy` says that a
-    method of one of the objects is at work, which calls those of the objects beneath it; `closer` is the thread that has
-    closed them.
+    method of one of the objects is at work, which calls those of the objects beneath it; `closer` is the thread that
+    has closed them.
     """
 
     __slots__ = ("buffer", "busy", "closer", "descriptors", "file", "unwritten")
@@ -184,9 +185,9 @@ class Streams:
                 continue
 
     def open(self) -> Callable[..., Any]:
-        """What stands in for open()."""
+        """What stands in for the function."""
 
-        def open(  # noqa: A001 -- the name of what it stands for
+        def open(
             file: Any,
             mode: str = "r",
             buffering: int = -1,
@@ -230,7 +231,7 @@ class Streams:
         opener: Any,
     ) -> Any:
         if not isinstance(file, int):
-            file = os.fspath(file)
+            file = cast(Any, os.fspath(file))
         if isinstance(file, int) and file not in self._files.descriptors:
             return open_file(file, mode, buffering, encoding, errors, newline, closefd, opener)
         if not _is_usual(mode, buffering, encoding, errors, newline):
@@ -244,7 +245,7 @@ class Streams:
         opened.busy = True
         result: Any = raw
         try:
-            line_buffering = buffering == 1 and not binary or (buffering < 0 and raw.isatty())
+            line_buffering = (buffering == 1 and not binary) or (buffering < 0 and raw.isatty())
             if buffering in (-1, 1):
                 buffering = max(getattr(raw, "_blksize", 0), io.DEFAULT_BUFFER_SIZE)
             if buffering == 0:
@@ -334,10 +335,7 @@ def _is_usual(mode: Any, buffering: Any, encoding: Any, errors: Any, newline: An
 
 def _flags(mode: str) -> int:
     letters = set(mode) - {"b", "t"}
-    if "+" in letters:
-        flags = os.O_RDWR
-    else:
-        flags = os.O_RDONLY if "r" in letters else os.O_WRONLY
+    flags = os.O_RDWR if "+" in letters else os.O_RDONLY if "r" in letters else os.O_WRONLY
     if "w" in letters:
         flags |= os.O_CREAT | os.O_TRUNC
     elif "x" in letters:
@@ -351,7 +349,5 @@ def _abandon(stream: Any) -> None:
     """Close a stream whatever it thinks of that."""
     opened: Opened = stream.dpor_opened
     opened.busy = True
-    try:
+    with contextlib.suppress(OSError, ValueError):
         stream.close()
-    except (OSError, ValueError):
-        pass

@@ -52,7 +52,9 @@ class World:
         if not host.active:
             return
         if host.probing:
-            self.refuse(f"calls {label} in a predicate of wait_until, which looks at files or the environment")
+            self.refuse(
+                f"calls {label} in a predicate of wait_until, which looks at files or the environment"
+            )
         # Another thread may have moved what a path leads to, up to the moment of the call.
         while host.outside(self._system, names.reads, names.writes, names.entered, names.everything, label):
             now = touched()
@@ -86,7 +88,9 @@ class World:
             host.escape(with_calls(what))
         elif self.mode.controls():
             raise DporError(
-                Code.UNCONTROLLED, f"the model {what}", "keep it out of the model, or replace it with a stand-in"
+                Code.UNCONTROLLED,
+                f"the model {what}",
+                "keep it out of the model, or replace it with a stand-in",
             )
 
     def next_name(self, kind: str) -> str:
