@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import sysconfig
+import sys
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ UMASK = "the umask"
 _TIME = 1_700_000_000
 _NANOSECONDS = 1_000_000_000
 # Where installed files are, which no model writes: reading them is no operation, since it can happen once in a process.
-_INSTALLED = ("stdlib", "platstdlib", "purelib", "platlib")
+_PACKAGES = ("site-packages", "dist-packages")
 _SYSTEM_DATA = (
     "/usr/share/zoneinfo",
     "/usr/share/locale",
@@ -83,8 +83,9 @@ class FileSystem:
         """Find out where installed files are."""
         self.overlay.install()
         self._began = now_ns()
-        folders = {sysconfig.get_path(name) for name in _INSTALLED} | set(_SYSTEM_DATA)
-        real = {os.path.realpath(folder) for folder in folders if folder}
+        packages = {folder for folder in sys.path if folder.endswith(_PACKAGES)}
+        folders = packages | {os.path.dirname(os.__file__), *_SYSTEM_DATA}
+        real = {os.path.realpath(folder) for folder in folders}
         self._installed = tuple(sorted(folder + os.sep for folder in real))
 
     def reset(self) -> None:

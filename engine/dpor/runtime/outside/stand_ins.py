@@ -29,6 +29,8 @@ _SHORT_CUTS = {
     "shutil": ("_HAS_FCOPYFILE", "_USE_CP_COPY_FILE_RANGE", "_USE_CP_SENDFILE", "_use_fd_functions"),
     "pathlib._os": ("_copy_file_range", "_fcopyfile", "_ficlone", "_sendfile"),
 }
+# Its classes have functions of os as static methods, from Python 3.13 on.
+_BINDS_IN_CLASSES = "glob"
 # They open files past the interpreter.
 _NATIVE_DATABASES = ("_dbm", "_gdbm")
 _CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789_"
@@ -49,8 +51,8 @@ class Outside:
         self._settings = Settings(self._world)
         self._imported = False
         self._umask = 0o022
-        # What stands in for a real function, by its identity.
-        self._table: dict[int, Any] = {}
+        # What stands in for which real function.
+        self._table: dict[Any, Any] = {}
 
     def install(self, patches: PatchSet) -> None:
         """Put the stand-ins in place."""
@@ -61,8 +63,8 @@ class Outside:
         table = self._table
         functions = {**self._paths.replacements(), **self._descriptors.replacements()}
         for name, function in functions.items():
-            table[id(getattr(system, name))] = function
-        table[id(open_file)] = self._streams.open()
+            table[getattr(system, name)] = function
+        table[open_file] = self._streams.open()
         self._replace_bound(patches)
         patches.replace(io, "FileIO", self._streams.raw())
         self._environment.patch(patches)
@@ -126,18 +128,18 @@ class Outside:
             if not _is_searched(module):
                 continue
             for name, value in list(vars(module).items()):
-                stand_in = self._table.get(id(value))
-                if stand_in is not None:
-                    patches.replace(module, name, stand_in)
-                elif isinstance(value, type) and value.__module__ == module.__name__:
+                if isinstance(value, types.BuiltinFunctionType):
+                    if value in self._table:
+                        patches.replace(module, name, self._table[value])
+                elif module.__name__ == _BINDS_IN_CLASSES and isinstance(value, type):
                     self._replace_in_class(patches, value)
 
     def _replace_in_class(self, patches: PatchSet, owner: type) -> None:
         for name, value in list(vars(owner).items()):
             if isinstance(value, staticmethod):
-                stand_in = self._table.get(id(value.__func__))
-                if stand_in is not None:
-                    patches.replace(owner, name, staticmethod(stand_in))
+                function: Any = value.__func__
+                if isinstance(function, types.BuiltinFunctionType) and function in self._table:
+                    patches.replace(owner, name, staticmethod(self._table[function]))
 
     def _replace_defaults(self, patches: PatchSet, owner: ModuleType | type) -> None:
         """Replace functions that are default values of parameters."""
@@ -145,7 +147,12 @@ class Outside:
             if isinstance(value, type) and value.__module__ == owner.__name__:
                 self._replace_defaults(patches, value)
             elif isinstance(value, types.FunctionType) and value.__defaults__:
-                now = tuple(self._table.get(id(default), default) for default in value.__defaults__)
+                now = tuple(
+                    self._table.get(default, default)
+                    if isinstance(default, types.BuiltinFunctionType)
+                    else default
+                    for default in value.__defaults__
+                )
                 if now != value.__defaults__:
                     patches.replace_defaults(value, now)
 
