@@ -145,20 +145,28 @@ class Databases:
             **more: Any,
         ) -> Any:
             base = sqlite.Connection if factory is None else factory
+            options: dict[str, Any] = {
+                "detect_types": detect_types,
+                "isolation_level": isolation_level,
+                "cached_statements": cached_statements,
+                **more,
+            }
             if not self._files.world.controls():
                 return real(
-                    database, timeout, detect_types, isolation_level, check_same_thread, base, cached_statements,
-                    uri, **more,
-                )  # fmt: skip
+                    database,
+                    timeout=timeout,
+                    check_same_thread=check_same_thread,
+                    factory=base,
+                    uri=uri,
+                    **options,
+                )
             if base not in classes:
                 classes[base] = _connection_class(sqlite, base, cursor)
             place, content = self._place(sqlite, database, uri)
             # Its cache of statements is its own, though it is made by functools.
             own = base is sqlite.Connection
             with self._files.world.mode.suspended() if own else contextlib.nullcontext():
-                connection = real(
-                    place, 0, detect_types, isolation_level, False, classes[base], cached_statements, **more
-                )
+                connection = real(place, timeout=0, check_same_thread=False, factory=classes[base], **options)
             connection.dpor_database = _Database(self._files, content, check_same_thread, timeout > 0)
             self._open.append(weakref.ref(connection))
             return connection
