@@ -216,6 +216,25 @@ class Host:
     def had_effect(self, what: str) -> None: ...
     def outside_predicates(self, what: str) -> None: ...
     def escape(self, message: str) -> None: ...
+    def outside(
+        self,
+        world: object,
+        reads: tuple[str, ...],
+        writes: tuple[str, ...],
+        entered: tuple[str, ...],
+        everything: bool,
+        label: str,
+        /,
+    ) -> bool:
+        """A system call is about to be made: one operation on what the names stand for. Gives whether other
+        threads may have run before it.
+
+        It changes what `writes` names, one entry of each of `entered`, and with `everything` whatever there is.
+        """
+
+    def mark_module_state(self) -> None:
+        """Say that the model uses state that its modules made when they were imported, and that changes."""
+
     def load_attribute(self, obj: Any, name: str) -> Any: ...
     def store_attribute(self, value: Any, obj: Any, name: str) -> None: ...
     def delete_attribute(self, obj: Any, name: str) -> None: ...

@@ -172,7 +172,9 @@ class _Check:
         return covered_lines(source, hosted.info.name, hosted.instrumentation.reached)
 
     def _dependencies(self) -> tuple[str, ...]:
-        return tuple(sorted(str(path) for path in {self.hosted.file, *self.hosted.instrumentation.files}))
+        hosted = self.hosted
+        modules = {str(path) for path in (hosted.file, *hosted.instrumentation.files)}
+        return tuple(sorted(modules | hosted.patches.outside.read()))
 
     def _explore(self) -> dict[str, Any]:
         hosted, options = self.hosted, self.hosted.options

@@ -32,6 +32,7 @@ from dpor.counterexample.values import (
     shown,
 )
 from dpor.results import ViolationKind
+from dpor.runtime.outside.world import System
 
 _MAIN = "main"
 _LONGEST_TARGET = 60
@@ -480,6 +481,8 @@ class Recorder:
         name = self._name(target)
         if key is None or (operation not in _WITH_ITEM and operation is not Operation.CALL):
             return name
+        if operation is Operation.CALL and type(target) is System:
+            return str(key)
         if operation is Operation.CALL:
             return f"{name}.{key}()" if has_method(target, str(key)) else f"{key}({name})"
         if operation is Operation.CONTAINS and not issubclass(type(target), _KEYED):

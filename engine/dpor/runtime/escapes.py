@@ -12,15 +12,17 @@ import os
 import select
 import signal
 import socket
-import stat
 import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
+from dpor.results import AssumptionKind
 from dpor.runtime import current
 from dpor.runtime.mode import Mode
+from dpor.runtime.outside.asking import is_apart
+from dpor.runtime.outside.real import HARMLESS_DEVICES, SCRATCH, system
 from dpor.runtime.patchset import PatchSet
 
 _EVENTS = {
@@ -28,6 +30,10 @@ _EVENTS = {
     "_thread.start_joinable_thread": "starts an operating system thread",
     "_thread.start_new_thread": "starts an operating system thread",
     "builtins.input": "waits for input",
+    "fcntl.fcntl": "works on an open file by a way that is not seen",
+    "fcntl.flock": "locks a file",
+    "fcntl.ioctl": "works on an open file by a way that is not seen",
+    "fcntl.lockf": "locks a file",
     "os.exec": "replaces the process",
     "os.fork": "forks the process",
     "os.forkpty": "forks the process",
@@ -36,6 +42,7 @@ _EVENTS = {
     "os.startfile": "starts a process",
     "os.system": "starts a process",
     "pty.spawn": "starts a process",
+    "signal.pthread_kill": "sends a signal",
     "socket.bind": "opens a socket to listen on",
     "socket.connect": "connects a socket",
     "socket.getaddrinfo": "looks up a network address",
@@ -45,6 +52,98 @@ _EVENTS = {
     "socket.sendto": "sends on a socket",
     "subprocess.Popen": "starts a process",
 }
+
+# Events that announce nothing that another thread, or another execution, could see. Each that is not here ends the
+# check.
+_HARMLESS = frozenset(
+    {
+        # Objects and code of the interpreter: what is done to them is seen as such.
+        "array.__new__",
+        "builtins.id",
+        "code.__new__",
+        "compile",
+        "exec",
+        "function.__new__",
+        "gc.get_objects",
+        "gc.get_referents",
+        "gc.get_referrers",
+        "import",
+        "marshal.dumps",
+        "marshal.load",
+        "marshal.loads",
+        "object.__delattr__",
+        "object.__getattr__",
+        "object.__setattr__",
+        "pickle.find_class",
+        "sys._current_exceptions",
+        "sys._current_frames",
+        "sys._getframe",
+        "sys._getframemodulename",
+        "sys.excepthook",
+        "sys.set_asyncgen_hooks_finalizer",
+        "sys.set_asyncgen_hooks_firstiter",
+        "sys.unraisablehook",
+        # Reading: by a stand-in, or by the interpreter for itself.
+        "glob.glob",
+        "glob.glob/2",
+        "os.fwalk",
+        "os.getxattr",
+        "os.listdir",
+        "os.listdrives",
+        "os.listmounts",
+        "os.listvolumes",
+        "os.listxattr",
+        "os.scandir",
+        "os.walk",
+        "pathlib.Path.glob",
+        "pathlib.Path.rglob",
+        "time.sleep",
+        # Code in Python, which does what it does through functions with events of their own.
+        "shutil.chown",
+        "shutil.copyfile",
+        "shutil.copymode",
+        "shutil.copystat",
+        "shutil.copytree",
+        "shutil.make_archive",
+        "shutil.move",
+        "shutil.rmtree",
+        "shutil.unpack_archive",
+        "tempfile.mkdtemp",
+        "tempfile.mkstemp",
+        # A library that is loaded has done nothing yet, and neither has a socket.
+        "ctypes.dlopen",
+        "socket.__new__",
+        "socket.gethostname",
+        # The memory of a process is its own; a map of a file is refused by its number.
+        "mmap.__new__",
+        "sqlite3.connect/handle",
+    }
+)
+# Events with a path of what is changed. Stand-ins change the scratch folder, and name open files by number.
+_CHANGING = frozenset(
+    {
+        "os.chflags",
+        "os.chmod",
+        "os.chown",
+        "os.link",
+        "os.mkdir",
+        "os.remove",
+        "os.removexattr",
+        "os.rename",
+        "os.rmdir",
+        "os.setxattr",
+        "os.symlink",
+        "os.truncate",
+        "os.utime",
+        "sqlite3.connect",
+    }
+)
+# Events before code in C runs that no event tells of.
+_UNSEEN = {"ctypes.dlsym": "ctypes", "ctypes.dlsym/handle": "ctypes"}
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+# Databases of sqlite3 that are in memory, beside the devices.
+_HARMLESS_PLACES = HARMLESS_DEVICES | {"", ":memory:"}
+_BYTECODE = f"{os.sep}__pycache__"
 
 _BLOCKING: tuple[tuple[Any, str, str], ...] = (
     *((os, name, "waits for a process") for name in ("wait", "wait3", "wait4", "waitid", "waitpid")),
@@ -104,9 +203,38 @@ class Call:
 
 
 def _audit(event: str, arguments: tuple[Any, ...]) -> None:
+    if event in _HARMLESS:
+        if event == "mmap.__new__" and arguments and arguments[0] != -1:
+            report("maps a file into memory (mmap.mmap)")
+        return
     what = _EVENTS.get(event)
     if what is not None:
         report(f"{what} ({event})")
+        return
+    host = current.active_host()
+    if host is None or is_apart():
+        return
+    if event in _UNSEEN:
+        host.assume(AssumptionKind.UNSEEN_CODE.value, _UNSEEN[event])
+    elif event == "open":
+        path, _, flags = arguments
+        if isinstance(flags, int) and flags & _WRITING and not _is_scratch(path):
+            report(f"writes a file by a way that is not seen ({event})")
+    elif event not in _CHANGING:
+        report(f"reaches outside of the interpreter ({event})")
+    elif not any(_is_scratch(path) for path in arguments):
+        report(f"changes files by a way that is not seen ({event})")
+
+
+def _is_scratch(path: Any) -> bool:
+    """Whether a path belongs to the checker, or is the number of a file that is open."""
+    if isinstance(path, int):
+        return True
+    if not isinstance(path, str | bytes | os.PathLike):
+        return False
+    text = os.fsdecode(cast("str | bytes | os.PathLike[str]", path))
+    # What the import system keeps, only it reads.
+    return SCRATCH in text or _BYTECODE in text or text in _HARMLESS_PLACES
 
 
 @functools.cache
@@ -121,7 +249,6 @@ def patch_blocking_calls(patches: PatchSet) -> None:
         real = getattr(module, name, None)
         if real is not None:
             patches.replace(module, name, _reporting(real, f"{what} ({module.__name__}.{name})"))
-    patches.replace(os, "read", _reporting_read(os.read))
 
 
 def _reporting(real: Callable[..., Any], what: str) -> Callable[..., Any]:
@@ -131,18 +258,6 @@ def _reporting(real: Callable[..., Any], what: str) -> Callable[..., Any]:
         return real(*args, **kwargs)
 
     return call
-
-
-def _reporting_read(real: Callable[[int, int], bytes]) -> Callable[[int, int], bytes]:
-    @functools.wraps(real)
-    def read(descriptor: int, length: int, /) -> bytes:
-        if current.active_host() is not None:
-            kind = os.fstat(descriptor).st_mode
-            if stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind) or os.isatty(descriptor):
-                report("reads from a pipe, socket or terminal (os.read)")
-        return real(descriptor, length)
-
-    return read
 
 
 class ThreadWatch:
@@ -175,7 +290,7 @@ class ThreadWatch:
 
 def _threads() -> set[str]:
     try:
-        return set(os.listdir("/proc/self/task"))
+        return set(system.listdir("/proc/self/task"))
     except OSError:  # not Linux: Python's own threads are all that can be seen
         return {str(thread) for thread in sys._current_frames()} | {  # pyright: ignore[reportPrivateUsage]
             str(thread.native_id) for thread in threading.enumerate() if thread.native_id is not None

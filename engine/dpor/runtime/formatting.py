@@ -13,10 +13,14 @@ _FORMATTER = string.Formatter()
 _split: Any = vars(string)["_string"].formatter_field_name_split
 
 
+_CONVERSIONS: Mapping[str | None, int] = {None: -1, "s": ord("s"), "r": ord("r"), "a": ord("a")}
+"""Conversions as `Host.format` knows them."""
+
+
 class _Host(Protocol):
     def load_attribute(self, obj: Any, name: str) -> Any: ...
     def load_item(self, obj: Any, key: Any) -> Any: ...
-    def shown(self, obj: Any) -> Any: ...
+    def format(self, value: Any, conversion: int, specification: str) -> str: ...
 
 
 def fields(
@@ -72,10 +76,10 @@ class _Stepping:
             parts.append(literal)
             if field is not None:
                 value = self._value(field)
-                if conversion:
-                    value = _FORMATTER.convert_field(self._host.shown(value), conversion)
+                if conversion not in _CONVERSIONS:
+                    raise ValueError(f"Unknown conversion specifier {conversion}")
                 wanted = self.format(specification, depth - 1) if specification else ""
-                parts.append(format(self._host.shown(value), wanted))
+                parts.append(self._host.format(value, _CONVERSIONS[conversion], wanted))
         return "".join(parts)
 
     def _value(self, field: str) -> Any:

@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from contextvars import Context
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self
@@ -30,6 +30,7 @@ from dpor.runtime.import_time_objects import ImportTimeObjects
 from dpor.runtime.imports import ImportWatcher
 from dpor.runtime.local import local
 from dpor.runtime.mode import Mode
+from dpor.runtime.outside.stand_ins import Outside
 from dpor.runtime.patchset import PatchSet
 from dpor.runtime.pools import finish_pools, patch_futures, patch_pools
 from dpor.runtime.randomness import Randomness
@@ -62,6 +63,7 @@ class Patches:
         self._randomness = Randomness(self._mode, seed)
         self._threads = ThreadWatch(self._mode)
         self._import_time_objects = ImportTimeObjects(self._mode)
+        self.outside = Outside(self._mode)
         self._watcher = ImportWatcher(
             self._mode,
             {
@@ -71,6 +73,7 @@ class Patches:
                 "multiprocessing.process": self._patch_processes,
                 "multiprocessing.synchronize": self._patch_semaphores,
                 "uuid": self._patch_uuid,
+                **self.outside.on_import(self._patches),
             },
         )
         self._begin: list[Callable[[], None]] = []
@@ -89,12 +92,14 @@ class Patches:
         patch_caches(self._patches, self._mode)
         patch_queues(self._patches, self._mode)
         escapes.patch_blocking_calls(self._patches)
+        self.outside.install(self._patches)
         patch_futures(self._patches, self._mode, sys.modules[concurrent.futures.Future.__module__])
         self._watcher.install()
 
     def uninstall(self) -> None:
         """Put everything back as it was."""
         self._watcher.uninstall()
+        self.outside.uninstall()
         self._patches.undo()
         self._begin.clear()
 
@@ -116,9 +121,12 @@ class Patches:
             type(thread.real_reentrant_lock()): self._kernel.RLock,
         }
 
-    def importing(self) -> contextlib.AbstractContextManager[None]:
+    @contextlib.contextmanager
+    def importing(self) -> Generator[None]:
         """While this lasts, this thread imports modules of the model, whose locks are the model's."""
-        return self._mode.importing()
+        self.outside.before_import()
+        with self._mode.importing():
+            yield
 
     def begin(self) -> None:
         """Make the runtime's state fresh; called in the main model thread when an execution begins."""
@@ -126,6 +134,7 @@ class Patches:
         self._threads.begin()
         self._randomness.begin()
         self._import_time_objects.begin()
+        self.outside.begin()
         for action in self._begin:
             action()
 

@@ -30,6 +30,11 @@ class PatchSet:
         self._replaced.append((owner, name, before.get(name, _MISSING)))
         setattr(owner, name, value)
 
+    def replace_defaults(self, function: Any, values: tuple[Any, ...]) -> None:
+        """Set the default values of a function's parameters."""
+        self._replaced.append((function, "__defaults__", function.__defaults__))
+        function.__defaults__ = values
+
     def undo(self) -> None:
         """Put everything back."""
         while self._replaced:

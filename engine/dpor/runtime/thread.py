@@ -72,6 +72,9 @@ class Thread(RealThread):
     dpor_children: list[Thread] | None = None
     dpor_random: random.Random | None = None
     dpor_entropy: random.Random | None = None
+    # How many files it has opened, and how many names of temporary files it has drawn.
+    dpor_calls: int = 0
+    dpor_names: int = 0
     dpor_running_loop: Any = None
     dpor_event_loop: EventLoop | None = None
 
@@ -315,6 +318,8 @@ class MainThread(Thread):
         self.dpor_children = None
         self.dpor_random = None
         self.dpor_entropy = None
+        self.dpor_calls = 0
+        self.dpor_names = 0
         self.dpor_running_loop = None
         self.dpor_event_loop = None
         self.dpor_lane = None

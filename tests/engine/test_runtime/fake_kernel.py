@@ -70,6 +70,19 @@ class Host:
         slept, self.asleep = self.asleep, asleep
         return slept
 
+    @property
+    def probing(self) -> bool:
+        return False
+
+    def outside(self, *touched: Any) -> bool:
+        return False
+
+    def mark_module_state(self) -> None:
+        pass
+
+    def assume(self, kind: str, subject: str) -> None:
+        pass
+
     def install(self) -> None:
         _installed.append(self)
 

@@ -1,11 +1,9 @@
 """Models that behave differently when the same choices are made again."""
 
-import os
-import tempfile
+import linecache
+import sys
 
 import dpor
-
-COUNTER = os.path.join(tempfile.gettempdir(), f"dpor-counter-{os.getpid()}")
 
 
 class Shared:
@@ -23,25 +21,18 @@ def _race(shared, times):
     dpor.join_all()
 
 
-def _next_number():
-    try:
-        with open(COUNTER, encoding="utf-8") as file:
-            number = int(file.read())
-    except FileNotFoundError:
-        number = 0
-    with open(COUNTER, "w", encoding="utf-8") as file:
-        file.write(str(number + 1))
+def _next_number(kept):
+    number = kept.get("dpor-number", 0)
+    kept["dpor-number"] = number + 1
     return number
 
 
 @dpor.model
-def counter_in_a_file():
-    _race(Shared(), 1 + _next_number() % 3)
+def counter_in_the_library():
+    _race(Shared(), 1 + _next_number(linecache.cache) % 3)
 
 
 @dpor.model
-def environment_variable():
+def counter_in_the_interpreter():
     shared = Shared()
-    number = int(os.environ.get("DPOR_TEST_NUMBER", "0"))
-    os.environ["DPOR_TEST_NUMBER"] = str(number + 1)
-    _race(shared, 1 + number % 3)
+    _race(shared, 1 + _next_number(sys.path_importer_cache) % 3)

@@ -25,6 +25,7 @@ mod native_types;
 mod objects;
 mod operators;
 mod origins;
+mod outside;
 mod place;
 mod plan;
 mod primitives;

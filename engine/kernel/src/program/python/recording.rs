@@ -107,7 +107,6 @@ impl Host {
     pub fn is_recording(&self) -> bool {
         self.recording.load(Ordering::Relaxed)
     }
-
     /// Tell the recorder, if there is one, of an operation that has just been performed.
     #[inline]
     pub fn note(&self, py: Python<'_>, word: Word, target: Value, key: Value, value: Value, event: bool) {

@@ -358,6 +358,10 @@ fn classify(ty: &Bound<'_, PyType>) -> TypeKind {
     if ty.hasattr(intern!(py, "__dpor_symbolic__")).unwrap_or(false) {
         return TypeKind::Immutable;
     }
+    // Makes its own operations visible, and ends where the last reference to it does.
+    if ty.hasattr(intern!(py, "__dpor_untracked__")).unwrap_or(false) {
+        return TypeKind::Immutable;
+    }
     let module = module_of(ty);
     let name = qualified_name(ty);
     if module == "weakref" && matches!(name.as_str(), "ProxyType" | "CallableProxyType") {

@@ -1,0 +1,43 @@
+"""Who asks: whether a call that a stand-in gets, or an audit event, belongs to the model."""
+
+from __future__ import annotations
+
+import sys
+from types import FrameType
+
+# What passes a call on to the system.
+_PASSING = frozenset(
+    {
+        "_collections_abc",
+        "codecs",
+        "contextlib",
+        "genericpath",
+        "io",
+        "ntpath",
+        "os",
+        "pathlib",
+        "posixpath",
+        "tokenize",
+    }
+)
+_PASSING_PACKAGES = ("dpor.runtime.escapes", "dpor.runtime.outside.", "pathlib.")
+# What works on files for the checker, and for the interpreter: source files and what is installed, which it reads once
+# in a process and keeps. That is no operation of the model.
+_APART = ("dpor.", "importlib._bootstrap", "linecache", "zipimport")
+
+
+def asking_frame() -> FrameType | None:
+    """The frame of the code that has called a stand-in, past the library's functions for paths, files and variables."""
+    frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    while frame is not None:
+        name: str = frame.f_globals.get("__name__", "")
+        if name not in _PASSING and not name.startswith(_PASSING_PACKAGES):
+            return frame
+        frame = frame.f_back
+    return None
+
+
+def is_apart() -> bool:
+    """Whether the caller of a stand-in works for the checker or for the interpreter."""
+    frame = asking_frame()
+    return frame is not None and frame.f_globals.get("__name__", "").startswith(_APART)

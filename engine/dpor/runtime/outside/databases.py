@@ -1,0 +1,231 @@
+"""sqlite3 inside a model: each method of a connection or cursor is one operation on the whole database.
+
+A connection that finds the database locked by another one would wait: that is refused, unless it was told not to wait.
+"""
+
+# pyright: reportUnknownMemberType=false
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import weakref
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from dpor.runtime import current
+from dpor.runtime.outside.filesystem import FileSystem, label
+from dpor.runtime.outside.world import Touched
+from dpor.runtime.patchset import PatchSet
+
+_OF_CONNECTIONS = (
+    "__exit__",
+    "backup",
+    "blobopen",
+    "close",
+    "commit",
+    "create_aggregate",
+    "create_collation",
+    "create_function",
+    "create_window_function",
+    "cursor",
+    "deserialize",
+    "rollback",
+    "serialize",
+    "set_authorizer",
+    "set_progress_handler",
+    "set_trace_callback",
+)
+_OF_CURSORS = (
+    "__next__",
+    "close",
+    "execute",
+    "executemany",
+    "executescript",
+    "fetchall",
+    "fetchmany",
+    "fetchone",
+)
+_BESIDE = ("-journal", "-wal", "-shm")
+_LOCKED = (5, 6)
+
+
+class _Database:
+    """What a connection and its cursors share: the names of the database and of the connection, and who made it."""
+
+    __slots__ = ("busy", "connection", "content", "files", "same_thread", "thread", "waits")
+
+    def __init__(self, files: FileSystem, content: str, same_thread: bool, waits: bool) -> None:
+        self.files = files
+        self.content = content
+        self.connection = files.world.next_name("connection")
+        self.same_thread = same_thread
+        self.waits = waits
+        self.thread = threading.get_ident()
+        self.busy = False
+
+
+def _method(module: Any, base: type, name: str) -> Callable[..., Any]:
+    real = getattr(base, name)
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        database: _Database | None = getattr(self, "dpor_database", None)
+        if database is None or database.busy or current.active_host() is None:
+            return real(self, *args, **kwargs)
+        here = threading.get_ident()
+        if database.same_thread and here != database.thread:
+            raise module.ProgrammingError(
+                "SQLite objects created in a thread can only be used in that same thread. The object was created in "
+                f"thread id {database.thread} and this is thread id {here}."
+            )
+        touched = Touched((), (database.content, database.connection))
+        database.files.world.perform(f"{base.__name__}.{name}()", lambda: touched)
+        database.busy = True
+        try:
+            found = real(self, *args, **kwargs)
+        except module.OperationalError as error:
+            if database.waits and getattr(error, "sqlite_errorcode", 0) & 0xFF in _LOCKED:
+                database.files.world.refuse(
+                    "waits for a database that another connection has locked (sqlite3)"
+                )
+            raise
+        finally:
+            database.busy = False
+        if isinstance(found, module.Cursor):
+            found.dpor_database = database
+        return found
+
+    method.__name__ = name
+    method.__doc__ = real.__doc__
+    return method
+
+
+def _class(module: Any, base: type, names: tuple[str, ...]) -> Any:
+    body: dict[str, Any] = {name: _method(module, base, name) for name in names if hasattr(base, name)}
+    # A connection is closed where the last reference to it ends, which the kernel must not put off.
+    body["__dpor_untracked__"] = True
+    body["__module__"] = base.__module__
+    body["__doc__"] = base.__doc__
+    return type(base.__name__, (base,), body)
+
+
+class Databases:
+    """The stand-in for sqlite3.connect."""
+
+    def __init__(self, files: FileSystem) -> None:
+        self._files = files
+        self._open: list[weakref.ref[Any]] = []
+
+    def reset(self) -> None:
+        """Close the connections that the last execution has left open."""
+        while self._open:
+            connection = self._open.pop()()
+            if connection is not None:
+                connection.dpor_database.busy = True
+                connection.close()
+
+    def patch(self, patches: PatchSet, module: ModuleType) -> None:
+        """Put the replacement in place, once sqlite3 has been imported."""
+        sqlite: Any = module
+        cursor = _class(sqlite, sqlite.Cursor, _OF_CURSORS)
+        classes: dict[type, Any] = {}
+        real = sqlite.connect
+
+        def connect(
+            database: Any,
+            timeout: float = 5.0,
+            detect_types: int = 0,
+            isolation_level: str | None = "",
+            check_same_thread: bool = True,
+            factory: type | None = None,
+            cached_statements: int = 128,
+            uri: bool = False,
+            **more: Any,
+        ) -> Any:
+            base = sqlite.Connection if factory is None else factory
+            options: dict[str, Any] = {
+                "detect_types": detect_types,
+                "isolation_level": isolation_level,
+                "cached_statements": cached_statements,
+                **more,
+            }
+            if not self._files.world.controls():
+                return real(
+                    database,
+                    timeout=timeout,
+                    check_same_thread=check_same_thread,
+                    factory=base,
+                    uri=uri,
+                    **options,
+                )
+            if base not in classes:
+                classes[base] = _connection_class(sqlite, base, cursor)
+            place, content = self._place(sqlite, database, uri)
+            # Its cache of statements is its own, though it is made by functools.
+            own = base is sqlite.Connection
+            with self._files.world.mode.suspended() if own else contextlib.nullcontext():
+                connection = real(place, timeout=0, check_same_thread=False, factory=classes[base], **options)
+            connection.dpor_database = _Database(self._files, content, check_same_thread, timeout > 0)
+            self._open.append(weakref.ref(connection))
+            return connection
+
+        for owner in (module, vars(module).get("dbapi2")):
+            if isinstance(owner, ModuleType):
+                patches.replace(owner, "connect", connect)
+
+    def _place(self, sqlite: Any, database: Any, uri: bool) -> tuple[str, str]:
+        files = self._files
+        text = os.fsdecode(database)
+        if uri and text.startswith("file:"):
+            files.world.refuse("opens a database by a URI (sqlite3)")
+        if text in ("", ":memory:"):
+            return text, files.world.next_name("database")
+        try:
+            place, target = files.opened(label("sqlite3.connect", text), text, os.O_RDWR | os.O_CREAT)
+        except OSError:
+            raise sqlite.OperationalError("unable to open database file") from None
+        for suffix in _BESIDE:
+            if files.overlay.exists(target.path + suffix):
+                files.overlay.changed(target.path + suffix)
+        return place, files.content(target.path)
+
+
+def _plain_cursor(sqlite: Any, connection: Any, cursor: Any) -> Any:
+    """A cursor of the class, made without an operation."""
+    return sqlite.Connection.cursor(connection, cursor)
+
+
+def _connection_class(sqlite: Any, base: type, cursor: Any) -> Any:
+    made = _class(sqlite, base, _OF_CONNECTIONS)
+    visible = made.cursor
+
+    def make_cursor(self: Any, factory: Any = None) -> Any:
+        if factory is not None and self.dpor_database.busy is False:
+            factory = _class(sqlite, factory, _OF_CURSORS)
+        return visible(self, cursor if factory is None else factory)
+
+    def with_cursor(name: str) -> Callable[..., Any]:
+        def execute(self: Any, *args: Any) -> Any:
+            # As the connection does, which makes a cursor of its own kind.
+            own = _plain_cursor(sqlite, self, cursor)
+            own.dpor_database = self.dpor_database
+            return getattr(own, name)(*args)
+
+        execute.__name__ = name
+        return execute
+
+    def end(self: Any) -> None:
+        # What was not committed is taken back now, and the database is free for others.
+        try:
+            if self.total_changes >= 0:
+                self.rollback()
+        except sqlite.Error:
+            return
+
+    made.cursor = make_cursor
+    for name in ("execute", "executemany", "executescript"):
+        setattr(made, name, with_cursor(name))
+    made.__del__ = end
+    return made

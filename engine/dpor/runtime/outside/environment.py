@@ -1,0 +1,127 @@
+"""os.environ inside a model: each variable is shared state, and none outlives an execution.
+
+The process's own environment, which only C code reads, is left as it is.
+"""
+
+# pyright: reportPrivateUsage=false
+# What is replaced is private to os.
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from dpor.instrument.hooks import FIRST_PARTY
+from dpor.runtime.outside.asking import asking_frame
+from dpor.runtime.outside.world import Touched, World
+from dpor.runtime.patchset import PatchSet
+
+_VARIABLES = "the environment"
+
+
+class Environment:
+    """The environment variables of the running execution."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._controls = world.controls
+        self._data: dict[Any, Any] = vars(os.environ)["_data"]
+        self._users: dict[Any, Any] = {}
+        self._base: dict[Any, Any] = {}
+
+    def patch(self, patches: PatchSet) -> None:
+        """Put the replacements in place."""
+        self._users = dict(self._data)
+        self._base = dict(self._data)
+        owner: type = type(os.environ)
+        patches.define(owner, "__dpor_untracked__", True)
+        for name, touched in (
+            ("__getitem__", _reads),
+            ("__setitem__", _writes),
+            ("__delitem__", _writes),
+            ("__iter__", _reads_all),
+            ("__len__", _reads_all),
+            ("__repr__", _reads_all),
+            ("copy", _reads_all),
+        ):
+            patches.define(
+                owner, name, self._visible(name, vars(owner).get(name) or getattr(owner, name), touched)
+            )
+        for name in ("putenv", "unsetenv"):
+            if hasattr(os, name):
+                patches.replace(os, name, self._put(name, getattr(os, name)))
+
+    def keep(self) -> None:
+        """Let every execution begin with what there is now."""
+        self._base = dict(self._data)
+
+    def forget(self) -> None:
+        """Let every execution begin with the environment of the process, and this one."""
+        self._base = dict(self._users)
+        self.reset()
+
+    def reset(self) -> None:
+        """Go back to what executions begin with."""
+        if self._data != self._base:
+            self._data.clear()
+            self._data.update(self._base)
+
+    def _visible(
+        self, name: str, real: Callable[..., Any], touched: Callable[..., Touched]
+    ) -> Callable[..., Any]:
+        def call(environment: Any, *args: Any) -> Any:
+            if self._controls():
+                shown = f"os.environ.{name.strip('_')}({', '.join(map(repr, args[:1]))})"
+                names = touched(environment, *args)
+                self._world.perform(shown, lambda: names)
+                if names.reads and _asked_by_model():
+                    self._note_read(environment, args)
+            return real(environment, *args)
+
+        call.__name__ = name
+        call.__doc__ = real.__doc__
+        return call
+
+    def _note_read(self, environment: Any, args: tuple[Any, ...]) -> None:
+        """Note that the verdict rests on the environment of the process, unless the model has set what is read."""
+        if not args:
+            self._world.assume(_VARIABLES)
+            return
+        key = environment.encodekey(args[0])
+        if self._data.get(key) == self._users.get(key):
+            self._world.assume(f"the environment variable {os.fsdecode(key)}")
+
+    def _put(self, name: str, real: Callable[..., None]) -> Callable[..., None]:
+        def call(*args: Any) -> None:
+            if not self._controls():
+                real(*args)
+
+        call.__name__ = name
+        call.__doc__ = real.__doc__
+        return call
+
+
+def _asked_by_model() -> bool:
+    """Whether it is the model's code that looks, and not the library for itself."""
+    frame = asking_frame()
+    return frame is not None and FIRST_PARTY in frame.f_globals
+
+
+def _variable(environment: Any, key: Any) -> str:
+    try:
+        return f"variable {os.fsdecode(environment.encodekey(key))}"
+    except TypeError:
+        return _VARIABLES
+
+
+def _reads(environment: Any, key: Any) -> Touched:
+    return Touched((_variable(environment, key),))
+
+
+def _writes(environment: Any, key: Any, *value: Any) -> Touched:
+    return Touched((), (_variable(environment, key),), (_VARIABLES,))
+
+
+def _reads_all(environment: Any) -> Touched:
+    return Touched((_VARIABLES,))

@@ -1,0 +1,350 @@
+"""What paths lead to in an execution, and what the names of it are.
+
+A file has a name of its own for its content, which it keeps when it is moved; each path has one for what it leads to,
+and each folder one for its entries. Folders that the user has lead where they lead as long as nobody moves them, and
+whoever does so touches everything.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import sys
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from dpor.runtime.outside.overlay import Overlay, SharedFileError, TooLargeError, fold
+from dpor.runtime.outside.real import HARMLESS_DEVICES, now_ns, system
+from dpor.runtime.outside.world import Touched, World
+
+CURRENT_FOLDER = "the current folder"
+UMASK = "the umask"
+# What times of files that an execution writes stand at: the model's clock at its begin.
+_TIME = 1_700_000_000
+_NANOSECONDS = 1_000_000_000
+# Where installed files are, which no model writes: reading them is no operation, since it can happen once in a process.
+_PACKAGES = ("site-packages", "dist-packages")
+_SYSTEM_DATA = (
+    "/usr/share/zoneinfo",
+    "/usr/share/locale",
+    "/usr/share/mime",
+    "/usr/lib/locale",
+    "/etc/mime.types",
+)
+_SHORT = 60
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a path leads: `given` is the argument, `path` the absolute path without links.
+
+    `names` are those of all that decides where it leads. `slash` says that it must be a folder.
+    """
+
+    given: Any
+    path: str
+    names: tuple[str, ...]
+    slash: bool
+    installed: bool
+
+
+@dataclass
+class OpenFile:
+    """An open file of the system, which descriptors and streams share: its name, that of its content, its path.
+
+    `flags` are those of the system that it was opened with, `mine` says that it is the user's file and no copy.
+    `execution` is None if it was opened when the model's modules were imported.
+    """
+
+    name: str
+    content: str
+    path: str
+    flags: int
+    mine: bool
+    execution: int | None
+
+
+class FileSystem:
+    """The files of the running execution."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.overlay = Overlay(self._copied)
+        self.descriptors: dict[int, OpenFile] = {}
+        self.read: set[str] = set()
+        self._contents: dict[str, str] = {}
+        self._began = 0
+        self._installed: tuple[str, ...] = ()
+
+    def install(self) -> None:
+        """Find out where installed files are."""
+        self.overlay.install()
+        self._began = now_ns()
+        packages = {folder for folder in sys.path if folder.endswith(_PACKAGES)}
+        folders = packages | {os.path.dirname(os.__file__), *_SYSTEM_DATA}
+        real = {os.path.realpath(folder) for folder in folders}
+        self._installed = tuple(sorted(folder + os.sep for folder in real))
+
+    def reset(self) -> None:
+        """Begin an execution."""
+        self._contents.clear()
+        self.overlay.reset()
+
+    # Names
+
+    def target(self, given: Any, follow: bool = True, dir_fd: int | None = None) -> Target:
+        """Where a path leads now; `follow` says whether a link at its end is followed.
+
+        Raises TypeError for what is no path, OSError for links that go round. A path relative to a folder that is open
+        and not known ends the check.
+        """
+        path = os.fsdecode(given)
+        names: list[str] = []
+        slash = path.endswith(os.sep) and len(path) > 1
+        if not path or "\0" in path:
+            return Target(given, path, (), False, False)
+        if not os.path.isabs(path):
+            if dir_fd is None:
+                names.append(CURRENT_FOLDER)
+            else:
+                folder = self.descriptors.get(dir_fd)
+                if folder is None:
+                    self.world.refuse("uses a path relative to a folder that is not known to be open")
+                    return Target(given, path, (), False, False)
+                path = os.path.join(folder.path, path)
+        resolved, passed = self.overlay.resolve(path, follow)
+        folder = resolved + os.sep
+        if folder.startswith(self._installed) and not passed and self.overlay.place(resolved) is resolved:
+            return Target(given, resolved, tuple(names), slash, True)
+        names += [self.name(link) for link in passed]
+        names.append(self.name(resolved))
+        ancestor = os.path.dirname(resolved)
+        while ancestor != os.path.dirname(ancestor) and not self._is_users_folder(ancestor):
+            names.append(self.name(ancestor))
+            ancestor = os.path.dirname(ancestor)
+        return Target(given, resolved, tuple(names), slash, False)
+
+    def _is_users_folder(self, path: str) -> bool:
+        if self.overlay.is_hidden(path):
+            return False
+        try:
+            return stat.S_ISDIR(system.lstat(path).st_mode)
+        except OSError:
+            return False
+
+    def name(self, path: str) -> str:
+        """The name of what a path leads to."""
+        return f"path {fold(path)}"
+
+    def entries(self, folder: str) -> str:
+        """The name of a folder's entries."""
+        return f"entries of {fold(folder)}"
+
+    def siblings(self, path: str) -> tuple[str, ...]:
+        """The name of the entries of the folder around a path."""
+        return (self.entries(os.path.dirname(path)),)
+
+    def content(self, path: str) -> str:
+        """The name of a file's content."""
+        return self._contents.setdefault(fold(path), f"content of {fold(path)}")
+
+    def renamed(self, source: str, target: str) -> None:
+        """Let a file, or all that is in a folder, keep its name at another path."""
+        source, target = fold(source), fold(target)
+        below = source + os.sep
+        for path in [path for path in self._contents if path == source or path.startswith(below)]:
+            self._contents[target + path[len(source) :]] = self._contents.pop(path)
+
+    def linked(self, source: str, target: str) -> None:
+        """Note that two paths lead to one file."""
+        self._contents[fold(target)] = self.content(source)
+
+    def removed(self, path: str) -> None:
+        """Note that a path leads nowhere any more."""
+        self._contents.pop(fold(path), None)
+
+    # Operations
+
+    def reach(
+        self,
+        label: str,
+        given: Any,
+        touched: Callable[[Target], Touched],
+        *,
+        follow: bool = True,
+        dir_fd: int | None = None,
+    ) -> Target:
+        """Perform an operation on what a path leads to, and give where it leads at that moment."""
+        found: list[Target] = [self.target(given, follow, dir_fd)]
+
+        def names() -> Touched:
+            found[0] = self.target(given, follow, dir_fd)
+            return touched(found[0])
+
+        if found[0].installed:
+            if _changes(touched(found[0])):
+                self.world.refuse(f"changes an installed file ({label})")
+            return found[0]
+        self.world.perform(label, names)
+        return found[0]
+
+    def place(self, target: Target) -> str:
+        """Where the system finds it, for a call that changes nothing."""
+        if not target.path or "\0" in target.path:
+            return os.fsdecode(target.given)
+        place = self.overlay.place(target.path)
+        if place is target.path:
+            self.note_read(target)
+        return place + os.sep if target.slash else place
+
+    def changed(self, target: Target) -> str:
+        """Where the system finds a file that is about to be changed, in the scratch folder."""
+        path = target.path
+        try:
+            return self.overlay.changed(path)
+        except TooLargeError:
+            self.world.refuse(
+                f"changes a file that is too large to be copied for each execution ({_short(path)!r})"
+            )
+        except SharedFileError:
+            self.world.refuse(f"changes a file that has several names ({_short(path)!r})")
+        return path
+
+    def note_read(self, target: Target, entries: bool = False) -> None:
+        """Note that the verdict rests on what the user's file is, or on which entries the user's folder has.
+
+        That a folder is there, or that nothing is, goes without saying; what is kept of a check is good for no other.
+        """
+        path = target.path
+        if target.installed or (path in self.read and not entries):
+            return
+        try:
+            is_folder = stat.S_ISDIR(system.stat(path).st_mode)
+        except (OSError, ValueError):
+            self.read.add(path)
+            return
+        if entries or not is_folder:
+            self.read.add(path)
+            self.world.assume(f"the {'folder' if is_folder else 'file'} {_shown(target.given)}")
+
+    def require_file(self, target: Target) -> None:
+        """End the check if a path leads to a device or pipe."""
+        place = self.overlay.place(target.path)
+        try:
+            mode = system.stat(place).st_mode
+        except (OSError, ValueError):
+            return
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)) and target.path not in HARMLESS_DEVICES:
+            self.world.refuse(f"opens {_short(target.path)!r}, which is a device or pipe")
+
+    def opened(self, label: str, given: Any, flags: int, dir_fd: int | None = None) -> tuple[str, Target]:
+        """Perform the opening of a file with the system's flags. Gives the path to open in its place.
+
+        Raises OSError as opening does, for what the scratch folder would allow.
+        """
+        writing = flags & (os.O_WRONLY | os.O_RDWR)
+        making, truncating = flags & os.O_CREAT, flags & os.O_TRUNC
+        exclusive = making and flags & os.O_EXCL
+        if making and flags & getattr(os, "O_TMPFILE", 0) == getattr(os, "O_TMPFILE", -1):
+            self.world.refuse("opens a file without a name (O_TMPFILE)")
+        follow = not exclusive and not flags & getattr(os, "O_NOFOLLOW", 0)
+        overlay = self.overlay
+
+        def touched(target: Target) -> Touched:
+            path = target.path
+            if target.path in HARMLESS_DEVICES:
+                return Touched()
+            if not overlay.exists(path):
+                if not making:
+                    return Touched(target.names)
+                return Touched(
+                    (*target.names, UMASK), (self.name(path), self.content(path)), self.siblings(path)
+                )
+            content = (self.content(path),)
+            if truncating and not exclusive:
+                return Touched(target.names, content)
+            return Touched(target.names + content if flags & os.O_APPEND else target.names)
+
+        target = self.reach(label, given, touched, follow=follow, dir_fd=dir_fd)
+        path = target.path
+        if target.installed and (writing or truncating):
+            self.world.refuse(f"changes an installed file ({label})")
+        self.require_file(target)
+        if not (writing or making or truncating) or path in HARMLESS_DEVICES or overlay.is_folder(path):
+            return self.place(target), target
+        if target.slash:
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), given)
+        if overlay.exists(path):
+            if exclusive:
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), given)
+            if writing and not system.access(overlay.place(path), os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), given)
+            if overlay.place(path) is path and not truncating:
+                self.note_read(target)
+            return self.changed(target), target
+        if not making:
+            return overlay.place(path), target
+        overlay.change_entry(path)
+        return overlay.created(path), target
+
+    def _copied(self, path: str, copy: str) -> None:
+        """Let what has the user's file open have the copy open from now on."""
+        moved: dict[str, int] = {}
+        for descriptor, opened in self.descriptors.items():
+            if not opened.mine or opened.path != path:
+                continue
+            if opened.name not in moved:
+                new = system.open(copy, opened.flags & ~(os.O_CREAT | os.O_EXCL | os.O_TRUNC))
+                system.lseek(new, system.lseek(descriptor, 0, os.SEEK_CUR), os.SEEK_SET)
+                system.dup2(new, descriptor, system.get_inheritable(descriptor))
+                system.close(new)
+                moved[opened.name] = descriptor
+            else:
+                system.dup2(moved[opened.name], descriptor, system.get_inheritable(descriptor))
+        for opened in self.descriptors.values():
+            if opened.name in moved:
+                opened.mine = False
+
+    def shown(self, status: os.stat_result, path: str, content: str, mine: bool) -> os.stat_result:
+        """A file's status without what depends on when and where the execution runs."""
+        if mine:
+            return status
+        if stat.S_ISDIR(status.st_mode) and self._is_users_folder(path):
+            return system.stat(path)
+        fields = {name: getattr(status, name) for name in dir(status) if name.startswith("st_")}
+        for which in ("atime", "mtime", "ctime"):
+            if fields[f"st_{which}_ns"] >= self._began:
+                fields[f"st_{which}"] = float(_TIME)
+                fields[f"st_{which}_ns"] = _TIME * _NANOSECONDS
+        values = list(status)
+        values[1] = zlib.crc32(content.encode("utf-8", "surrogateescape")) | 1 << 40
+        values[7:10] = [int(fields[f"st_{which}"]) for which in ("atime", "mtime", "ctime")]
+        extra = {name: value for name, value in fields.items() if name not in _FIRST}
+        return os.stat_result(values, extra)
+
+
+_FIRST = ("st_mode", "st_ino", "st_dev", "st_nlink", "st_uid", "st_gid", "st_size")
+
+
+def _changes(touched: Touched) -> bool:
+    return bool(touched.writes or touched.entered or touched.everything)
+
+
+def _shown(given: Any) -> str:
+    return _short(os.fsdecode(given))
+
+
+def _short(path: str) -> str:
+    return path if len(path) <= _SHORT else f"...{path[-_SHORT:]}"
+
+
+def label(function: str, *arguments: Any) -> str:
+    """How reports name a call: the function and the paths that it is given, as the model wrote them."""
+    return f"{function}({', '.join(map(_text, arguments))})"
+
+
+def _text(argument: Any) -> str:
+    return repr(argument) if isinstance(argument, int) else repr(_shown(argument))

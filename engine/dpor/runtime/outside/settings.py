@@ -1,0 +1,179 @@
+"""Settings of the process: each is shared state of the model's threads, and none outlives an execution."""
+
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+import gc
+import sys
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from dpor.runtime.outside.world import Touched, World
+from dpor.runtime.patchset import PatchSet
+
+
+@dataclass(frozen=True)
+class _Setting:
+    """Two functions of a module: one changes a setting, the other gives what the first takes to restore it.
+
+    The first `which` arguments of both say which one is meant, as the number of a signal does. With `spread` the values
+    are a tuple of arguments.
+    """
+
+    module: str
+    setter: str
+    getter: str
+    which: int = 0
+    spread: bool = False
+
+
+_SETTINGS = (
+    _Setting("gc", "set_debug", "get_debug"),
+    _Setting("gc", "set_threshold", "get_threshold", spread=True),
+    _Setting("locale", "setlocale", "setlocale", which=1),
+    _Setting("signal", "signal", "getsignal", which=1),
+    _Setting("socket", "setdefaulttimeout", "getdefaulttimeout"),
+    _Setting("sys", "set_int_max_str_digits", "get_int_max_str_digits"),
+    _Setting("sys", "setrecursionlimit", "getrecursionlimit"),
+    _Setting("sys", "setswitchinterval", "getswitchinterval"),
+)
+# Lists that programs change in place or replace, and functions that they replace; the operations themselves are seen.
+_LISTS = (("sys", "path"), ("sys", "argv"), ("warnings", "filters"))
+_HOOKS = (
+    ("sys", "excepthook"),
+    ("sys", "displayhook"),
+    ("sys", "unraisablehook"),
+    ("threading", "excepthook"),
+)
+_COLLECTION = "whether garbage is collected"
+
+
+class Settings:
+    """The settings of the running execution."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        # What puts back a setting that was changed: in this execution, and when the model's modules were imported.
+        self._changed: dict[tuple[Any, ...], Callable[[], object]] = {}
+        self._imported: dict[tuple[Any, ...], Callable[[], object]] = {}
+        self._lists: list[tuple[dict[str, Any], str, Any, list[Any]]] = []
+        self._hooks: list[tuple[dict[str, Any], str, Any]] = []
+        self._collects = True
+        self._users: tuple[list[Any], list[Any]] | None = None
+
+    def patch(self, patches: PatchSet) -> None:
+        """Put the replacements in place, for modules that are imported; the others are for `on_import`."""
+        for setting in _SETTINGS:
+            if setting.module in sys.modules and setting.module not in self.on_import(patches):
+                self._patch_setting(patches, setting)
+        for name in ("enable", "disable", "isenabled"):
+            patches.replace(gc, name, self._collecting(name, getattr(gc, name)))
+        self._keep_variables()
+        self._users = (list(self._lists), list(self._hooks))
+
+    def on_import(self, patches: PatchSet) -> dict[str, Callable[[ModuleType], None]]:
+        """What is to be done to modules of the library when they have been imported, by name."""
+
+        def patch(module: ModuleType) -> None:
+            for setting in _SETTINGS:
+                if setting.module == module.__name__:
+                    self._patch_setting(patches, setting)
+
+        return {"locale": patch}
+
+    def keep(self) -> None:
+        """Let every execution begin with what there is now."""
+        for which, put_back in self._changed.items():
+            self._imported.setdefault(which, put_back)
+        self._changed.clear()
+        self._keep_variables()
+
+    def forget(self) -> None:
+        """Let every execution begin with the settings of the process, and this one."""
+        self._put_back(self._changed)
+        self._put_back(self._imported)
+        if self._users is not None:
+            self._lists, self._hooks = self._users
+        self.reset()
+
+    def reset(self) -> None:
+        """Go back to what executions begin with."""
+        self._put_back(self._changed)
+        self._collects = True
+        for names, name, value, items in self._lists:
+            if names[name] is not value or value != items:
+                value[:] = items
+                names[name] = value
+                if name == "filters":
+                    getattr(
+                        warnings, "_filters_mutated", getattr(warnings, "_filters_mutated_lock_held", int)
+                    )()
+        for names, name, value in self._hooks:
+            if names[name] is not value:
+                names[name] = value
+
+    def _keep_variables(self) -> None:
+        modules = sys.modules
+        self._lists = [
+            (vars(modules[module]), name, value, list(value))
+            for module, name in _LISTS
+            for value in (vars(modules[module])[name],)
+        ]
+        self._hooks = [(vars(modules[module]), name, vars(modules[module])[name]) for module, name in _HOOKS]
+
+    def _put_back(self, changed: dict[tuple[Any, ...], Callable[[], object]]) -> None:
+        while changed:
+            changed.popitem()[1]()
+
+    def _patch_setting(self, patches: PatchSet, setting: _Setting) -> None:
+        module = sys.modules[setting.module]
+        set_real = vars(module)[setting.setter]
+        get_real = vars(module)[setting.getter]
+
+        def touch(which: tuple[Any, ...], changes: bool) -> None:
+            name = (f"{setting.module}.{setting.setter}{which or ''}",)
+            self._world.perform(name[0], lambda: Touched((), name) if changes else Touched(name))
+
+        def change(*args: Any, **kwargs: Any) -> Any:
+            which = args[: setting.which]
+            reads = set_real is get_real and len(args) + len(kwargs) <= setting.which
+            if self._world.controls() and len(which) == setting.which:
+                touch(which, changes=not reads)
+                key = (setting, *which)
+                if not reads and key not in self._changed:
+                    value = get_real(*which)
+                    values = value if setting.spread else (value,)
+                    self._changed[key] = lambda: set_real(*which, *values)
+            return set_real(*args, **kwargs)
+
+        def look(*args: Any, **kwargs: Any) -> Any:
+            if self._world.controls():
+                touch(args[: setting.which], changes=False)
+            return get_real(*args, **kwargs)
+
+        change.__name__, look.__name__ = setting.setter, setting.getter
+        if set_real is not get_real:
+            patches.replace(module, setting.getter, look)
+        patches.replace(module, setting.setter, change)
+
+    def _collecting(self, name: str, real: Callable[[], Any]) -> Callable[[], Any]:
+        """gc.enable and its kin: the check itself runs without collecting."""
+
+        def call() -> Any:
+            if not self._world.controls():
+                return real()
+            names = (_COLLECTION,)
+            self._world.perform(
+                f"gc.{name}()", lambda: Touched(names) if name == "isenabled" else Touched((), names)
+            )
+            if name == "isenabled":
+                return self._collects
+            self._collects = name == "enable"
+            return None
+
+        call.__name__ = name
+        return call

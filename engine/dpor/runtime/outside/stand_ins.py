@@ -1,0 +1,212 @@
+"""All stand-ins for what reaches outside of the interpreter, as one reversible step."""
+
+from __future__ import annotations
+
+import io
+import random
+import sys
+import types
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any
+
+from dpor.runtime.mode import Mode
+from dpor.runtime.outside.databases import Databases
+from dpor.runtime.outside.descriptors import Descriptors
+from dpor.runtime.outside.environment import Environment
+from dpor.runtime.outside.filesystem import FileSystem
+from dpor.runtime.outside.paths import Paths
+from dpor.runtime.outside.real import open_file, system
+from dpor.runtime.outside.settings import Settings
+from dpor.runtime.outside.streams import Streams
+from dpor.runtime.outside.world import World
+from dpor.runtime.patchset import PatchSet
+from dpor.runtime.thread import Thread, ident_of
+
+_SYSTEM_MODULES = ("os", "posix", "nt")
+# Faster ways to copy, which go past the file objects; there are slower ones for systems that do not have them.
+_SHORT_CUTS = {
+    "shutil": ("_HAS_FCOPYFILE", "_USE_CP_COPY_FILE_RANGE", "_USE_CP_SENDFILE", "_use_fd_functions"),
+    "pathlib._os": ("_copy_file_range", "_fcopyfile", "_ficlone", "_sendfile"),
+}
+# Its classes have functions of os as static methods, from Python 3.13 on.
+_BINDS_IN_CLASSES = "glob"
+# They open files past the interpreter.
+_NATIVE_DATABASES = ("_dbm", "_gdbm")
+_CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789_"
+
+
+class Outside:
+    """What is outside of the interpreter, for the executions of one check."""
+
+    def __init__(self, mode: Mode) -> None:
+        self._mode = mode
+        self._world = World(mode)
+        self._files = FileSystem(self._world)
+        self._paths = Paths(self._files)
+        self._descriptors = Descriptors(self._files)
+        self._streams = Streams(self._files, self._descriptors)
+        self._databases = Databases(self._files)
+        self._environment = Environment(self._world)
+        self._settings = Settings(self._world)
+        self._imported = False
+        self._umask = 0o022
+        # What stands in for which real function.
+        self._table: dict[Any, Any] = {}
+
+    def install(self, patches: PatchSet) -> None:
+        """Put the stand-ins in place."""
+        self._world.install()
+        self._files.install()
+        self._umask = system.umask(0o077)
+        system.umask(self._umask)
+        table = self._table
+        functions = {**self._paths.replacements(), **self._descriptors.replacements()}
+        for name, function in functions.items():
+            table[getattr(system, name)] = function
+        table[open_file] = self._streams.open()
+        self._replace_bound(patches)
+        patches.replace(io, "FileIO", self._streams.raw())
+        self._environment.patch(patches)
+        self._settings.patch(patches)
+
+    def on_import(self, patches: PatchSet) -> dict[str, Callable[[ModuleType], None]]:
+        """What is to be done to modules of the library when they have been imported, by name."""
+        return {
+            **{name: lambda module: self._patch_copying(patches, module) for name in _SHORT_CUTS},
+            **{
+                name: lambda module: self._patch_native_database(patches, module)
+                for name in _NATIVE_DATABASES
+            },
+            **self._settings.on_import(patches),
+            "sqlite3": lambda module: self._databases.patch(patches, module),
+            "tempfile": lambda module: self._patch_temporary_files(patches, module),
+        }
+
+    def uninstall(self) -> None:
+        """Remove what was written; the stand-ins are taken away by who has the patches."""
+        self._databases.reset()
+        self._streams.reset(imported=True)
+        self._files.overlay.close()
+        self._environment.forget()
+        self._settings.forget()
+        system.umask(self._umask)
+
+    def read(self) -> frozenset[str]:
+        """The user's files whose content the executions so far have read."""
+        return frozenset(self._files.read)
+
+    def before_import(self) -> None:
+        """The model's modules are about to be imported: they find the world as it is without the model."""
+        self._databases.reset()
+        self._streams.reset(imported=True)
+        self._files.overlay.forget()
+        self._files.reset()
+        self._environment.forget()
+        self._settings.forget()
+        system.umask(self._umask)
+        self._imported = not self._mode.host.active
+
+    def begin(self) -> None:
+        """Start an execution with the world as it was when the model's modules had been imported."""
+        self._world.begin()
+        if self._imported:
+            self._imported = False
+            self._files.overlay.keep()
+            self._environment.keep()
+            self._settings.keep()
+        self._databases.reset()
+        self._streams.reset()
+        self._files.reset()
+        self._environment.reset()
+        self._settings.reset()
+        system.umask(self._umask)
+
+    def _replace_bound(self, patches: PatchSet) -> None:
+        """Replace functions wherever the standard library has bound them."""
+        for module in list(sys.modules.values()):
+            if not _is_searched(module):
+                continue
+            for name, value in list(vars(module).items()):
+                if isinstance(value, types.BuiltinFunctionType):
+                    if value in self._table:
+                        patches.replace(module, name, self._table[value])
+                elif module.__name__ == _BINDS_IN_CLASSES and isinstance(value, type):
+                    self._replace_in_class(patches, value)
+
+    def _replace_in_class(self, patches: PatchSet, owner: type) -> None:
+        for name, value in list(vars(owner).items()):
+            if isinstance(value, staticmethod):
+                function: Any = value.__func__
+                if isinstance(function, types.BuiltinFunctionType) and function in self._table:
+                    patches.replace(owner, name, staticmethod(self._table[function]))
+
+    def _replace_defaults(self, patches: PatchSet, owner: ModuleType | type) -> None:
+        """Replace functions that are default values of parameters."""
+        for value in list(vars(owner).values()):
+            if isinstance(value, type) and value.__module__ == owner.__name__:
+                self._replace_defaults(patches, value)
+            elif isinstance(value, types.FunctionType) and value.__defaults__:
+                now = tuple(
+                    self._table.get(default, default)
+                    if isinstance(default, types.BuiltinFunctionType)
+                    else default
+                    for default in value.__defaults__
+                )
+                if now != value.__defaults__:
+                    patches.replace_defaults(value, now)
+
+    def _patch_copying(self, patches: PatchSet, module: ModuleType) -> None:
+        """Have files copied through file objects."""
+        for name in _SHORT_CUTS[module.__name__]:
+            if vars(module).get(name):
+                patches.replace(module, name, False if isinstance(vars(module)[name], bool) else None)
+
+    def _patch_native_database(self, patches: PatchSet, module: ModuleType) -> None:
+        real = vars(module)["open"]
+
+        def open_database(*args: Any, **kwargs: Any) -> Any:
+            if self._world.controls():
+                self._world.refuse(f"opens a database in C ({module.__name__}.open)")
+            return real(*args, **kwargs)
+
+        patches.replace(module, "open", open_database)
+
+    def _patch_temporary_files(self, patches: PatchSet, module: ModuleType) -> None:
+        """Let every thread draw names of its own, the same in every execution."""
+        self._replace_defaults(patches, module)
+        mode = self._mode
+        real = vars(module)["_get_candidate_names"]
+
+        def candidates() -> Iterator[str]:
+            if not mode.controls():
+                return real()
+            return _names(mode)
+
+        patches.replace(module, "_get_candidate_names", candidates)
+        if vars(module)["tempdir"] is None:
+            # It finds out by writing a file, and only once.
+            with mode.suspended():
+                vars(module)["gettempdir"]()
+
+
+def _names(mode: Mode) -> Iterator[str]:
+    host = mode.host
+    thread: Thread | None = host.current_thread() if host.active else None
+    while True:
+        number = 0
+        if thread is not None:
+            number = thread.dpor_names = thread.dpor_names + 1
+        seed = f"{ident_of(thread) if thread is not None else 0}:{number}"
+        draw = random.Random(seed)
+        yield "".join(draw.choices(_CHARACTERS, k=8))
+
+
+def _is_searched(module: Any) -> bool:
+    # Programs put what they like among the modules.
+    name: object = getattr(module, "__name__", "")
+    return (
+        isinstance(module, ModuleType)
+        and isinstance(name, str)
+        and name.partition(".")[0] in sys.stdlib_module_names
+    )

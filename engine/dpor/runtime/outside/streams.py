@@ -1,0 +1,353 @@
+"""open() and the file objects that it makes.
+
+They are the interpreter's own, on real files in the scratch folder, so that buffers and positions are what they are
+without a check. Each method is one operation: it changes the file object, and reads or changes the file beneath it
+unless the object's buffer certainly takes all of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import weakref
+from collections.abc import Callable
+from typing import Any, cast
+
+from dpor.runtime import current
+from dpor.runtime.factories import Factory
+from dpor.runtime.outside.descriptors import Descriptors
+from dpor.runtime.outside.filesystem import FileSystem, OpenFile, label
+from dpor.runtime.outside.real import RawFile as RealRawFile
+from dpor.runtime.outside.real import open_file, system
+from dpor.runtime.outside.world import Touched
+
+# No buffer of the interpreter is smaller, neither that of bytes nor that of text, unless the model says so.
+_SMALLEST_BUFFER = 4096
+_BYTES_A_CHARACTER = 4
+
+_READING = (
+    "read",
+    "read1",
+    "readline",
+    "readinto",
+    "readinto1",
+    "readall",
+    "peek",
+    "__next__",
+)
+_POSITION = ("seek", "tell", "reconfigure", "detach")
+# `writelines` and `readlines` call these for each line.
+_WRITING = ("write", "truncate", "flush", "close")
+# They tell or refuse by whether the file object is closed.
+_LOOKING = ("fileno", "isatty", "readable", "writable", "seekable")
+
+
+class Opened:
+    """What the file objects on top of one another share: the open file and what waits in their buffers.
+
+    `unwritten` is at least the number of bytes that were written and may not have reached the file; `busy` says that a
+    method of one of the objects is at work, which calls those of the objects beneath it; `closer` is the thread that
+    has closed them.
+    """
+
+    __slots__ = ("buffer", "busy", "closer", "descriptors", "file", "unwritten")
+
+    def __init__(self, descriptors: Descriptors, file: OpenFile, buffer: int) -> None:
+        self.descriptors = descriptors
+        self.file = file
+        self.buffer = buffer
+        self.unwritten = 0
+        self.busy = False
+        self.closer: int | None = None
+
+
+def _touched(opened: Opened, name: str, args: tuple[Any, ...]) -> Touched:
+    """What a method is about to do."""
+    file = opened.file
+    own = (file.name,)
+    if name == "truncate":
+        return Touched((), (*own, file.content))
+    if name in _LOOKING or name == "closed":
+        return Touched(own)
+    if name == "write":
+        opened.unwritten += _size(args[0]) if args else 0
+        fits = opened.unwritten <= opened.buffer
+        return Touched((), own if fits else (*own, file.content))
+    if opened.unwritten:
+        return Touched((), (*own, file.content))
+    if name in ("flush", "close", "tell", "detach", "reconfigure"):
+        return Touched((), own)
+    return Touched((file.content,), own)
+
+
+def _size(data: Any) -> int:
+    if isinstance(data, str):
+        return len(data) * _BYTES_A_CHARACTER
+    try:
+        return memoryview(data).nbytes
+    except TypeError:
+        return _SMALLEST_BUFFER + 1
+
+
+def _method(base: type, name: str) -> Callable[..., Any]:
+    real = getattr(base, name)
+    if not callable(real):
+        real = real.__get__
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        opened: Opened | None = getattr(self, "dpor_opened", None)
+        host = current.active_host()
+        if opened is None or opened.busy or host is None:
+            return real(self, *args, **kwargs)
+        if opened.closer == host.current_index():
+            # It stays closed, as the thread knows. The interpreter asks often when file objects end.
+            return real(self, *args, **kwargs)
+        function = f"{name}({os.path.basename(opened.file.path)!r})"
+        opened.descriptors.touch(function, opened.file, _touched(opened, name, args))
+        opened.busy = True
+        try:
+            if name == "close":
+                descriptor = _descriptor(self)
+                try:
+                    return real(self)
+                finally:
+                    opened.descriptors.closed(descriptor)
+                    opened.closer = host.current_index()
+            found = real(self, *args, **kwargs)
+        finally:
+            opened.busy = False
+        if name in ("flush", "seek", "truncate"):
+            opened.unwritten = 0
+        return found
+
+    method.__name__ = name
+    method.__qualname__ = f"{base.__name__}.{name}"
+    method.__doc__ = real.__doc__
+    return method
+
+
+def _descriptor(stream: Any) -> int:
+    try:
+        return stream.fileno()
+    except (OSError, ValueError):
+        return -1
+
+
+def _class(base: type) -> type:
+    """A class of file objects whose methods are visible operations."""
+    names = [name for name in (*_READING, *_POSITION, *_WRITING, *_LOOKING) if hasattr(base, name)]
+    body: dict[str, Any] = {name: _method(base, name) for name in names}
+    body["closed"] = property(_method(base, "closed"))
+    # The file is closed where the last reference to it ends, which the kernel must not put off.
+    body["__dpor_untracked__"] = True
+    body["__module__"] = base.__module__
+    body["__doc__"] = base.__doc__
+    return type(base.__name__, (base,), body)
+
+
+RawFile: Any = _class(RealRawFile)
+_BufferedReader: Any = _class(io.BufferedReader)
+_BufferedWriter: Any = _class(io.BufferedWriter)
+_BufferedRandom: Any = _class(io.BufferedRandom)
+_TextFile: Any = _class(io.TextIOWrapper)
+
+
+class Streams:
+    """Stand-ins for open() and io.FileIO."""
+
+    def __init__(self, files: FileSystem, descriptors: Descriptors) -> None:
+        self._files = files
+        self._descriptors = descriptors
+        self._controls = files.world.controls
+        self._open: list[weakref.ref[Any]] = []
+
+    def reset(self, imported: bool = False) -> None:
+        """Close what the last execution has left open; with `imported` also what was opened during the import."""
+        kept: list[weakref.ref[Any]] = []
+        for reference in self._open:
+            stream = reference()
+            if stream is None:
+                continue
+            if stream.dpor_opened.file.execution is None and not imported:
+                kept.append(reference)
+            else:
+                _abandon(stream)
+        self._open = kept
+        for descriptor, opened in list(self._files.descriptors.items()):
+            if opened.execution is None and not imported:
+                continue
+            del self._files.descriptors[descriptor]
+            try:
+                system.close(descriptor)
+            except OSError:
+                # It was the stream's.
+                continue
+
+    def open(self) -> Callable[..., Any]:
+        """What stands in for the function."""
+
+        def open(
+            file: Any,
+            mode: str = "r",
+            buffering: int = -1,
+            encoding: str | None = None,
+            errors: str | None = None,
+            newline: str | None = None,
+            closefd: bool = True,
+            opener: Callable[[str, int], int] | None = None,
+        ) -> Any:
+            if not self._controls():
+                return open_file(file, mode, buffering, encoding, errors, newline, closefd, opener)
+            return self._opened(file, mode, buffering, encoding, errors, newline, closefd, opener)
+
+        open.__module__ = "_io"
+        open.__doc__ = open_file.__doc__
+        return open
+
+    def raw(self) -> Any:
+        """What stands in for io.FileIO."""
+        streams = self
+
+        class RawFactory(Factory):
+            def __call__(self, file: Any, mode: str = "r", closefd: bool = True, opener: Any = None) -> Any:
+                if not streams._controls():
+                    return RealRawFile(file, mode, closefd, opener)
+                if isinstance(file, int) and file not in streams._files.descriptors:
+                    return RealRawFile(file, mode, closefd, opener)
+                return streams._noted(streams._raw(file, mode, closefd, opener))
+
+        return RawFactory(self._files.world.mode, "FileIO", RawFile, RealRawFile)
+
+    def _opened(
+        self,
+        file: Any,
+        mode: str,
+        buffering: int,
+        encoding: str | None,
+        errors: str | None,
+        newline: str | None,
+        closefd: bool,
+        opener: Any,
+    ) -> Any:
+        if not isinstance(file, int):
+            file = cast(Any, os.fspath(file))
+        if isinstance(file, int) and file not in self._files.descriptors:
+            return open_file(file, mode, buffering, encoding, errors, newline, closefd, opener)
+        if not _is_usual(mode, buffering, encoding, errors, newline):
+            # The real one says what is wrong, with arguments that open nothing.
+            return open_file(os.devnull, mode, buffering, encoding, errors, newline)
+        binary = "b" in mode
+        if not binary:
+            encoding = io.text_encoding(encoding, 2)
+        raw = self._raw(file, "".join(letter for letter in mode if letter not in "bt"), closefd, opener)
+        opened: Opened = raw.dpor_opened
+        opened.busy = True
+        result: Any = raw
+        try:
+            line_buffering = (buffering == 1 and not binary) or (buffering < 0 and raw.isatty())
+            if buffering in (-1, 1):
+                buffering = max(getattr(raw, "_blksize", 0), io.DEFAULT_BUFFER_SIZE)
+            if buffering == 0:
+                if not binary:
+                    raise ValueError("can't have unbuffered text I/O")
+                return self._noted(raw)
+            opened.buffer = min(buffering, _SMALLEST_BUFFER)
+            if "+" in mode:
+                result = _BufferedRandom(raw, buffering)
+            elif raw.writable():
+                result = _BufferedWriter(raw, buffering)
+            else:
+                result = _BufferedReader(raw, buffering)
+            result.dpor_opened = opened
+            if not binary:
+                if line_buffering:
+                    opened.buffer = 0
+                result = _text(opened, result, encoding, errors, newline, line_buffering)
+                result.mode = mode
+            return self._noted(result)
+        except BaseException:
+            _abandon(result)
+            raise
+        finally:
+            opened.busy = False
+
+    def _noted(self, stream: Any) -> Any:
+        self._open.append(weakref.ref(stream))
+        if len(self._open) % 64 == 0:
+            self._open[:] = [reference for reference in self._open if reference() is not None]
+        return stream
+
+    def _raw(self, file: Any, mode: str, closefd: bool, opener: Any) -> Any:
+        files, descriptors = self._files, self._descriptors
+        if isinstance(file, int):
+            raw = RawFile(file, mode, closefd)
+            raw.dpor_opened = Opened(descriptors, files.descriptors[file], 0)
+            return raw
+        flags = _flags(mode)
+        if opener is not None:
+            # It opens what it wants, by os.open or the like.
+            descriptor = opener(file, flags)
+            if not isinstance(descriptor, int):
+                raise TypeError("expected integer from opener")
+            if descriptor < 0:
+                raise ValueError(f"opener returned {descriptor}")
+            if descriptor not in files.descriptors:
+                files.world.refuse("opens a file by a way that is not known")
+            raw = RawFile(descriptor, mode, closefd)
+            raw.name = file
+            raw.dpor_opened = Opened(descriptors, files.descriptors[descriptor], 0)
+            return raw
+        if not closefd:
+            raise ValueError("Cannot use closefd=False with file name")
+        try:
+            place, target = files.opened(label("open", file, mode), file, flags)
+            raw = RawFile(place, mode)
+        except OSError as error:
+            if error.filename is not None:
+                error.filename = file
+            raise
+        raw.name = file
+        opened = descriptors.open_file(raw.fileno(), target.path, flags, not files.overlay.owns(place))
+        raw.dpor_opened = Opened(descriptors, opened, 0)
+        return raw
+
+
+def _text(
+    opened: Opened, buffered: Any, encoding: str | None, errors: str | None, newline: str | None, lines: bool
+) -> Any:
+    text = _TextFile(buffered, encoding, errors, newline, lines)
+    text.dpor_opened = opened
+    return text
+
+
+def _is_usual(mode: Any, buffering: Any, encoding: Any, errors: Any, newline: Any) -> bool:
+    if not isinstance(mode, str) or not isinstance(buffering, int):
+        return False
+    letters = set(mode)
+    if letters - set("axrwb+t") or len(mode) > len(letters) or len(letters & set("axrw")) != 1:
+        return False
+    binary = "b" in letters
+    if binary and ("t" in letters or encoding is not None or errors is not None or newline is not None):
+        return False
+    return not (binary and buffering == 1) and not (not binary and buffering == 0)
+
+
+def _flags(mode: str) -> int:
+    letters = set(mode) - {"b", "t"}
+    flags = os.O_RDWR if "+" in letters else os.O_RDONLY if "r" in letters else os.O_WRONLY
+    if "w" in letters:
+        flags |= os.O_CREAT | os.O_TRUNC
+    elif "x" in letters:
+        flags |= os.O_CREAT | os.O_EXCL
+    elif "a" in letters:
+        flags |= os.O_CREAT | os.O_APPEND
+    return flags | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+
+
+def _abandon(stream: Any) -> None:
+    """Close a stream whatever it thinks of that."""
+    opened: Opened = stream.dpor_opened
+    opened.busy = True
+    with contextlib.suppress(OSError, ValueError):
+        stream.close()

@@ -1,0 +1,104 @@
+"""System calls as operations of the model: each is one event on what it touches, which is said by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from dpor.codes import Code
+from dpor.errors import DporError
+from dpor.results import AssumptionKind
+from dpor.runtime.escapes import with_calls
+from dpor.runtime.mode import Mode
+from dpor.runtime.outside.asking import is_apart
+
+
+class Touched(NamedTuple):
+    """What a call reads and writes, by name; `entered` are folders of which one entry changes.
+
+    `everything` says that it may change whatever there is.
+    """
+
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    entered: tuple[str, ...] = ()
+    everything: bool = False
+
+
+class System(dict[str, object]):
+    """What stands for all that is outside of the interpreter in what the kernel is told; it holds nothing."""
+
+
+class World:
+    """Makes system calls visible to the kernel."""
+
+    def __init__(self, mode: Mode) -> None:
+        self.mode = mode
+        self._system = System()
+        self._calls = 0
+        self._assumed: list[str] = []
+
+    def install(self) -> None:
+        """Make the outside known to the host, before executions begin."""
+        self.mode.host.created(self._system)
+
+    def perform(self, label: str, touched: Callable[[], Touched]) -> None:
+        """Let a call take place here: one operation on what `touched()` says when its turn has come.
+
+        `label` is what reports say. A predicate of wait_until that makes a system call ends the check with DPOR108.
+        """
+        host = self.mode.host
+        names = touched()
+        if not host.active:
+            return
+        if host.probing:
+            self.refuse(
+                f"calls {label} in a predicate of wait_until, which looks at files or the environment"
+            )
+        # Another thread may have moved what a path leads to, up to the moment of the call.
+        while host.outside(self._system, names.reads, names.writes, names.entered, names.everything, label):
+            now = touched()
+            if now == names:
+                return
+            names = now
+
+    def controls(self) -> bool:
+        """Whether the caller of a stand-in belongs to the model."""
+        return self.mode.controls() and not is_apart()
+
+    def begin(self) -> None:
+        """An execution begins: what was assumed while modules were imported, it rests on too."""
+        for subject in self._assumed:
+            self.mode.host.assume(AssumptionKind.FIXED_WORLD.value, subject)
+
+    def assume(self, subject: str) -> None:
+        """The verdict rests on what something outside gives here and now."""
+        if self.mode.host.active:
+            self.mode.host.assume(AssumptionKind.FIXED_WORLD.value, subject)
+        elif subject not in self._assumed:
+            self._assumed.append(subject)
+
+    def refuse(self, what: str) -> None:
+        """End the check with DPOR108, because the model `what` (a verb phrase).
+
+        Raises DporError while modules are imported.
+        """
+        host = self.mode.host
+        if host.active:
+            host.escape(with_calls(what))
+        elif self.mode.controls():
+            raise DporError(
+                Code.UNCONTROLLED,
+                f"the model {what}",
+                "keep it out of the model, or replace it with a stand-in",
+            )
+
+    def next_name(self, kind: str) -> str:
+        """A name for something that the calling thread makes, the same in every execution that comes to it."""
+        host = self.mode.host
+        if not host.active:
+            self._calls += 1
+            return f"{kind} {self._calls} of the import"
+        thread = host.current_thread()
+        number = thread.dpor_calls = thread.dpor_calls + 1
+        return f"{kind} {number} of {host.thread_path(host.current_index())}"

@@ -1,0 +1,148 @@
+//! System calls: operations on what is outside of the interpreter.
+//!
+//! The runtime layer knows what a call touches and says it by name: a file, a directory's entry, an environment variable.
+//! One call is one operation on all of these, at one moment. A call that may touch anything touches the whole, which
+//! every other call announces itself on, as operations on cells do on their container.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyString, PyTuple};
+
+use super::host::Host;
+use super::identity::{KeyId, ObjectId};
+use super::recording::Word;
+use super::state::{access, Phase, Restart, State};
+use super::switching::Touch;
+use crate::operation::{AccessMode, Accesses, Buffering, LocationId, MemoryOrder, Operation, OperationKind};
+
+/// What one call touches, by name.
+struct Touched<'a, 'py> {
+    reads: &'a Bound<'py, PyTuple>,
+    writes: &'a Bound<'py, PyTuple>,
+    /// Directories in which one entry changes: such changes commute with one another.
+    entered: &'a Bound<'py, PyTuple>,
+    /// Whether the call may change anything.
+    everything: bool,
+}
+
+impl State {
+    fn outside_location(&mut self, world: ObjectId, name: &Bound<'_, PyAny>) -> Option<LocationId> {
+        let key = self.identities.item(name)?;
+        // Each is an object of its own, so that what races becomes visible alone.
+        let object = self.identities.part(world, key, 0);
+        Some(self.identities.location(object, KeyId::STATE, false))
+    }
+
+    fn outside_accesses(&mut self, world: ObjectId, touched: &Touched<'_, '_>) -> Accesses {
+        use AccessMode::{IntentRead, IntentWrite, Read, Write};
+        let mut accesses = Accesses::new();
+        let mut everything = touched.everything;
+        for (names, mode) in [(touched.writes, Write), (touched.entered, IntentWrite), (touched.reads, Read)] {
+            for name in names.iter() {
+                let Some(location) = self.outside_location(world, &name) else {
+                    everything = true;
+                    continue;
+                };
+                if !accesses.iter().any(|known| known.location == location && known.mode == Write) {
+                    accesses.push(access(location, mode));
+                }
+            }
+        }
+        let writes = !touched.writes.is_empty() || !touched.entered.is_empty();
+        let whole = self.identities.location(world, KeyId::WHOLE, false);
+        let mode = match (everything, writes) {
+            (true, _) => Write,
+            (false, true) => IntentWrite,
+            (false, false) => IntentRead,
+        };
+        accesses.push(access(whole, mode));
+        accesses
+    }
+}
+
+#[pymethods]
+impl Host {
+    /// A system call is about to be made: one operation, which reads and changes what the names stand for, and one entry
+    /// of each of `entered`; with `everything` it may change all there is. `label` says what is called, for reports.
+    /// Gives whether other threads may have run before it, so that it may touch something else now.
+    #[pyo3(signature = (world, reads, writes, entered, everything, label, /))]
+    #[expect(clippy::too_many_arguments)]
+    fn outside<'py>(
+        &self,
+        py: Python<'py>,
+        world: &Bound<'py, PyAny>,
+        reads: &Bound<'py, PyTuple>,
+        writes: &Bound<'py, PyTuple>,
+        entered: &Bound<'py, PyTuple>,
+        everything: bool,
+        label: &Bound<'py, PyString>,
+    ) -> PyResult<bool> {
+        if !self.awake().is_some_and(|state| state.running()) {
+            return Ok(false);
+        }
+        let began = self.state().driver.position();
+        self.drain_if_owed(py)?;
+        let touched = Touched { reads, writes, entered, everything };
+        let changes = everything || !writes.is_empty() || !entered.is_empty();
+        let (accesses, target) = {
+            let mut state = self.state();
+            let facts = state.types.facts(world);
+            let object = state.object(world, facts);
+            let accesses = state.outside_accesses(object, &touched);
+            if state.phase == Phase::Probing {
+                state.probe(py, &accesses)?;
+                return Ok(false);
+            }
+            let visible = accesses.iter().find(|access| state.is_visible(access.location));
+            let target = match visible {
+                Some(access) => Some(access.location),
+                None if state.halted => Some(accesses[0].location),
+                None => {
+                    state.quiet(&accesses);
+                    None
+                }
+            };
+            (accesses, target)
+        };
+        let event = target.is_some();
+        if let Some(target) = target {
+            let kind = match changes {
+                // What it does depends on what it finds.
+                true if self.state().driver.wants_values() => OperationKind::ReadModifyWrite,
+                true => OperationKind::Store,
+                false => OperationKind::Load,
+            };
+            let operation = Operation {
+                kind,
+                target,
+                detail: target.0,
+                order: MemoryOrder::SequentiallyConsistent,
+                buffering: Buffering::Drains,
+            };
+            self.perform(py, operation, 1, |state| {
+                let visible = state.visible_part(accesses.clone());
+                Touch { accesses: Some(visible), before: Some(0), found: None }
+            })?;
+        }
+        if changes {
+            self.state().affect_loops();
+        }
+        if event {
+            self.require_ordered_whole(py)?;
+        }
+        self.note(py, Word::Call, Some(world), Some(label.as_any()), None, event);
+        let moved = self.state().driver.position() != began;
+        Ok(moved)
+    }
+
+    /// The model changes what exists before it begins: unless they are already, its modules are loaded for each execution.
+    fn mark_module_state(&self, py: Python<'_>) -> PyResult<()> {
+        let restarts = {
+            let state = self.state();
+            state.phase == Phase::Running && !state.fresh_modules
+        };
+        if restarts {
+            return Err(self.restart_with(py, Restart::ModuleState));
+        }
+        Ok(())
+    }
+}
