@@ -1,0 +1,303 @@
+"""Runs the threads of a program one at a time and switches between them only between two bytecode instructions.
+
+Every thread is one of the operating system. It stops before an instruction that another thread could notice
+(`instructions.py`), in the program as in library code written in Python, if the policy says that another thread is
+next. What one C function does is one step, as under the GIL; Python code that it calls back stops as any other.
+"""
+
+from __future__ import annotations
+
+import _thread
+import contextlib
+import contextvars
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any, Protocol
+
+from oracle.instructions import visible
+
+HERE = str(Path(__file__).resolve().parent)
+DEADLOCK = "deadlock"
+ENDLESS = "endless"
+
+
+class Abandoned(BaseException):
+    """Raised in the threads of an execution that cannot go on, to end them."""
+
+
+class Policy(Protocol):
+    """Decides who is next. `stop` is the number of the decision at which `preempt` is to be asked."""
+
+    stop: int
+
+    def preempt(self, number: int, current: int, others: tuple[int, ...]) -> int | None:
+        """The thread that runs instead of the current one, which could go on; None if it does go on."""
+        ...
+
+    def choose(self, number: int, enabled: tuple[int, ...]) -> int:
+        """The thread that runs now that the current one cannot, or waits with a time-out."""
+        ...
+
+
+@dataclass(frozen=True)
+class Execution:
+    """One execution: its outcome, and who could have been chosen at each decision; `free` tells those decisions at
+    which a switch is no preemption.
+    """
+
+    outcome: str
+    decisions: list[tuple[int, ...]]
+    free: frozenset[int]
+
+
+class Actor:
+    """A thread of the program. `ready` says whether what it waits for is there; None if it waits for nothing."""
+
+    def __init__(self, number: int, carrier: Carrier) -> None:
+        self.number = number
+        self.carrier = carrier
+        self.ready: Callable[[], bool] | None = None
+        self.timed = False
+        self.done = False
+
+
+class Carrier:
+    """A thread of the operating system that carries one actor after the other."""
+
+    def __init__(self) -> None:
+        self.gate = _thread.allocate_lock()
+        self.gate.acquire()
+        self.work: Callable[[], None] | None = None
+
+    def start(self) -> None:
+        _thread.start_new_thread(self._loop, ())
+
+    def _loop(self) -> None:
+        while True:
+            self.gate.acquire()
+            assert self.work is not None
+            self.work()
+
+
+class Scheduler:
+    """Runs one program again and again. `invisible` names the instructions before which nobody has to stop;
+    `carriers` are threads that have nothing to do, which later schedulers can use again.
+    """
+
+    def __init__(self, invisible: frozenset[str], carriers: list[Carrier], max_decisions: int = 5_000) -> None:
+        self._invisible = invisible
+        self._max_decisions = max_decisions
+        self._carriers = carriers
+        self._tracers: dict[int, tuple[CodeType, Callable[..., Any] | None]] = {}
+        self._main_carrier = Carrier()
+        self.untraced: set[CodeType] = set()
+        self.active = False
+        self._begin(None)
+
+    def _begin(self, policy: Policy | None) -> None:
+        self.policy = policy
+        self.actors: list[Actor] = []
+        self.now = 1000.0
+        self.quiet = 0
+        self.aborting = False
+        self.ended: str | None = None
+        self.raised: list[str] = []
+        self._decisions: list[tuple[int, ...]] = []
+        self._free: set[int] = set()
+        self._others: tuple[int, ...] | None = ()
+
+    def run(self, program: Callable[[], str], policy: Policy) -> Execution:
+        """Run the program once, with this thread as its main thread."""
+        self._begin(policy)
+        main = Actor(0, self._main_carrier)
+        self.actors.append(main)
+        self.current = main
+        self.active = True
+        outcome = ""
+        try:
+            outcome = program()
+        except Abandoned:
+            pass
+        except Exception as error:
+            outcome = f"main raised {type(error).__name__}"
+        finally:
+            sys.settrace(None)
+            main.done = True
+            if not all(actor.done for actor in self.actors):
+                # The others run to their end; the last of them comes back here.
+                with contextlib.suppress(Abandoned):
+                    self._leave()
+                    self._main_carrier.gate.acquire()
+            self.active = False
+        if self.raised:
+            outcome = f"{outcome}; threads raised {self.raised}"
+        return Execution(self.ended or outcome, self._decisions, frozenset(self._free))
+
+    def spawn(self, body: Callable[[], None], name_thread: Callable[[bool], None]) -> Actor:
+        """Let a new thread run `body` when it is chosen; `name_thread` is called in it first and last."""
+        carrier = self._carriers.pop() if self._carriers else Carrier()
+        new = carrier.work is None
+        actor = Actor(len(self.actors), carrier)
+        carrier.work = lambda: self._carry(actor, body, name_thread)
+        self.actors.append(actor)
+        self._others = None
+        if new:
+            carrier.start()
+        sys.settrace(self._on_call)
+        return actor
+
+    def _carry(self, actor: Actor, body: Callable[[], None], name_thread: Callable[[bool], None]) -> None:
+        try:
+            if not self.aborting:
+                name_thread(True)
+                sys.settrace(self._on_call)
+                contextvars.Context().run(body)
+        except Abandoned:
+            pass
+        except BaseException as error:
+            sys.settrace(None)
+            self.raised.append(type(error).__name__)
+        finally:
+            sys.settrace(None)
+            name_thread(False)
+            actor.done = True
+            with contextlib.suppress(Abandoned):
+                self._leave()
+
+    # -- waiting ------------------------------------------------------------------------------------------------------
+
+    def changed(self) -> None:
+        """Something that a thread may wait for has changed."""
+        self._others = None
+
+    def wait(self, ready: Callable[[], bool], timeout: float | None) -> bool:
+        """Wait until `ready` or, at any moment, until the time is over. Returns False if the time was over."""
+        if self.aborting:
+            raise Abandoned
+        actor = self.current
+        actor.ready, actor.timed = ready, timeout is not None
+        end = self.now + (timeout or 0)
+        self.quiet += 1
+        chosen = self._choose()
+        self.quiet -= 1
+        if chosen is None:
+            self._abort(DEADLOCK)
+            raise Abandoned
+        if chosen is not actor:
+            self._hand_over(actor, chosen)
+        actor.ready = None
+        self._others = None
+        got = ready()
+        if not got:
+            self.now = max(self.now, end)
+        return got
+
+    def _enabled(self, actor: Actor) -> bool:
+        return not actor.done and (actor.ready is None or actor.timed or actor.ready())
+
+    def _choose(self) -> Actor | None:
+        enabled = [actor for actor in self.actors if self._enabled(actor)]
+        if not enabled:
+            return None
+        if len(enabled) == 1:
+            return enabled[0]
+        # A time-out that expires comes last.
+        enabled.sort(key=lambda actor: actor.ready is not None and not actor.ready())
+        numbers = tuple(actor.number for actor in enabled)
+        number = len(self._decisions)
+        self._decisions.append(numbers)
+        self._free.add(number)
+        assert self.policy is not None
+        return self.actors[self.policy.choose(number, numbers)]
+
+    def _hand_over(self, actor: Actor, chosen: Actor) -> None:
+        self.current = chosen
+        self._others = None
+        chosen.carrier.gate.release()
+        actor.carrier.gate.acquire()
+        if self.aborting:
+            raise Abandoned
+
+    def _leave(self) -> None:
+        """The current thread has ended: another one is next."""
+        actor = self.current
+        if not self.aborting:
+            chosen = self._choose()
+            if chosen is None and not all(other.done for other in self.actors):
+                self._abort(DEADLOCK)
+        if self.aborting:
+            unfinished = [other for other in self.actors[1:] if not other.done]
+            chosen = unfinished[0] if unfinished else self.actors[0]
+        elif chosen is None:
+            chosen = self.actors[0]
+        self.current = chosen
+        self._others = None
+        if actor.number and actor.done:
+            self._carriers.append(actor.carrier)
+        if chosen is not actor:
+            chosen.carrier.gate.release()
+
+    def _abort(self, why: str) -> None:
+        self.ended = self.ended or why
+        self.aborting = True
+
+    # -- tracing ------------------------------------------------------------------------------------------------------
+
+    def _step(self) -> None:
+        """The current thread is about to do something that others could notice."""
+        if self.quiet:
+            return
+        if self.aborting:
+            raise Abandoned
+        others = self._others
+        fresh = others is None
+        if others is None:
+            current = self.current
+            others = tuple(
+                actor.number for actor in self.actors if actor is not current and self._enabled(actor)
+            )
+            self._others = others
+        if not others:
+            return
+        number = len(self._decisions)
+        self._decisions.append(others)
+        policy = self.policy
+        assert policy is not None
+        if fresh or number >= policy.stop:
+            target = policy.preempt(number, self.current.number, others)
+            if target is not None:
+                self._hand_over(self.current, self.actors[target])
+        elif number > self._max_decisions:
+            self._abort(ENDLESS)
+            raise Abandoned
+
+    def _on_call(self, frame: FrameType, event: str, argument: Any) -> Any:
+        code = frame.f_code
+        known = self._tracers.get(id(code))
+        if known is None:
+            tracer = None if self._is_left_out(code) else self._tracer(code)
+            # The code is kept, so that no other one gets its identity.
+            known = self._tracers[id(code)] = (code, tracer)
+        tracer = known[1]
+        if tracer is not None:
+            frame.f_trace_opcodes = True
+            frame.f_trace_lines = False
+        return tracer
+
+    def _is_left_out(self, code: CodeType) -> bool:
+        file = code.co_filename
+        return file.startswith((HERE, "<frozen")) or code in self.untraced
+
+    def _tracer(self, code: CodeType) -> Callable[..., Any]:
+        flags = visible(code, self._invisible)
+        step = self._step
+
+        def tracer(frame: FrameType, event: str, argument: Any) -> Any:
+            if event == "opcode" and flags[frame.f_lasti >> 1]:
+                step()
+            return tracer
+
+        return tracer
