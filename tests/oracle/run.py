@@ -8,47 +8,47 @@
 from __future__ import annotations
 
 import argparse
-import collections
 import multiprocessing
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from oracle.checker import prepared  # noqa: E402
 from oracle.client import Oracle  # noqa: E402
-from oracle.compare import QUICK, Comparison, Finding, compare, describe  # noqa: E402
+from oracle.compare import QUICK, Finding, compare  # noqa: E402
 from oracle.programs import made, pairs  # noqa: E402
 from oracle.schedules import Effort  # noqa: E402
+from oracle.summary import WRONG, Report, in_common, report, totals  # noqa: E402
 from oracle.tables.registry import KINDS  # noqa: E402
-
-_SHOWN = {Finding.FALSE_PASS, Finding.ALARM, Finding.UNDECIDED}
 
 
 def main() -> int:
     """Run the command; the exit code is 1 if a check was wrong."""
     options = _options()
     names = _names(options)
-    tally: collections.Counter[str] = collections.Counter()
     began = time.monotonic()
-    shares = [names[number :: options.jobs] for number in range(options.jobs)]
+    reports: list[Report] = []
+    shares = [names[start : start + 25] for start in range(0, len(names), 25)]
+    effort = Effort(options.executions, options.preemptions, 60.0 if options.executions > 1000 else 3.0)
+    work = ((share, tuple(options.algorithm), effort, bool(options.one or options.verbose)) for share in shares)
     with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
-        work = ((share, options.algorithm, options.executions, options.preemptions) for share in _chunks(shares))
         for found in pool.imap_unordered(_share, work):
-            for label, text in found:
-                tally[label] += 1
-                shown = options.one or options.verbose or any(label.startswith(one.value) for one in _SHOWN)
-                if text and shown:
-                    print(text, flush=True)
-    total = sum(tally.values())
-    print(f"{total} programs in {time.monotonic() - began:.0f} s")
-    for label, count in sorted(tally.items(), key=lambda item: -item[1]):
-        print(f"{count:8} {label}")
-    wrong = sum(count for label, count in tally.items() if label.startswith((Finding.FALSE_PASS.value, Finding.ALARM.value)))
-    return 1 if wrong else 0
+            for one in found:
+                reports.append(one)
+                if one.text:
+                    print(one.text, flush=True)
+    print(f"{len(reports)} comparisons in {time.monotonic() - began:.0f} s")
+    for line in totals(reports):
+        print(line)
+    for finding in (Finding.FALSE_PASS, Finding.ALARM, Finding.UNDECIDED):
+        lines = list(in_common(reports, finding))
+        if lines:
+            print(f"operations in programs of the sort: {finding.value}")
+            print("\n".join(lines))
+    return int(any(one.finding in WRONG for one in reports))
 
 
 def _options() -> argparse.Namespace:
@@ -75,32 +75,15 @@ def _names(options: argparse.Namespace) -> list[str]:
     return [str(seed) for seed in range(options.seed, options.seed + options.programs)]
 
 
-def _chunks(shares: list[list[str]], size: int = 50) -> Iterator[list[str]]:
-    for start in range(0, max(map(len, shares)), size):
-        yield from (share[start : start + size] for share in shares if share[start : start + size])
-
-
-def _share(work: tuple[list[str], list[str], int, int]) -> list[tuple[str, str]]:
-    names, algorithms, executions, preemptions = work
-    found: list[tuple[str, str]] = []
-    effort = Effort(executions, preemptions, QUICK.seconds * max(1, executions // QUICK.executions))
+def _share(work: tuple[list[str], tuple[str, ...], Effort, bool]) -> list[Report]:
+    names, algorithms, effort, whole = work
+    found: list[Report] = []
     with prepared(), Oracle() as oracle, tempfile.TemporaryDirectory() as folder:
         for name in names:
-            program = made(name)
             for algorithm in algorithms:
-                result = compare(program, oracle, Path(folder).resolve(), algorithm, effort)
-                found.append((_label(result, algorithm, algorithms), _text(result)))
+                result = compare(made(name), oracle, Path(folder).resolve(), algorithm, effort)
+                found.append(report(result, algorithm, whole))
     return found
-
-
-def _text(result: Comparison) -> str:
-    return describe(result)
-
-
-def _label(result: Comparison, algorithm: str, algorithms: Iterable[str]) -> str:
-    detail = result.checked.refused or result.checked.bounded or ""
-    named = f" ({algorithm})" if len(list(algorithms)) > 1 else ""
-    return f"{result.finding.value}{' ' if detail else ''}{detail}{named}"
 
 
 if __name__ == "__main__":

@@ -64,13 +64,32 @@ class Actor:
         self.done = False
 
 
+class _Work:
+    """What a carrier is to run: a thread of a program."""
+
+    def __init__(
+        self, scheduler: Scheduler, actor: Actor, body: Callable[[], None], name_thread: Callable[[bool], None]
+    ) -> None:
+        self.scheduler = scheduler
+        self.actor = actor
+        self.body = body
+        self.name_thread = name_thread
+
+    def forget(self) -> None:
+        self.body = self.name_thread = _nothing
+
+
+def _nothing(begins: bool = False) -> None:
+    """Do nothing."""
+
+
 class Carrier:
     """A thread of the operating system that carries one actor after the other."""
 
     def __init__(self) -> None:
         self.gate = _thread.allocate_lock()
         self.gate.acquire()
-        self.work: Callable[[], None] | None = None
+        self.work: _Work | None = None
 
     def start(self) -> None:
         _thread.start_new_thread(self._loop, ())
@@ -78,8 +97,10 @@ class Carrier:
     def _loop(self) -> None:
         while True:
             self.gate.acquire()
-            assert self.work is not None
-            self.work()
+            work, self.work = self.work, None
+            assert work is not None
+            work.scheduler.carry(work)
+            del work
 
 
 class Scheduler:
@@ -138,23 +159,27 @@ class Scheduler:
 
     def spawn(self, body: Callable[[], None], name_thread: Callable[[bool], None]) -> Actor:
         """Let a new thread run `body` when it is chosen; `name_thread` is called in it first and last."""
-        carrier = self._carriers.pop() if self._carriers else Carrier()
-        new = carrier.work is None
+        # What is let go of here may run code of the library, which is not to be switched inside of this.
+        sys.settrace(None)
+        if self._carriers:
+            carrier = self._carriers.pop()
+        else:
+            carrier = Carrier()
+            carrier.start()
         actor = Actor(len(self.actors), carrier)
-        carrier.work = lambda: self._carry(actor, body, name_thread)
+        carrier.work = _Work(self, actor, body, name_thread)
         self.actors.append(actor)
         self._others = None
-        if new:
-            carrier.start()
         sys.settrace(self._on_call)
         return actor
 
-    def _carry(self, actor: Actor, body: Callable[[], None], name_thread: Callable[[bool], None]) -> None:
+    def carry(self, work: _Work) -> None:
+        """Run a thread of the program in the carrier that it was given."""
         try:
             if not self.aborting:
-                name_thread(True)
+                work.name_thread(True)
                 sys.settrace(self._on_call)
-                contextvars.Context().run(body)
+                contextvars.Context().run(work.body)
         except Abandoned:
             pass
         except BaseException as error:
@@ -162,8 +187,10 @@ class Scheduler:
             self.raised.append(type(error).__name__)
         finally:
             sys.settrace(None)
-            name_thread(False)
-            actor.done = True
+            work.name_thread(False)
+            work.actor.done = True
+            # What the thread alone kept ends before another one goes on.
+            work.forget()
             with contextlib.suppress(Abandoned):
                 self._leave()
 

@@ -13,8 +13,10 @@ import functools
 import logging
 import queue
 import selectors
+import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -219,8 +221,12 @@ def replaced(scheduler: Scheduler) -> Iterator[None]:
         (queue, "time", lambda: scheduler.now),
         (time, "sleep", sleep),
         (time, "monotonic", lambda: scheduler.now),
+        # What a thread that is given up raises in a destructor is no news.
+        (sys, "unraisablehook", lambda unraisable: None),
         (logging, "_lock", rlock()),
         (concurrent.futures.thread, "_global_shutdown_lock", lock()),
+        # The interpreter joins the threads in it when it ends.
+        (concurrent.futures.thread, "_threads_queues", weakref.WeakKeyDictionary()),
         (
             selectors.DefaultSelector,
             "select",
