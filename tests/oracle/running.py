@@ -35,7 +35,11 @@ def observe(
     )
     scheduler.untraced |= {part for part in _constants(code) if part.co_name in _FRAME}
 
+    stdout = sys.stdout
+
     def once() -> str:
+        # Threads that redirect it at the same time can leave it redirected.
+        sys.stdout = stdout
         for name, other in others.items():
             module = sys.modules[name] = ModuleType(name)
             exec(other, module.__dict__)
@@ -59,6 +63,7 @@ def observe(
             scheduler.run(once, _FirstCome())
             return explore(run, effort, seed)
     finally:
+        sys.stdout = stdout
         gc.enable()
         for name, module in before.items():
             sys.modules.pop(name, None)

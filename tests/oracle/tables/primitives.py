@@ -48,10 +48,10 @@ PRIMITIVES = (
     Kind(
         "semaphore",
         "threading.Semaphore(1)",
-        "(s._value, box)",
-        (*_LOCK, "s.release(2)", "o.append(s._value)"),
+        "(s.acquire(False), s.acquire(False), box)",
+        (*_LOCK, "s.release(2)"),
     ),
-    Kind("bounded semaphore", "threading.BoundedSemaphore(1)", "(s._value, box)", _LOCK),
+    Kind("bounded semaphore", "threading.BoundedSemaphore(1)", "(s.acquire(False), s.acquire(False), box)", _LOCK),
     Kind(
         "event",
         "threading.Event()",
