@@ -18,7 +18,7 @@ from oracle.programs import Program
 from oracle.scheduler import DEADLOCK
 
 HERE = Path(__file__).resolve().parent
-_MODEL = '''
+_MODEL = """
 
 import dpor
 from oracle_sink import record
@@ -31,7 +31,7 @@ def checked():
     except Exception as e:
         outcome = f"main raised {type(e).__name__}"
     record(outcome)
-'''
+"""
 
 
 @dataclass(frozen=True)
@@ -119,5 +119,7 @@ def check(program: Program, folder: Path, algorithm: str = "optimal", executions
         result.assumptions,
         bounded=bounded,
         executions=explored,
-        broken=tuple(sorted(f"{violation.kind.value}: {violation.message}" for violation in result.violations)),
+        broken=tuple(
+            sorted(f"{violation.kind.value}: {violation.message}" for violation in result.violations)
+        ),
     )

@@ -39,7 +39,10 @@ class Comparison:
 
 
 QUICK = Effort(executions=150, preemptions=2, seconds=1.0)
-THOROUGH = (Effort(executions=1500, preemptions=3, seconds=2.0), Effort(executions=10_000, preemptions=4, seconds=8.0))
+THOROUGH = (
+    Effort(executions=1500, preemptions=3, seconds=2.0),
+    Effort(executions=10_000, preemptions=4, seconds=8.0),
+)
 """What is run before a check is doubted, one after the other."""
 
 
@@ -77,7 +80,9 @@ def compare(
 
 def _differences(checked: Checked, observed: Observed) -> tuple[tuple[str, ...], tuple[str, ...]]:
     seen = set(observed.outcomes)
-    if any("threads raised" in outcome for outcome in seen) and any("exception" in one for one in checked.broken):
+    if any("threads raised" in outcome for outcome in seen) and any(
+        "exception" in one for one in checked.broken
+    ):
         seen = {outcome for outcome in seen if "threads raised" not in outcome}
     missing = tuple(sorted(seen - checked.outcomes))
     return missing, tuple(sorted(checked.outcomes - seen))

@@ -40,13 +40,13 @@ _AROUND = (
     "try:\n{}\nfinally: o.append('f')",
     "def inner():\n{}\ninner()",
 )
-_GUARD = '''
+_GUARD = """
 def guard(f, o):
     try:
         f(o)
     except Exception as e:
         o.append(type(e).__name__)
-'''
+"""
 
 
 @dataclass(frozen=True)
@@ -82,9 +82,7 @@ def build(name: str, kinds: Sequence[Kind], bodies: Sequence[Sequence[str]]) -> 
             parts.append(f"        nonlocal {', '.join(bound)}")
         parts += [textwrap.indent(operation, " " * 8) for operation in body]
     for number in range(len(bodies)):
-        parts.append(
-            f"    t{number} = threading.Thread(target=guard, args=(body{number}, outs[{number}]))"
-        )
+        parts.append(f"    t{number} = threading.Thread(target=guard, args=(body{number}, outs[{number}]))")
     parts += [f"    t{number}.start()" for number in range(len(bodies))]
     parts += [f"    t{number}.join()" for number in range(len(bodies))]
     parts += [f"    fin = ({', '.join(looks)},)", "    return repr((outs, fin))"]
@@ -187,5 +185,8 @@ def _definitions(text: str) -> str:
 
 
 def _imports(text: str) -> str:
-    names = ["threading", *(name for name in _LIBRARY if re.search(rf"(?<![\w.']){re.escape(name)}\b[.)]?", text))]
+    names = [
+        "threading",
+        *(name for name in _LIBRARY if re.search(rf"(?<![\w.']){re.escape(name)}\b[.)]?", text)),
+    ]
     return "".join(f"import {name}\n" for name in dict.fromkeys(names))

@@ -1,8 +1,8 @@
 """Compares checks with what plain Python does, on as many programs as are asked for.
 
-    python tests/oracle/run.py --programs 20000 --jobs 2     random programs
-    python tests/oracle/run.py --pairs "deque" "list"        all pairs of operations of these kinds (none named: of all)
-    python tests/oracle/run.py --one 4711                    one program again, with its text and both answers
+python tests/oracle/run.py --programs 20000 --jobs 2     random programs
+python tests/oracle/run.py --pairs "deque" "list"        all pairs of operations of these kinds (none named: of all)
+python tests/oracle/run.py --one 4711                    one program again, with its text and both answers
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ def main() -> int:
     reports: list[Report] = []
     shares = [names[start : start + 25] for start in range(0, len(names), 25)]
     effort = Effort(options.executions, options.preemptions, 60.0 if options.executions > 1000 else 3.0)
-    work = ((share, tuple(options.algorithm), effort, bool(options.one or options.verbose)) for share in shares)
+    work = (
+        (share, tuple(options.algorithm), effort, bool(options.one or options.verbose)) for share in shares
+    )
     with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
         for found in pool.imap_unordered(_share, work):
             for one in found:
@@ -52,7 +54,9 @@ def main() -> int:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--programs", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0, help="the first program's seed")
     parser.add_argument("--one", nargs="+", help="programs by name")
@@ -60,7 +64,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--every", type=int, default=1, help="of the pairs, only each so many")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--algorithm", nargs="+", default=["optimal"])
-    parser.add_argument("--executions", type=int, default=QUICK.executions, help="schedules that the oracle runs at first")
+    parser.add_argument(
+        "--executions", type=int, default=QUICK.executions, help="schedules that the oracle runs at first"
+    )
     parser.add_argument("--preemptions", type=int, default=QUICK.preemptions)
     parser.add_argument("--verbose", action="store_true", help="print refusals and unobserved outcomes too")
     return parser.parse_args()
@@ -71,7 +77,9 @@ def _names(options: argparse.Namespace) -> list[str]:
         return list(options.one)
     if options.pairs is not None:
         kinds = options.pairs or KINDS
-        return [program.name for kind in kinds for program in pairs(KINDS[kind])][options.seed :: options.every]
+        return [program.name for kind in kinds for program in pairs(KINDS[kind])][
+            options.seed :: options.every
+        ]
     return [str(seed) for seed in range(options.seed, options.seed + options.programs)]
 
 

@@ -64,6 +64,7 @@ def observe(
             return explore(run, effort, seed)
     finally:
         sys.stdout = stdout
+        scheduler.forget()
         gc.enable()
         for name, module in before.items():
             sys.modules.pop(name, None)

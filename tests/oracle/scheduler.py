@@ -8,16 +8,14 @@ next. What one C function does is one step, as under the GIL; Python code that i
 from __future__ import annotations
 
 import _thread
-import contextlib
 import contextvars
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import CodeType, FrameType
-from typing import Any, Protocol
+from types import CodeType
+from typing import Protocol
 
-from oracle.instructions import visible
+from oracle.tracing import tracing
 
 HERE = str(Path(__file__).resolve().parent)
 DEADLOCK = "deadlock"
@@ -68,7 +66,11 @@ class _Work:
     """What a carrier is to run: a thread of a program."""
 
     def __init__(
-        self, scheduler: Scheduler, actor: Actor, body: Callable[[], None], name_thread: Callable[[bool], None]
+        self,
+        scheduler: Scheduler,
+        actor: Actor,
+        body: Callable[[], None],
+        name_thread: Callable[[bool], None],
     ) -> None:
         self.scheduler = scheduler
         self.actor = actor
@@ -108,13 +110,14 @@ class Scheduler:
     `carriers` are threads that have nothing to do, which later schedulers can use again.
     """
 
-    def __init__(self, invisible: frozenset[str], carriers: list[Carrier], max_decisions: int = 5_000) -> None:
-        self._invisible = invisible
+    def __init__(
+        self, invisible: frozenset[str], carriers: list[Carrier], max_decisions: int = 5_000
+    ) -> None:
         self._max_decisions = max_decisions
         self._carriers = carriers
-        self._tracers: dict[int, tuple[CodeType, Callable[..., Any] | None]] = {}
         self._main_carrier = Carrier()
         self.untraced: set[CodeType] = set()
+        self._tracing = tracing(invisible, self._wanted, self._step)
         self.active = False
         self._begin(None)
 
@@ -138,29 +141,35 @@ class Scheduler:
         self.current = main
         self.active = True
         outcome = ""
+        self._tracing.open()
         try:
             outcome = program()
         except Abandoned:
             pass
         except Exception as error:
             outcome = f"main raised {type(error).__name__}"
-        finally:
-            sys.settrace(None)
-            main.done = True
-            if not all(actor.done for actor in self.actors):
-                # The others run to their end; the last of them comes back here.
-                with contextlib.suppress(Abandoned):
-                    self._leave()
-                    self._main_carrier.gate.acquire()
-            self.active = False
+        self._tracing.end()
+        main.done = True
+        if not all(actor.done for actor in self.actors):
+            # The others run to their end; the last of them comes back here.
+            self._leave()
+            self._main_carrier.gate.acquire()
+        self._tracing.close()
+        self.active = False
         if self.raised:
             outcome = f"{outcome}; threads raised {self.raised}"
-        return Execution(self.ended or outcome, self._decisions, frozenset(self._free))
+        execution = Execution(self.ended or outcome, self._decisions, frozenset(self._free))
+        self._begin(None)
+        return execution
+
+    def forget(self) -> None:
+        """Leave the interpreter as it was."""
+        self._tracing.forget()
 
     def spawn(self, body: Callable[[], None], name_thread: Callable[[bool], None]) -> Actor:
         """Let a new thread run `body` when it is chosen; `name_thread` is called in it first and last."""
         # What is let go of here may run code of the library, which is not to be switched inside of this.
-        sys.settrace(None)
+        self.quiet += 1
         if self._carriers:
             carrier = self._carriers.pop()
         else:
@@ -170,7 +179,8 @@ class Scheduler:
         carrier.work = _Work(self, actor, body, name_thread)
         self.actors.append(actor)
         self._others = None
-        sys.settrace(self._on_call)
+        self.quiet -= 1
+        self._tracing.begin()
         return actor
 
     def carry(self, work: _Work) -> None:
@@ -178,21 +188,19 @@ class Scheduler:
         try:
             if not self.aborting:
                 work.name_thread(True)
-                sys.settrace(self._on_call)
+                self._tracing.begin()
                 contextvars.Context().run(work.body)
         except Abandoned:
             pass
         except BaseException as error:
-            sys.settrace(None)
             self.raised.append(type(error).__name__)
-        finally:
-            sys.settrace(None)
-            work.name_thread(False)
-            work.actor.done = True
-            # What the thread alone kept ends before another one goes on.
-            work.forget()
-            with contextlib.suppress(Abandoned):
-                self._leave()
+        self._tracing.end()
+        self.quiet += 1
+        work.name_thread(False)
+        work.actor.done = True
+        # What the thread alone kept ends before another one goes on.
+        work.forget()
+        self._leave()
 
     # -- waiting ------------------------------------------------------------------------------------------------------
 
@@ -207,9 +215,7 @@ class Scheduler:
         actor = self.current
         actor.ready, actor.timed = ready, timeout is not None
         end = self.now + (timeout or 0)
-        self.quiet += 1
         chosen = self._choose()
-        self.quiet -= 1
         if chosen is None:
             self._abort(DEADLOCK)
             raise Abandoned
@@ -226,6 +232,14 @@ class Scheduler:
         return not actor.done and (actor.ready is None or actor.timed or actor.ready())
 
     def _choose(self) -> Actor | None:
+        # The policy may call library code, which is not to be switched inside of this.
+        self.quiet += 1
+        try:
+            return self._chosen()
+        finally:
+            self.quiet -= 1
+
+    def _chosen(self) -> Actor | None:
         enabled = [actor for actor in self.actors if self._enabled(actor)]
         if not enabled:
             return None
@@ -262,7 +276,8 @@ class Scheduler:
             chosen = self.actors[0]
         self.current = chosen
         self._others = None
-        if actor.number and actor.done:
+        self.quiet = 0
+        if actor.number:
             self._carriers.append(actor.carrier)
         if chosen is not actor:
             chosen.carrier.gate.release()
@@ -301,30 +316,5 @@ class Scheduler:
             self._abort(ENDLESS)
             raise Abandoned
 
-    def _on_call(self, frame: FrameType, event: str, argument: Any) -> Any:
-        code = frame.f_code
-        known = self._tracers.get(id(code))
-        if known is None:
-            tracer = None if self._is_left_out(code) else self._tracer(code)
-            # The code is kept, so that no other one gets its identity.
-            known = self._tracers[id(code)] = (code, tracer)
-        tracer = known[1]
-        if tracer is not None:
-            frame.f_trace_opcodes = True
-            frame.f_trace_lines = False
-        return tracer
-
-    def _is_left_out(self, code: CodeType) -> bool:
-        file = code.co_filename
-        return file.startswith((HERE, "<frozen")) or code in self.untraced
-
-    def _tracer(self, code: CodeType) -> Callable[..., Any]:
-        flags = visible(code, self._invisible)
-        step = self._step
-
-        def tracer(frame: FrameType, event: str, argument: Any) -> Any:
-            if event == "opcode" and flags[frame.f_lasti >> 1]:
-                step()
-            return tracer
-
-        return tracer
+    def _wanted(self, code: CodeType) -> bool:
+        return not code.co_filename.startswith((HERE, "<frozen")) and code not in self.untraced

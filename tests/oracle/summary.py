@@ -28,7 +28,9 @@ def report(comparison: Comparison, algorithm: str, whole: bool) -> Report:
     detail = comparison.checked.refused or comparison.checked.bounded or ""
     if comparison.finding is Finding.ALARM:
         complete = comparison.observed.complete
-        detail = "no schedule has it" if complete == NEVER else f"no schedule with {complete} preemptions has it"
+        detail = (
+            "no schedule has it" if complete == NEVER else f"no schedule with {complete} preemptions has it"
+        )
     program = comparison.program
     kind = "+".join(program.kinds)
     operations = frozenset((kind, text) for body in program.operations for text in body)

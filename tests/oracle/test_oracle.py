@@ -30,11 +30,15 @@ COMPARED = max(1, PROGRAMS // 12)
 
 
 def left_out(program: Program) -> bool:
-    return any((kind, text) in LEFT_OUT for kind in program.kinds for body in program.operations for text in body)
+    return any(
+        (kind, text) in LEFT_OUT for kind in program.kinds for body in program.operations for text in body
+    )
 
 
 def chunks() -> list[range]:
-    return [range(start, min(start + CHUNK, SEED + PROGRAMS)) for start in range(SEED, SEED + PROGRAMS, CHUNK)]
+    return [
+        range(start, min(start + CHUNK, SEED + PROGRAMS)) for start in range(SEED, SEED + PROGRAMS, CHUNK)
+    ]
 
 
 @pytest.fixture
@@ -45,7 +49,8 @@ def comparisons(tmp_path):
         programs = [program for program in (made(str(seed)) for seed in seeds) if not left_out(program)]
         with prepared(), Oracle() as oracle:
             return [
-                compare(program, oracle, tmp_path.resolve(), effort=EFFORT, thorough=DOUBTED) for program in programs
+                compare(program, oracle, tmp_path.resolve(), effort=EFFORT, thorough=DOUBTED)
+                for program in programs
             ]
 
     return run

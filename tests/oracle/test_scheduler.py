@@ -91,7 +91,9 @@ def test_a_condition_can_lose_a_wakeup():
 
 
 def test_a_thread_that_waits_for_a_queue_goes_on_when_something_is_put_in():
-    assert set(outcomes("queue.Queue()", "0", "o.append(s.get())", "s.put(5)").outcomes) == {"([[5], []], (0,))"}
+    assert set(outcomes("queue.Queue()", "0", "o.append(s.get())", "s.put(5)").outcomes) == {
+        "([[5], []], (0,))"
+    }
 
 
 def test_a_generator_that_runs_cannot_be_entered():
@@ -103,7 +105,9 @@ def test_library_code_in_python_is_switched_inside():
     seen = outcomes("collections.ChainMap({})", "s.maps", "s.setdefault('a', 1)", "s.setdefault('a', 2)")
     # Both find nothing, and both put theirs in.
     assert {"[{'a': 1}]", "[{'a': 2}]"} == final(seen)
-    seen = outcomes("collections.ChainMap({})", "0", "o.append(s.setdefault('a', 1))", "o.append(s.setdefault('a', 2))")
+    seen = outcomes(
+        "collections.ChainMap({})", "0", "o.append(s.setdefault('a', 1))", "o.append(s.setdefault('a', 2))"
+    )
     assert "([[1], [2]], (0,))" in seen.outcomes
 
 

@@ -160,7 +160,12 @@ CALLS = (
         "shared counter",
         "itertools.count()",
         "next(s)",
-        ("o.append(next(s))", "o.append(next(s) + next(s))", "o.append(list(zip(s, 'ab')))", "o.append(repr(s))"),
+        (
+            "o.append(next(s))",
+            "o.append(next(s) + next(s))",
+            "o.append(list(zip(s, 'ab')))",
+            "o.append(repr(s))",
+        ),
     ),
     Kind(
         "shared map",
@@ -232,7 +237,14 @@ CALLS = (
         "partial",
         "functools.partial(lambda *a, **k: (a, k), 1)",
         "s()",
-        ("o.append(s(2))", "s.x = 5", "o.append(hasattr(s, 'x'))", "s.keywords['k'] = 3", "o.append(s())", "o.append(s.args)"),
+        (
+            "o.append(s(2))",
+            "s.x = 5",
+            "o.append(hasattr(s, 'x'))",
+            "s.keywords['k'] = 3",
+            "o.append(s())",
+            "o.append(s.args)",
+        ),
     ),
     Kind(
         "total_ordering",

@@ -154,7 +154,12 @@ LIBRARY = (
         "thread-local",
         "threading.local()",
         "hasattr(s, 'x')",
-        ("s.x = 1\no.append(s.x)", "o.append(hasattr(s, 'x'))", "s.x = []\ns.x.append(1)\no.append(s.x)", "o.append(vars(s))"),
+        (
+            "s.x = 1\no.append(s.x)",
+            "o.append(hasattr(s, 'x'))",
+            "s.x = []\ns.x.append(1)\no.append(s.x)",
+            "o.append(vars(s))",
+        ),
     ),
     Kind(
         "decimal context",
@@ -176,7 +181,12 @@ LIBRARY = (
         "hash",
         "hashlib.md5()",
         "s.hexdigest()[:4]",
-        ("s.update(b'a')", "s.update(b'b')", "o.append(s.hexdigest()[:4])", "o.append(s.copy().hexdigest()[:4])"),
+        (
+            "s.update(b'a')",
+            "s.update(b'b')",
+            "o.append(s.hexdigest()[:4])",
+            "o.append(s.copy().hexdigest()[:4])",
+        ),
     ),
     Kind(
         "configuration",
@@ -241,7 +251,15 @@ LIBRARY = (
         "named tuple of lists",
         "collections.namedtuple('P', 'x y')([1], [2])",
         "s",
-        ("s.x.append(3)", "o.append(s._asdict())", "o.append(s._replace(x=0))", "o.append(repr(s))", "o.append(s.x + s.y)", "s.y.clear()", "a, b = s\no.append(len(a))"),
+        (
+            "s.x.append(3)",
+            "o.append(s._asdict())",
+            "o.append(s._replace(x=0))",
+            "o.append(repr(s))",
+            "o.append(s.x + s.y)",
+            "s.y.clear()",
+            "a, b = s\no.append(len(a))",
+        ),
     ),
     Kind(
         "second module",

@@ -84,7 +84,12 @@ _CLASSES = (
 )
 
 OBJECTS = (
-    Kind("instance", "K()", "sorted((k, 'f' if callable(v) else v) for k, v in vars(s).items())", (*_ATTRIBUTES, *_DICTS, *_CLASSES)),
+    Kind(
+        "instance",
+        "K()",
+        "sorted((k, 'f' if callable(v) else v) for k, v in vars(s).items())",
+        (*_ATTRIBUTES, *_DICTS, *_CLASSES),
+    ),
     Kind(
         "namespace",
         "types.SimpleNamespace(a=0, b=1)",
@@ -144,13 +149,27 @@ OBJECTS = (
         "getattr method",
         "Dynamic()",
         "s.seen",
-        ("o.append(s.x)", "s.x = 5", "o.append(hasattr(s, 'y'))", "o.append(len(s.seen))", "s.seen = []", "del s.x"),
+        (
+            "o.append(s.x)",
+            "s.x = 5",
+            "o.append(hasattr(s, 'y'))",
+            "o.append(len(s.seen))",
+            "s.seen = []",
+            "del s.x",
+        ),
     ),
     Kind(
         "setattr method",
         "Watched()",
         "(s.log, sorted(vars(s), key=str))",
-        ("s.a = 1", "s.b = 2", "o.append(getattr(s, 'a', 0))", "del s.a", "s.__dict__['a'] = 4", "o.append(len(s.log))"),
+        (
+            "s.a = 1",
+            "s.b = 2",
+            "o.append(getattr(s, 'a', 0))",
+            "del s.a",
+            "s.__dict__['a'] = 4",
+            "o.append(len(s.log))",
+        ),
     ),
     Kind(
         "metaclass",

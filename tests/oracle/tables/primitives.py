@@ -27,7 +27,14 @@ _QUEUE = (
     "s.put_nowait(3)",
     "if not s.empty(): o.append(s.get())",
 )
-_TASKS = ("s.task_done()", "o.append(s.unfinished_tasks)", "s.join()", "s.put(5, timeout=1)", "o.append(s.full())", "o.append(list(s.queue))")
+_TASKS = (
+    "s.task_done()",
+    "o.append(s.unfinished_tasks)",
+    "s.join()",
+    "s.put(5, timeout=1)",
+    "o.append(s.full())",
+    "o.append(list(s.queue))",
+)
 
 PRIMITIVES = (
     Kind("lock", "threading.Lock()", "(s.locked(), box)", (*_LOCK, "o.append(s.locked())")),
@@ -51,7 +58,12 @@ PRIMITIVES = (
         "(s.acquire(False), s.acquire(False), box)",
         (*_LOCK, "s.release(2)"),
     ),
-    Kind("bounded semaphore", "threading.BoundedSemaphore(1)", "(s.acquire(False), s.acquire(False), box)", _LOCK),
+    Kind(
+        "bounded semaphore",
+        "threading.BoundedSemaphore(1)",
+        "(s.acquire(False), s.acquire(False), box)",
+        _LOCK,
+    ),
     Kind(
         "event",
         "threading.Event()",
@@ -170,13 +182,26 @@ PRIMITIVES = (
         "timer",
         "threading.Timer(1, box.append, (1,))",
         "box",
-        ("s.start()", "s.start()\ns.cancel()", "s.cancel()", "s.start()\ns.join()", "box.append(2)", "o.append(len(box))", "s.start()\nbox[0] += 1\ns.join()"),
+        (
+            "s.start()",
+            "s.start()\ns.cancel()",
+            "s.cancel()",
+            "s.start()\ns.join()",
+            "box.append(2)",
+            "o.append(len(box))",
+            "s.start()\nbox[0] += 1\ns.join()",
+        ),
     ),
     Kind(
         "sleep",
         "[0]",
         "s",
-        ("time.sleep(0.1)\ns[0] += 1", "time.sleep(0)\no.append(s[0])", "s[0] += 1", "o.append(s[0])\ntime.sleep(1)\ns.append(2)"),
+        (
+            "time.sleep(0.1)\ns[0] += 1",
+            "time.sleep(0)\no.append(s[0])",
+            "s[0] += 1",
+            "o.append(s[0])\ntime.sleep(1)\ns.append(2)",
+        ),
     ),
     Kind(
         "event loop",

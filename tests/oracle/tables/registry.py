@@ -9,6 +9,4 @@ from oracle.tables.library import LIBRARY
 from oracle.tables.objects import OBJECTS
 from oracle.tables.primitives import PRIMITIVES
 
-KINDS: dict[str, Kind] = {
-    kind.name: kind for kind in (*CONTAINERS, *OBJECTS, *CALLS, *LIBRARY, *PRIMITIVES)
-}
+KINDS: dict[str, Kind] = {kind.name: kind for kind in (*CONTAINERS, *OBJECTS, *CALLS, *LIBRARY, *PRIMITIVES)}
