@@ -53,18 +53,18 @@ class Checked:
 @contextlib.contextmanager
 def prepared() -> Iterator[None]:
     """Let checks run fast: violations are named and not explained, and modules of programs can be imported."""
-    explain, explained = checking._Check._explain, checking._EXPLAINED  # noqa: SLF001
+    explain, explained = checking._Check._explain, checking._EXPLAINED
     restart = checking.apply_restart
     path = list(sys.path)
-    checking._Check._explain = lambda check, found: _named(found)  # noqa: SLF001
-    checking._EXPLAINED = sys.maxsize  # noqa: SLF001
+    checking._Check._explain = lambda check, found: _named(found)
+    checking._EXPLAINED = sys.maxsize
     checking.apply_restart = lambda hosted, outcome: _forget(restart(hosted, outcome))
     sys.path.insert(0, str(HERE / "site-packages"))
     sys.modules["oracle_sink"] = sink
     try:
         yield
     finally:
-        checking._Check._explain, checking._EXPLAINED = explain, explained  # noqa: SLF001
+        checking._Check._explain, checking._EXPLAINED = explain, explained
         checking.apply_restart = restart
         sys.path[:] = path
         del sys.modules["oracle_sink"]

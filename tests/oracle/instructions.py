@@ -8,7 +8,12 @@ from __future__ import annotations
 import dis
 from types import CodeType
 
-_OF_THE_FRAME = frozenset(
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_OF_THE_FRAME = _words(
     "BEFORE_ASYNC_WITH CACHE CHECK_EXC_MATCH COPY COPY_FREE_VARS DUP_TOP END_FOR END_SEND EXTENDED_ARG "
     "GET_AWAITABLE JUMP_BACKWARD JUMP_BACKWARD_NO_INTERRUPT JUMP_FORWARD KW_NAMES BUILD_TUPLE BUILD_LIST BUILD_SLICE "
     "LOAD_ASSERTION_ERROR LOAD_BUILD_CLASS LOAD_CLOSURE LOAD_CONST LOAD_CONST_IMMORTAL LOAD_SMALL_INT "
@@ -16,17 +21,17 @@ _OF_THE_FRAME = frozenset(
     "LOAD_FAST_LOAD_FAST LOAD_COMMON_CONSTANT MAKE_CELL MAKE_FUNCTION NOP NOT_TAKEN POP_EXCEPT PRECALL PUSH_EXC_INFO "
     "PUSH_NULL RESUME SET_FUNCTION_ATTRIBUTE SWAP IS_OP POP_JUMP_IF_NONE POP_JUMP_IF_NOT_NONE "
     "POP_JUMP_FORWARD_IF_NONE POP_JUMP_FORWARD_IF_NOT_NONE POP_JUMP_BACKWARD_IF_NONE "
-    "POP_JUMP_BACKWARD_IF_NOT_NONE".split()
+    "POP_JUMP_BACKWARD_IF_NOT_NONE"
 )
 """They look at nothing but the frame that they run in, and let go of nothing that could notice it."""
 
-_MAY_END_AN_OBJECT = frozenset(
+_MAY_END_AN_OBJECT = _words(
     "POP_TOP POP_ITER STORE_FAST STORE_FAST_LOAD_FAST STORE_FAST_STORE_FAST STORE_FAST_MAYBE_NULL DELETE_FAST "
-    "LIST_APPEND".split()
+    "LIST_APPEND"
 )
 """They look at nothing but the frame; what they let go of may notice it, by a destructor or a weak reference."""
 
-_NAMES = frozenset("LOAD_GLOBAL LOAD_DEREF LOAD_NAME LOAD_CLASSDEREF".split())
+_NAMES = _words("LOAD_GLOBAL LOAD_DEREF LOAD_NAME LOAD_CLASSDEREF")
 """They read a variable, which matters only if a thread binds it again."""
 
 _BINDS_NAMES = ("nonlocal", "global", "setattr", "delattr", "vars(", "__dict__", "sys.modules", "second")

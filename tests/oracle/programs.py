@@ -13,11 +13,12 @@ from oracle.tables.definitions import DEFINITIONS, LOCALS, MODULES, NEEDS, SHOWN
 from oracle.tables.kinds import Kind
 from oracle.tables.registry import KINDS
 
-_LIBRARY = (
-    "array asyncio base64 bisect collections concurrent.futures configparser contextlib contextvars copy csv dataclasses "
-    "decimal enum fractions functools hashlib heapq io itertools json logging math operator outsider pickle pprint queue "
-    "random re second statistics string struct sys textwrap threading time types weakref zlib"
-).split()
+_LIBRARY = """
+array asyncio base64 bisect collections concurrent.futures configparser contextlib contextvars copy
+csv dataclasses decimal enum fractions functools hashlib heapq io itertools json logging math
+operator os outsider pathlib pickle pprint queue random re second shutil statistics string struct sys
+tempfile textwrap threading time types weakref zlib
+"""
 _CROSS = (
     "s.extend(t)",
     "s += t",
@@ -187,6 +188,6 @@ def _definitions(text: str) -> str:
 def _imports(text: str) -> str:
     names = [
         "threading",
-        *(name for name in _LIBRARY if re.search(rf"(?<![\w.']){re.escape(name)}\b[.)]?", text)),
+        *(name for name in _LIBRARY.split() if re.search(rf"(?<![\w.']){re.escape(name)}\b[.)]?", text)),
     ]
     return "".join(f"import {name}\n" for name in dict.fromkeys(names))

@@ -16,13 +16,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from oracle.checker import prepared  # noqa: E402
-from oracle.client import Oracle  # noqa: E402
-from oracle.compare import QUICK, Finding, compare  # noqa: E402
-from oracle.programs import made, pairs  # noqa: E402
-from oracle.schedules import Effort  # noqa: E402
-from oracle.summary import WRONG, Report, in_common, report, totals  # noqa: E402
-from oracle.tables.registry import KINDS  # noqa: E402
+from oracle.checker import prepared
+from oracle.client import Oracle
+from oracle.compare import QUICK, Finding, compare
+from oracle.programs import made, pairs
+from oracle.schedules import Effort
+from oracle.summary import WRONG, Report, in_common, report, totals
+from oracle.tables.registry import KINDS
 
 
 def main() -> int:

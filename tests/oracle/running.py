@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 import pytest
+
 from oracle.checker import check, prepared
 from oracle.client import Oracle
 from oracle.compare import Comparison, Finding, compare, describe

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from oracle.programs import build
 from oracle.running import observe
 from oracle.scheduler import DEADLOCK

@@ -20,7 +20,7 @@ from oracle.schedules import Effort  # noqa: E402
 def main() -> None:
     """Answer every line of standard input."""
     answers = os.fdopen(os.dup(1), "w")
-    sys.stdout = open(os.devnull, "w")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     carriers: list[Carrier] = []
     gc.freeze()
     for line in sys.stdin:

@@ -241,6 +241,43 @@ class Derived(Base):
     logger.addHandler(logging.StreamHandler(stream))
     return logger
 """,
+    "number": """def number(path):
+    path.write_text('1')
+    return path
+""",
+    "clean": """def clean(environment):
+    for name in list(environment):
+        if name.startswith('ORACLE'):
+            del environment[name]
+    return environment
+""",
+    "Ends": """class Ends:
+    def __init__(self, l):
+        self.l = l
+    def __del__(self):
+        self.l.append('end')
+    def __repr__(self):
+        return 'Ends'
+""",
+    "Field": """class Field:
+    def __set_name__(self, owner, name):
+        self.name = '_' + name
+    def __get__(self, obj, t=None):
+        return self if obj is None else obj.__dict__.get(self.name, 0)
+    def __set__(self, obj, value):
+        obj.__dict__[self.name] = value
+    def __delete__(self, obj):
+        del obj.__dict__[self.name]
+""",
+    "Fielded": """class Fielded:
+    f = Field()
+    g = Field()
+""",
+    "Point": """@dataclasses.dataclass(frozen=True)
+class Point:
+    x: int
+    y: int
+""",
     "Var": """Var = contextvars.ContextVar('Var', default=0)
 """,
 }
@@ -248,6 +285,7 @@ class Derived(Base):
 NEEDS = {
     "K2": ("K",),
     "LazyK": ("Lazy",),
+    "Fielded": ("Field",),
     "WithMeta": ("Meta",),
     "Derived": ("Base",),
     "Other": ("Base",),
@@ -262,6 +300,7 @@ LOCALS: dict[str, str] = {
     "box": "box = [0]",
     "keep": "keep = [V(), V()]",
     "calls": "calls = []",
+    "folder": "folder = tempfile.TemporaryDirectory()",
     "lock": "lock = threading.Lock()",
 }
 """Further shared objects, made by a program that mentions them."""

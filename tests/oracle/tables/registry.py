@@ -6,7 +6,11 @@ from oracle.tables.calls import CALLS
 from oracle.tables.containers import CONTAINERS
 from oracle.tables.kinds import Kind
 from oracle.tables.library import LIBRARY
+from oracle.tables.nested import NESTED
 from oracle.tables.objects import OBJECTS
 from oracle.tables.primitives import PRIMITIVES
+from oracle.tables.world import WORLD
 
-KINDS: dict[str, Kind] = {kind.name: kind for kind in (*CONTAINERS, *OBJECTS, *CALLS, *LIBRARY, *PRIMITIVES)}
+KINDS: dict[str, Kind] = {
+    kind.name: kind for kind in (*CONTAINERS, *NESTED, *OBJECTS, *CALLS, *LIBRARY, *WORLD, *PRIMITIVES)
+}
