@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,6 +24,7 @@ class Finding(enum.Enum):
     REFUSED = "refused"
     BOUNDED = "check reached a bound"
     UNDECIDED = "the oracle could not run it"
+    DIFFER = "explorers differ"
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,16 @@ def _differences(checked: Checked, observed: Observed) -> tuple[tuple[str, ...],
         seen = {outcome for outcome in seen if "threads raised" not in outcome}
     missing = tuple(sorted(seen - checked.outcomes))
     return missing, tuple(sorted(checked.outcomes - seen))
+
+
+def explorers_differ(checked: Mapping[str, Checked]) -> str:
+    """What explorers of the same program say differently, by name; empty if nothing. Those that refused the program or
+    reached a bound do not count.
+    """
+    sets = {name: one.outcomes for name, one in checked.items() if not one.refused and not one.bounded}
+    every = frozenset[str]().union(*sets.values())
+    lines = [f"   {name} lacks: {outcome}" for name, own in sets.items() for outcome in sorted(every - own)]
+    return "\n".join(lines)
 
 
 def describe(comparison: Comparison) -> str:

@@ -16,12 +16,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from oracle.checker import prepared
+from oracle.checker import Checked, prepared
 from oracle.client import Oracle
-from oracle.compare import QUICK, Finding, compare
+from oracle.compare import QUICK, Finding, compare, explorers_differ
 from oracle.programs import made, pairs
 from oracle.schedules import Effort
-from oracle.summary import WRONG, Report, in_common, report, totals
+from oracle.summary import WRONG, Report, in_common, operations_of, report, totals
 from oracle.tables.registry import KINDS
 
 
@@ -45,7 +45,7 @@ def main() -> int:
     print(f"{len(reports)} comparisons in {time.monotonic() - began:.0f} s")
     for line in totals(reports):
         print(line)
-    for finding in (Finding.FALSE_PASS, Finding.ALARM, Finding.UNDECIDED):
+    for finding in (Finding.FALSE_PASS, Finding.ALARM, Finding.UNDECIDED, Finding.DIFFER):
         lines = list(in_common(reports, finding))
         if lines:
             print(f"operations in programs of the sort: {finding.value}")
@@ -88,9 +88,16 @@ def _share(work: tuple[list[str], tuple[str, ...], Effort, bool]) -> list[Report
     found: list[Report] = []
     with prepared(), Oracle() as oracle, tempfile.TemporaryDirectory() as folder:
         for name in names:
+            program = made(name)
+            checked: dict[str, Checked] = {}
             for algorithm in algorithms:
-                result = compare(made(name), oracle, Path(folder).resolve(), algorithm, effort)
+                result = compare(program, oracle, Path(folder).resolve(), algorithm, effort)
+                checked[algorithm] = result.checked
                 found.append(report(result, algorithm, whole))
+            different = explorers_differ(checked)
+            if different:
+                text = f"== {name}: {Finding.DIFFER.value}\n{different}\n{program.text}"
+                found.append(Report(name, "all", Finding.DIFFER, "", operations_of(program), text))
     return found
 
 

@@ -60,6 +60,7 @@ class Actor:
         self.ready: Callable[[], bool] | None = None
         self.timed = False
         self.done = False
+        self.unwinding = False
 
 
 class _Work:
@@ -102,6 +103,9 @@ class Carrier:
             work, self.work = self.work, None
             assert work is not None
             work.scheduler.carry(work)
+            if work.actor.unwinding:
+                # Whatever it has left in the interpreter's state of this thread ends with it.
+                return
             del work
 
 
@@ -111,7 +115,7 @@ class Scheduler:
     """
 
     def __init__(
-        self, invisible: frozenset[str], carriers: list[Carrier], max_decisions: int = 5_000
+        self, invisible: frozenset[str], carriers: list[Carrier], max_decisions: int = 20_000
     ) -> None:
         self._max_decisions = max_decisions
         self._carriers = carriers
@@ -193,9 +197,11 @@ class Scheduler:
         except Abandoned:
             pass
         except BaseException as error:
-            self.raised.append(type(error).__name__)
+            if not self.aborting:
+                self.raised.append(type(error).__name__)
         self._tracing.end()
         self.quiet += 1
+        work.actor.unwinding = self.aborting
         work.name_thread(False)
         work.actor.done = True
         # What the thread alone kept ends before another one goes on.
@@ -277,7 +283,7 @@ class Scheduler:
         self.current = chosen
         self._others = None
         self.quiet = 0
-        if actor.number:
+        if actor.number and not actor.unwinding:
             self._carriers.append(actor.carrier)
         if chosen is not actor:
             chosen.carrier.gate.release()
@@ -293,7 +299,8 @@ class Scheduler:
         if self.quiet:
             return
         if self.aborting:
-            raise Abandoned
+            self._unwind()
+            return
         others = self._others
         fresh = others is None
         if others is None:
@@ -314,6 +321,12 @@ class Scheduler:
                 self._hand_over(self.current, self.actors[target])
         elif number > self._max_decisions:
             self._abort(ENDLESS)
+            self._unwind()
+
+    def _unwind(self) -> None:
+        """End the current thread; what it does on the way out is left alone, unless it waits."""
+        if not self.current.unwinding:
+            self.current.unwinding = True
             raise Abandoned
 
     def _wanted(self, code: CodeType) -> bool:

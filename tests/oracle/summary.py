@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from oracle.compare import Comparison, Finding, describe
+from oracle.programs import Program
 from oracle.schedules import NEVER
 
 
@@ -32,19 +33,23 @@ def report(comparison: Comparison, algorithm: str, whole: bool) -> Report:
             "no schedule has it" if complete == NEVER else f"no schedule with {complete} preemptions has it"
         )
     program = comparison.program
-    kind = "+".join(program.kinds)
-    operations = frozenset((kind, text) for body in program.operations for text in body)
     return Report(
         program.name,
         algorithm,
         comparison.finding,
         detail,
-        operations if wrong else frozenset(),
+        operations_of(program) if wrong else frozenset(),
         describe(comparison) if wrong or whole else "",
     )
 
 
-WRONG = frozenset({Finding.FALSE_PASS, Finding.ALARM, Finding.UNDECIDED})
+def operations_of(program: Program) -> frozenset[tuple[str, str]]:
+    """The operations of a program, with what they work on."""
+    kind = "+".join(program.kinds)
+    return frozenset((kind, text) for body in program.operations for text in body)
+
+
+WRONG = frozenset({Finding.FALSE_PASS, Finding.ALARM, Finding.UNDECIDED, Finding.DIFFER})
 
 
 def totals(reports: Iterable[Report]) -> Iterator[str]:
