@@ -1,0 +1,122 @@
+"""Compares what a check says of a program with what plain Python was seen to do."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from oracle.checker import Checked, check
+from oracle.client import Oracle
+from oracle.programs import Program
+from oracle.schedules import NEVER, Effort, Observed
+
+
+class Finding(enum.Enum):
+    """How the two answers compare."""
+
+    AGREES = "agrees"
+    FALSE_PASS = "false pass"
+    ASSUMED = "outcome missing, with an assumption"
+    ALARM = "alarm"
+    UNOBSERVED = "not observed"
+    REFUSED = "refused"
+    BOUNDED = "check reached a bound"
+    UNDECIDED = "the oracle could not run it"
+    DIFFER = "explorers differ"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A program with both answers, and what only one of them has."""
+
+    program: Program
+    finding: Finding
+    checked: Checked
+    observed: Observed = field(default_factory=Observed)
+    missing: tuple[str, ...] = ()
+    unseen: tuple[str, ...] = ()
+
+
+QUICK = Effort(executions=150, preemptions=2, seconds=1.0)
+THOROUGH = (
+    Effort(executions=1500, preemptions=3, seconds=2.0),
+    Effort(executions=10_000, preemptions=4, seconds=8.0),
+)
+"""What is run before a check is doubted, one after the other."""
+
+
+def compare(
+    program: Program,
+    oracle: Oracle,
+    folder: Path,
+    algorithm: str = "optimal",
+    effort: Effort = QUICK,
+    thorough: Sequence[Effort] = THOROUGH,
+) -> Comparison:
+    """Check the program and run it, and say how the answers compare."""
+    checked = check(program, folder, algorithm)
+    if checked.refused:
+        return Comparison(program, Finding.REFUSED, checked)
+    if checked.bounded:
+        return Comparison(program, Finding.BOUNDED, checked)
+    observed = oracle.observe(program, effort)
+    if observed is None:
+        return Comparison(program, Finding.UNDECIDED, checked)
+    missing, unseen = _differences(checked, observed)
+    for more in thorough:
+        # An outcome that needs more than was run is looked for longer before the check is doubted.
+        if missing or not unseen or observed.complete == NEVER:
+            break
+        observed = oracle.observe(program, more) or observed
+        missing, unseen = _differences(checked, observed)
+    finding = Finding.AGREES
+    if missing:
+        finding = Finding.ASSUMED if checked.assumptions else Finding.FALSE_PASS
+    elif unseen:
+        finding = Finding.ALARM if observed.complete >= 3 else Finding.UNOBSERVED
+    return Comparison(program, finding, checked, observed, missing, unseen)
+
+
+def _differences(checked: Checked, observed: Observed) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    seen = set(observed.outcomes)
+    if any("threads raised" in outcome for outcome in seen) and any(
+        "exception" in one for one in checked.broken
+    ):
+        seen = {outcome for outcome in seen if "threads raised" not in outcome}
+    missing = tuple(sorted(seen - checked.outcomes))
+    return missing, tuple(sorted(checked.outcomes - seen))
+
+
+def explorers_differ(checked: Mapping[str, Checked]) -> str:
+    """What explorers of the same program say differently, by name; empty if nothing. Those that refused the program or
+    reached a bound do not count.
+    """
+    sets = {name: one.outcomes for name, one in checked.items() if not one.refused and not one.bounded}
+    every = frozenset[str]().union(*sets.values())
+    lines = [f"   {name} lacks: {outcome}" for name, own in sets.items() for outcome in sorted(every - own)]
+    return "\n".join(lines)
+
+
+def describe(comparison: Comparison) -> str:
+    """The comparison for people, with the text of the program."""
+    observed = comparison.observed
+    complete = "all schedules" if observed.complete == NEVER else f"all with {observed.complete} preemptions"
+    lines = [
+        f"== {comparison.program.name}: {comparison.finding.value}",
+        f"   check: {comparison.checked.verdict}, {comparison.checked.executions} executions, "
+        f"{len(comparison.checked.outcomes)} outcomes {comparison.checked.refused or ''} "
+        f"{comparison.checked.bounded or ''} {comparison.checked.message}",
+        f"   oracle: {observed.executions} executions ({complete}), {len(observed.outcomes)} outcomes",
+    ]
+    lines += [f"   assumes: {one}" for one in comparison.checked.assumptions]
+    lines += [f"   broken: {one}" for one in comparison.checked.broken]
+    lines += [
+        f"   missing in the check: {one} (seen {observed.outcomes[one]} times, "
+        f"{observed.preemptions[one]} preemptions)"
+        for one in comparison.missing
+    ]
+    lines += [f"   only in the check: {one}" for one in comparison.unseen]
+    lines += [f"   | {line}" for line in comparison.program.text.splitlines()]
+    return "\n".join(lines)

@@ -1,0 +1,193 @@
+"""Makes programs out of the tables: two or three threads, each of a few operations on one or two shared objects."""
+
+from __future__ import annotations
+
+import ast
+import random
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from oracle.tables.definitions import DEFINITIONS, LOCALS, MODULES, NEEDS, SHOWN
+from oracle.tables.kinds import Kind
+from oracle.tables.registry import KINDS
+
+_LIBRARY = """
+array asyncio base64 bisect collections concurrent.futures configparser contextlib contextvars copy
+csv dataclasses decimal enum fractions functools hashlib heapq io itertools json logging math
+operator os outsider pathlib pickle pprint queue random re second shutil statistics string struct sys
+tempfile textwrap threading time types weakref zlib
+"""
+_CROSS = (
+    "s.extend(t)",
+    "s += t",
+    "o.append(s == t)",
+    "s[:] = t",
+    "s.update(t)",
+    "s.append(t.pop())",
+    "s, t = t, s",
+    "s = t",
+    "s[0] = t[0]",
+    "o.append(list(zip(s, t)))",
+    "o.append(copy.deepcopy([s, t]))",
+    "o.append(s is t)",
+    "for x in s: t.append(x)",
+)
+_AROUND = (
+    "with lock:\n{}",
+    "for _ in range(2):\n{}",
+    "if len(o) < 1:\n{}",
+    "try:\n{}\nfinally: o.append('f')",
+    "def inner():\n{}\ninner()",
+)
+_GUARD = """
+def guard(f, o):
+    try:
+        f(o)
+    except Exception as e:
+        o.append(type(e).__name__)
+"""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program: its name, by which it is made again, its text, its other first-party modules."""
+
+    name: str
+    text: str
+    kinds: tuple[str, ...] = ()
+    operations: tuple[tuple[str, ...], ...] = ()
+    modules: dict[str, str] = field(default_factory=dict)
+
+
+def build(name: str, kinds: Sequence[Kind], bodies: Sequence[Sequence[str]]) -> Program:
+    """The program in which each body is a thread. `s` is the object of the first kind, `t` of the second."""
+    setup = [f"s = {kinds[0].make}"]
+    looks = [kinds[0].look]
+    if len(kinds) > 1:
+        setup.append(f"t = {_for_t(kinds[1].make)}")
+        looks.append(_for_t(kinds[1].look))
+    lines = [line for body in bodies for line in body]
+    everything = "\n".join([*setup, *looks, *lines])
+    known = [word for word in LOCALS if _names(word, everything)]
+    looks += [word for word in known if word in SHOWN and not any(_names(word, look) for look in looks)]
+    setup = [LOCALS[word] for word in known] + setup
+    shared = {"s", "t", *known}
+    parts = [f"    {line}" for line in setup]
+    parts.append(f"    outs = [[] for _ in range({len(bodies)})]")
+    for number, body in enumerate(bodies):
+        parts.append(f"    def body{number}(o):")
+        bound = sorted(_bound(body) & shared)
+        if bound:
+            parts.append(f"        nonlocal {', '.join(bound)}")
+        parts += [textwrap.indent(operation, " " * 8) for operation in body]
+    for number in range(len(bodies)):
+        parts.append(f"    t{number} = threading.Thread(target=guard, args=(body{number}, outs[{number}]))")
+    parts += [f"    t{number}.start()" for number in range(len(bodies))]
+    parts += [f"    t{number}.join()" for number in range(len(bodies))]
+    parts += [f"    fin = ({', '.join(looks)},)", "    return repr((outs, fin))"]
+    program = "def program():\n" + "\n".join(parts) + "\n"
+    definitions = _definitions(program)
+    text = _imports(definitions + program) + definitions + _GUARD + program
+    modules = {word: source for word, source in MODULES.items() if _names(word, text)}
+    return Program(
+        name, text, tuple(kind.name for kind in kinds), tuple(tuple(body) for body in bodies), modules
+    )
+
+
+def pair(kind: Kind, first: int, second: int) -> Program:
+    """One operation of a kind against another, on the same object."""
+    bodies = [[kind.operations[first]], [kind.operations[second]]]
+    return build(f"{kind.name}:{first}:{second}", [kind], bodies)
+
+
+def pairs(kind: Kind) -> Iterator[Program]:
+    """All pairs of a kind's operations."""
+    for first in range(len(kind.operations)):
+        for second in range(first, len(kind.operations)):
+            yield pair(kind, first, second)
+
+
+def made(name: str) -> Program:
+    """The program of that name: the seed of a random one, or `KIND:FIRST:SECOND`."""
+    if ":" not in name:
+        return drawn(int(name))
+    kind, first, second = name.rsplit(":", 2)
+    return pair(KINDS[kind], int(first), int(second))
+
+
+def drawn(seed: int) -> Program:
+    """The random program of a seed."""
+    draw = random.Random(seed)
+    kinds = [draw.choice(list(KINDS.values()))]
+    if draw.random() < 0.4:
+        count = len(kinds[0].operations)
+        program = pair(kinds[0], draw.randrange(count), draw.randrange(count))
+        return Program(str(seed), program.text, program.kinds, program.operations, program.modules)
+    if draw.random() < 0.25:
+        kinds.append(kinds[0] if draw.random() < 0.5 else draw.choice(list(KINDS.values())))
+    threads = 2 if draw.random() < 0.8 else 3
+    longest = 3 if threads == 2 else 1
+    bodies = [[_operation(draw, kinds) for _ in range(draw.randint(1, longest))] for _ in range(threads)]
+    return build(str(seed), kinds, bodies)
+
+
+def _operation(draw: random.Random, kinds: list[Kind]) -> str:
+    if len(kinds) > 1 and draw.random() < 0.2:
+        return draw.choice(_CROSS)
+    which = draw.randrange(len(kinds))
+    operation = draw.choice(kinds[which].operations)
+    if which:
+        operation = _for_t(operation)
+    if draw.random() < 0.12:
+        around = draw.choice(_AROUND)
+        bound = sorted(_bound([operation]) & {"s", "t", "box", "keep", "calls"})
+        if around.startswith("def") and bound:
+            return operation
+        return around.format(textwrap.indent(operation, "    "))
+    return operation
+
+
+def _for_t(text: str) -> str:
+    return re.sub(r"\bs\b", "t", text)
+
+
+def _names(word: str, text: str) -> bool:
+    return re.search(rf"(?<![\w.']){word}\b(?!')", text) is not None
+
+
+def _bound(body: Sequence[str]) -> set[str]:
+    """The names that the body of a function binds itself."""
+    found: set[str] = set()
+    todo: list[ast.AST] = list(ast.parse("\n".join(body)).body)
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            found.add(node.id)
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            todo += ast.iter_child_nodes(node)
+    return found
+
+
+def _definitions(text: str) -> str:
+    wanted: set[str] = set()
+    changed = True
+    while changed:
+        before = len(wanted)
+        body = text + "".join(DEFINITIONS[word] for word in wanted if word in DEFINITIONS)
+        for word in {*DEFINITIONS, *NEEDS}:
+            if _names(word, body):
+                wanted.update(NEEDS.get(word, ()))
+                if word in DEFINITIONS:
+                    wanted.add(word)
+        changed = len(wanted) > before
+    return "".join(DEFINITIONS[word] for word in DEFINITIONS if word in wanted)
+
+
+def _imports(text: str) -> str:
+    names = [
+        "threading",
+        *(name for name in _LIBRARY.split() if re.search(rf"(?<![\w.']){re.escape(name)}\b[.)]?", text)),
+    ]
+    return "".join(f"import {name}\n" for name in dict.fromkeys(names))

@@ -1,0 +1,105 @@
+"""Compares checks with what plain Python does, on as many programs as are asked for.
+
+python tests/oracle/run.py --programs 20000 --jobs 2     random programs
+python tests/oracle/run.py --pairs "deque" "list"        all pairs of operations of these kinds (none named: of all)
+python tests/oracle/run.py --one 4711                    one program again, with its text and both answers
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from oracle.checker import Checked, prepared
+from oracle.client import Oracle
+from oracle.compare import QUICK, Finding, compare, explorers_differ
+from oracle.programs import made, pairs
+from oracle.schedules import Effort
+from oracle.summary import WRONG, Report, in_common, operations_of, report, totals
+from oracle.tables.registry import KINDS
+
+
+def main() -> int:
+    """Run the command; the exit code is 1 if a check was wrong."""
+    options = _options()
+    names = _names(options)
+    began = time.monotonic()
+    reports: list[Report] = []
+    shares = [names[start : start + 25] for start in range(0, len(names), 25)]
+    effort = Effort(options.executions, options.preemptions, 60.0 if options.executions > 1000 else 3.0)
+    work = (
+        (share, tuple(options.algorithm), effort, bool(options.one or options.verbose)) for share in shares
+    )
+    with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
+        for found in pool.imap_unordered(_share, work):
+            for one in found:
+                reports.append(one)
+                if one.text:
+                    print(one.text, flush=True)
+    print(f"{len(reports)} comparisons in {time.monotonic() - began:.0f} s")
+    for line in totals(reports):
+        print(line)
+    for finding in (Finding.FALSE_PASS, Finding.ALARM, Finding.UNDECIDED, Finding.DIFFER):
+        lines = list(in_common(reports, finding))
+        if lines:
+            print(f"operations in programs of the sort: {finding.value}")
+            print("\n".join(lines))
+    return int(any(one.finding in WRONG for one in reports))
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--programs", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=0, help="the first program's seed")
+    parser.add_argument("--one", nargs="+", help="programs by name")
+    parser.add_argument("--pairs", nargs="*", metavar="KIND", help="all pairs of operations")
+    parser.add_argument("--every", type=int, default=1, help="of the pairs, only each so many")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--algorithm", nargs="+", default=["optimal"])
+    parser.add_argument(
+        "--executions", type=int, default=QUICK.executions, help="schedules that the oracle runs at first"
+    )
+    parser.add_argument("--preemptions", type=int, default=QUICK.preemptions)
+    parser.add_argument("--verbose", action="store_true", help="print refusals and unobserved outcomes too")
+    return parser.parse_args()
+
+
+def _names(options: argparse.Namespace) -> list[str]:
+    if options.one:
+        return list(options.one)
+    if options.pairs is not None:
+        kinds = options.pairs or KINDS
+        return [program.name for kind in kinds for program in pairs(KINDS[kind])][
+            options.seed :: options.every
+        ]
+    return [str(seed) for seed in range(options.seed, options.seed + options.programs)]
+
+
+def _share(work: tuple[list[str], tuple[str, ...], Effort, bool]) -> list[Report]:
+    names, algorithms, effort, whole = work
+    found: list[Report] = []
+    with prepared(), Oracle() as oracle, tempfile.TemporaryDirectory() as folder:
+        for name in names:
+            program = made(name)
+            checked: dict[str, Checked] = {}
+            for algorithm in algorithms:
+                result = compare(program, oracle, Path(folder).resolve(), algorithm, effort)
+                checked[algorithm] = result.checked
+                found.append(report(result, algorithm, whole))
+            different = explorers_differ(checked)
+            if different:
+                text = f"== {name}: {Finding.DIFFER.value}\n{different}\n{program.text}"
+                found.append(Report(name, "all", Finding.DIFFER, "", operations_of(program), text))
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The operations that programs are made of; `kinds.py` says how to add one."""

@@ -1,0 +1,16 @@
+"""All kinds by name."""
+
+from __future__ import annotations
+
+from oracle.tables.calls import CALLS
+from oracle.tables.containers import CONTAINERS
+from oracle.tables.kinds import Kind
+from oracle.tables.library import LIBRARY
+from oracle.tables.nested import NESTED
+from oracle.tables.objects import OBJECTS
+from oracle.tables.primitives import PRIMITIVES
+from oracle.tables.world import WORLD
+
+KINDS: dict[str, Kind] = {
+    kind.name: kind for kind in (*CONTAINERS, *NESTED, *OBJECTS, *CALLS, *LIBRARY, *WORLD, *PRIMITIVES)
+}
