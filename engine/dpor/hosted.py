@@ -12,13 +12,12 @@ import gc
 import hashlib
 import importlib.util
 import inspect
-import io
 import sys
 import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Self, TextIO, cast
+from typing import Any, Self, cast
 
 from dpor._kernel import Abort, Host
 from dpor.codes import Code
@@ -29,6 +28,7 @@ from dpor.instrument.import_hook import Instrumentation
 from dpor.model import options_of
 from dpor.options import Algorithm, ModelOptions, override
 from dpor.results import ModelInfo, SourceSpan
+from dpor.runtime.output import Output
 from dpor.runtime.patching import Patches
 from dpor.runtime.unrun import unrun
 from dpor.symbolic.places import Places
@@ -52,13 +52,6 @@ def describe_model(file: Path, name: str, root: Path, source: str | None) -> Mod
     known = ", ".join(info.name for info in models) or "none"
     mend = f"did you mean {near[0]!r}?" if near else f"its models are: {known}"
     raise DporError(Code.NOT_FOUND, f"{file.name} has no model {name!r}", mend)
-
-
-class _Nowhere(io.TextIOBase):
-    """A text stream that keeps nothing."""
-
-    def write(self, text: str, /) -> int:
-        return len(text)
 
 
 class HostedModel:
@@ -104,7 +97,7 @@ class HostedModel:
         self._function: Callable[..., Any] | None = None
         self._path_entry = str(self.file.parent)
         self._printed = False
-        self._streams: tuple[TextIO, TextIO] | None = None
+        self._output = Output(self.host)
 
     def __enter__(self) -> Self:
         self._check_packages()
@@ -140,17 +133,13 @@ class HostedModel:
 
         Only the first execution prints what the model prints; thousands that say the same would hide it.
         """
-        if self._printed and self._streams is None:
-            self._streams = (sys.stdout, sys.stderr)
-            sys.stdout = sys.stderr = cast(TextIO, _Nowhere())
+        self._output.begin(quiet=self._printed)
         self._printed = True
         self.patches.run(self._call)
 
     def speak(self) -> None:
         """Let the next execution print, as for the one that shows a failure."""
-        if self._streams is not None:
-            sys.stdout, sys.stderr = self._streams
-            self._streams = None
+        self._output.restore()
         self._printed = False
 
     def rebind(self, module: str, variable: str) -> None:
