@@ -97,7 +97,7 @@ class HostedModel:
         self._function: Callable[..., Any] | None = None
         self._path_entry = str(self.file.parent)
         self._printed = False
-        self._output = Output(self.host)
+        self._output = Output()
 
     def __enter__(self) -> Self:
         self._check_packages()

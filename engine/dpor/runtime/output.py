@@ -6,23 +6,20 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-from dpor._kernel import Host
-
 
 class ModelStream:
     """Stands in for a stream that the model prints to: with the attributes of `real`, but quiet when told to be.
 
-    Printing is something that an iteration of a loop does, and that no predicate may do.
+    Printing is no effect: nobody in the model can read what was printed, so that a loop that says that it waits still
+    only looks.
     """
 
-    def __init__(self, real: Any, host: Host, *, quiet: bool = False) -> None:
+    def __init__(self, real: Any, *, quiet: bool = False) -> None:
         self._real = real
-        self._host = host
         self._quiet = quiet
 
     def write(self, text: Any, /) -> int:
         """Write, or only say that it was written. TypeError for what is no text (or no bytes)."""
-        self._note()
         if not self._quiet:
             return self._real.write(text)
         if isinstance(text, str) != hasattr(self._real, "encoding"):
@@ -42,7 +39,7 @@ class ModelStream:
     @property
     def buffer(self) -> ModelStream:
         """The stream of bytes below it."""
-        return ModelStream(self._real.buffer, self._host, quiet=self._quiet)
+        return ModelStream(self._real.buffer, quiet=self._quiet)
 
     def __enter__(self) -> ModelStream:
         return self
@@ -53,16 +50,11 @@ class ModelStream:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._real, name)
 
-    def _note(self) -> None:
-        if self._host.active:
-            self._host.had_effect("prints")
-
 
 class Output:
     """The standard streams while a check lasts; `restore` puts those of the process back."""
 
-    def __init__(self, host: Host) -> None:
-        self._host = host
+    def __init__(self) -> None:
         self._real: tuple[Any, Any] | None = None
 
     def begin(self, *, quiet: bool) -> None:
@@ -70,8 +62,8 @@ class Output:
         if self._real is None:
             self._real = (sys.stdout, sys.stderr)
         out, error = self._real
-        sys.stdout = ModelStream(out, self._host, quiet=quiet)  # type: ignore[assignment]
-        sys.stderr = ModelStream(error, self._host, quiet=quiet)  # type: ignore[assignment]
+        sys.stdout = ModelStream(out, quiet=quiet)  # type: ignore[assignment]
+        sys.stderr = ModelStream(error, quiet=quiet)  # type: ignore[assignment]
 
     def restore(self) -> None:
         """Put the streams of the process back."""
