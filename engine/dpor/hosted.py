@@ -14,10 +14,10 @@ import importlib.util
 import inspect
 import sys
 import traceback
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import Any, Self, TextIO, cast
+from typing import Any, Self, cast
 
 from dpor._kernel import Abort, Host
 from dpor.codes import Code
@@ -30,6 +30,7 @@ from dpor.instrument.library_state import objects_of
 from dpor.model import options_of
 from dpor.options import Algorithm, ModelOptions, override
 from dpor.results import ModelInfo, SourceSpan
+from dpor.runtime.output import Output
 from dpor.runtime.patching import Patches
 from dpor.runtime.unrun import unrun
 from dpor.symbolic.places import Places
@@ -53,34 +54,6 @@ def describe_model(file: Path, name: str, root: Path, source: str | None) -> Mod
     known = ", ".join(info.name for info in models) or "none"
     mend = f"did you mean {near[0]!r}?" if near else f"its models are: {known}"
     raise DporError(Code.NOT_FOUND, f"{file.name} has no model {name!r}", mend)
-
-
-class _Output:
-    """What stands for sys.stdout and sys.stderr: the stream behind it, or nothing.
-
-    No thread can tell what another one has printed, so nothing that is done to it counts.
-    """
-
-    # The kernel takes instances of classes with this mark for private to the thread.
-    __dpor_thread_local__ = True
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        self.quiet = False
-
-    def write(self, text: str, /) -> int:
-        return len(text) if self.quiet else self._stream.write(text)
-
-    def writelines(self, lines: Iterable[str], /) -> None:
-        for line in lines:
-            self.write(line)
-
-    def flush(self) -> None:
-        if not self.quiet:
-            self._stream.flush()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
 
 
 class HostedModel:
@@ -132,15 +105,12 @@ class HostedModel:
         self._function: Callable[..., Any] | None = None
         self._path_entry = str(self.file.parent)
         self._printed = False
-        self._streams: tuple[TextIO, TextIO] | None = None
-        self._outputs: tuple[_Output, ...] = ()
+        self._output = Output()
 
     def __enter__(self) -> Self:
         self._check_packages()
         sys.path.insert(0, self._path_entry)
-        self._streams = (sys.stdout, sys.stderr)
-        self._outputs = tuple(map(_Output, self._streams))
-        sys.stdout, sys.stderr = cast("tuple[TextIO, TextIO]", self._outputs)
+        self._output.install()
         self.host.install()
         self.patches.install()
         self.instrumentation.install()
@@ -161,9 +131,7 @@ class HostedModel:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        if self._streams is not None:
-            sys.stdout, sys.stderr = self._streams
-            self._streams = None
+        self._output.restore()
         gc.enable()
         gc.unfreeze()
         self.host.sleep(True)
@@ -180,16 +148,14 @@ class HostedModel:
 
         Only the first execution prints what the model prints; thousands that say the same would hide it.
         """
-        for output in self._outputs:
-            output.quiet = self._printed
+        self._output.begin(quiet=self._printed)
         self._printed = True
         self.patches.run(self._call)
 
     def speak(self) -> None:
         """Let the next execution print, as for the one that shows a failure."""
+        self._output.begin(quiet=False)
         self._printed = False
-        for output in self._outputs:
-            output.quiet = False
 
     def rebind(self, module: str, variable: str) -> None:
         """Take a module variable for one that is rebound, from now on."""

@@ -35,14 +35,14 @@ def calendar_classes(module: ModuleType, clock: Clock, mode: Mode) -> tuple[type
 
         @classmethod
         def today(cls) -> Any:
-            return cls.fromtimestamp(clock.epoch()) if mode.controls() else super().today()
+            return cls.fromtimestamp(clock.epoch("date.today")) if mode.controls() else super().today()
 
     class datetime(real_datetime, metaclass=_AnyOf):  # noqa: N801 -- the standard library's name
         dpor_real = real_datetime
 
         @classmethod
         def now(cls, tz: Any = None) -> Any:
-            return cls.fromtimestamp(clock.epoch(), tz) if mode.controls() else super().now(tz)
+            return cls.fromtimestamp(clock.epoch("datetime.now"), tz) if mode.controls() else super().now(tz)
 
         @classmethod
         def today(cls) -> Any:
@@ -51,7 +51,7 @@ def calendar_classes(module: ModuleType, clock: Clock, mode: Mode) -> tuple[type
         @classmethod
         def utcnow(cls) -> Any:
             return (
-                cls.fromtimestamp(clock.epoch(), utc).replace(tzinfo=None)
+                cls.fromtimestamp(clock.epoch("datetime.utcnow"), utc).replace(tzinfo=None)
                 if mode.controls()
                 else super().utcnow()
             )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from dpor.results import AssumptionKind
 from dpor.runtime import current
 from dpor.runtime.mode import Mode
 
@@ -16,6 +18,15 @@ MARGIN = 1e-6
 _EPOCH = 1_700_000_000.0
 _MONOTONIC = 1_000_000.0
 _PROCESS = 1.0
+
+# Modules of the standard library that ask for the date and let nothing depend on it: records are shown with their time.
+_ONLY_SHOWN = frozenset({"logging"})
+
+
+def _module_of_caller() -> str:
+    """The module that called the stand-in of a clock."""
+    frame = sys._getframe(3)  # pyright: ignore[reportPrivateUsage]
+    return frame.f_globals.get("__name__", "")
 
 
 class Clock:
@@ -46,13 +57,26 @@ class Clock:
         """The current thread's clock, in seconds, if it stood at `start` when the execution began."""
         return start + (self._mode.host.time() if self._mode.host.active else 0.0)
 
-    def epoch(self) -> float:
-        """What `time.time()` says inside the model."""
+    def epoch(self, asked: str) -> float:
+        """What `time.time()` says inside the model, for `asked`, which tells the date."""
+        self._tell_date(asked)
         return self.now(_EPOCH)
 
+    def _tell_date(self, asked: str) -> None:
+        """Note that the model was told the date, which is the same in every execution and on every day."""
+        host = self._mode.host
+        if host.active and _module_of_caller() not in _ONLY_SHOWN:
+            host.assume(AssumptionKind.FIXED_WORLD.value, asked)
+
     def _seconds(self, real: Callable[[], float], start: float) -> Callable[[], float]:
+        name = f"time.{real.__name__}"
+
         def clock() -> float:
-            return self.now(start) if self._mode.controls() else real()
+            if not self._mode.controls():
+                return real()
+            if start == _EPOCH:
+                self._tell_date(name)
+            return self.now(start)
 
         return clock
 
@@ -70,9 +94,13 @@ class Clock:
         return clock
 
     def _nanoseconds(self, real: Callable[[], int], start: float) -> Callable[[], int]:
+        name = f"time.{real.__name__}"
+
         def clock() -> int:
             if not self._mode.controls():
                 return real()
+            if start == _EPOCH:
+                self._tell_date(name)
             return int(start) * 1_000_000_000 + round((self.now(start) - start) * 1e9)
 
         return clock
@@ -84,9 +112,11 @@ class Clock:
         return clock
 
     def _calendar(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        name = f"time.{real.__name__}"
+
         def convert(seconds: float | None = None, /) -> Any:
             if seconds is None and self._mode.controls():
-                seconds = self.epoch()
+                seconds = self.epoch(name)
             return real(seconds)
 
         return convert

@@ -463,9 +463,7 @@ impl Host {
 
     fn keep_attribute(&self, event: bool, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<()> {
         if event && self.keeps_undo() {
-            let value = object.getattr_opt(name)?.map(Bound::unbind);
-            let (object, name) = (object.clone().unbind(), name.clone().unbind());
-            self.keep_undo(Undo::Attribute { object, name, value });
+            self.keep_undo(Undo::of_attribute(object, name)?);
         }
         Ok(())
     }

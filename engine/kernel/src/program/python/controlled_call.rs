@@ -552,8 +552,8 @@ impl Host {
         let mut parts = self.reading_parts(&given(arguments, None), Depth::Text);
         if self.kind(&stream).is_tracked() {
             parts.push(Part { object: stream, effect: ContainerEffect::WriteWhole });
+            self.state().affect_loops();
         }
-        self.state().affect_loops();
         self.operate_on_wholes(py, &parts, Depth::Text, || function.call(arguments, keywords))
             .map(|(result, _)| result)
     }

@@ -11,6 +11,7 @@ mod chosen_items;
 mod chosen_reads;
 mod container_effects;
 mod containers;
+mod content;
 mod controlled_call;
 mod exploring;
 mod greenlets;

@@ -46,10 +46,7 @@ impl Place {
     /// What would take the store back, if predicates may ask for it.
     pub fn undo(&self, py: Python<'_>) -> PyResult<Option<Undo>> {
         Ok(match self {
-            Place::Attribute { object, name } => {
-                let value = load_plainly(object.bind(py), name.bind(py))?.map(Bound::unbind);
-                Some(Undo::Attribute { object: object.clone_ref(py), name: name.clone_ref(py), value })
-            }
+            Place::Attribute { object, name } => Some(Undo::of_attribute(object.bind(py), name.bind(py))?),
             Place::Variable { namespace, name } => {
                 let value = namespace.bind(py).get_item(name)?.map(Bound::unbind);
                 Some(Undo::Item { namespace: namespace.clone_ref(py), name: name.clone_ref(py), value })
@@ -155,6 +152,40 @@ fn store_plainly(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>, value: &
     plain_method(object, "__setattr__")?.call1((object, name, value)).map(drop)
 }
 
+/// Let the object have an attribute itself, or not, past what its class does about it: in its `__dict__`, or in a slot.
+pub fn put_own_attribute(
+    object: &Bound<'_, PyAny>,
+    name: &Bound<'_, PyString>,
+    value: Option<&Bound<'_, PyAny>>,
+) -> PyResult<()> {
+    let py = object.py();
+    let namespace = plain_method(object, "__getattribute__")?.call1((object, intern!(py, "__dict__")));
+    if let (false, Some(Ok(namespace))) =
+        (has_slot(object, name)?, namespace.ok().map(|found| found.cast_into::<PyDict>()))
+    {
+        return match value {
+            Some(value) => namespace.set_item(name, value),
+            None if namespace.contains(name)? => namespace.del_item(name),
+            None => Ok(()),
+        };
+    }
+    match value {
+        Some(value) => store_plainly(object, name, value),
+        None if own_attribute(object, name)?.is_none() => Ok(()),
+        None => plain_method(object, "__delattr__")?.call1((object, name)).map(drop),
+    }
+}
+
+/// Whether the object keeps the attribute in a slot of its class.
+fn has_slot(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<bool> {
+    for class in object.get_type().mro().iter() {
+        if let Some(found) = own_method(&class, name)? {
+            return found.get_type().name().map(|name| name == "member_descriptor" || name == "getset_descriptor");
+        }
+    }
+    Ok(false)
+}
+
 /// The attribute that the object has itself, past what its class does about it: in its `__dict__`, or in a slot.
 pub fn own_attribute<'py>(
     object: &Bound<'py, PyAny>,
@@ -167,12 +198,7 @@ pub fn own_attribute<'py>(
             return own.get_item(name).map(Some);
         }
     }
-    let descriptor = object.get_type().getattr_opt(name)?;
-    let is_slot = match descriptor {
-        Some(descriptor) => descriptor.get_type().hasattr(intern!(py, "__set__"))?,
-        None => false,
-    };
-    Ok(if is_slot { load.call1((object, name)).ok() } else { None })
+    Ok(if has_slot(object, name)? { load.call1((object, name)).ok() } else { None })
 }
 
 /// The attribute, past what its class does about it; None if there is none.
@@ -216,6 +242,11 @@ fn index_in(list: &Bound<'_, PyList>, key: &Bound<'_, PyAny>) -> PyResult<usize>
 /// What attributes go to in the end, past what classes written in Python do about it: the method of the nearest class that
 /// is written in C.
 fn plain_method<'py>(object: &Bound<'py, PyAny>, method: &str) -> PyResult<Bound<'py, PyAny>> {
+    native_method(object, method)
+}
+
+/// A method of the nearest class of an object that is written in C, to be called with the object.
+pub fn native_method<'py>(object: &Bound<'py, PyAny>, method: &str) -> PyResult<Bound<'py, PyAny>> {
     let name = PyString::new(object.py(), method);
     for class in object.get_type().mro().iter() {
         if let Some(found) = own_method(&class, &name)?.filter(is_native) {
@@ -231,7 +262,7 @@ fn own_method<'py>(class: &Bound<'py, PyAny>, name: &Bound<'py, PyString>) -> Py
 }
 
 fn is_native(method: &Bound<'_, PyAny>) -> bool {
-    method.get_type().name().is_ok_and(|name| name == "wrapper_descriptor")
+    method.get_type().name().is_ok_and(|name| name == "wrapper_descriptor" || name == "method_descriptor")
 }
 
 /// Whether stores to (or loads from) the object's attributes go to a method of its class first, which comes to the

@@ -4,12 +4,13 @@
 //! execution can reverse. No recorded number tells that for an arbitrary predicate, so once a model waits for one,
 //! every visible write keeps what it replaced, and the predicate is evaluated again with the writes taken back.
 
-use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PySet, PyString};
+use pyo3::types::{PyDict, PyString};
 
 use super::atomic::Atomic;
+use super::content::{content_of, put_content};
 use super::host::Host;
+use super::place::{own_attribute, put_own_attribute};
 use super::state::{Phase, State};
 use super::variables::Cell;
 use super::waiting::visible_reads;
@@ -27,17 +28,16 @@ pub enum Undo {
 }
 
 impl Undo {
+    /// What an attribute holds now.
+    pub fn of_attribute(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<Undo> {
+        let value = own_attribute(object, name)?.map(Bound::unbind);
+        Ok(Undo::Attribute { object: object.clone().unbind(), name: name.clone().unbind(), value })
+    }
+
     /// What is in a container now; None if there is no way to put it back.
     pub fn of_container(object: &Bound<'_, PyAny>) -> PyResult<Option<Undo>> {
-        let known = object.is_instance_of::<PyList>()
-            || object.is_instance_of::<PyDict>()
-            || object.is_instance_of::<PySet>()
-            || (object.hasattr("clear")? && object.hasattr("extend")?);
-        if !known {
-            return Ok(None);
-        }
-        let content = copy_of(object)?.unbind();
-        Ok(Some(Undo::Container { object: object.clone().unbind(), content }))
+        let Some(content) = content_of(object)? else { return Ok(None) };
+        Ok(Some(Undo::Container { object: object.clone().unbind(), content: content.unbind() }))
     }
 
     pub fn swap(&mut self, py: Python<'_>) -> PyResult<()> {
@@ -46,11 +46,8 @@ impl Undo {
             Undo::Variable { cell, value } => cell.bind(py).borrow_mut().swap(value),
             Undo::Attribute { object, name, value } => {
                 let (object, name) = (object.bind(py), name.bind(py));
-                let now = object.getattr_opt(name)?.map(Bound::unbind);
-                match value {
-                    Some(value) => object.setattr(name, value.bind(py))?,
-                    None => object.delattr(name)?,
-                }
+                let now = own_attribute(object, name)?.map(Bound::unbind);
+                put_own_attribute(object, name, value.as_ref().map(|value| value.bind(py)))?;
                 *value = now;
             }
             Undo::Item { namespace, name, value } => {
@@ -64,23 +61,15 @@ impl Undo {
             }
             Undo::Container { object, content } => {
                 let object = object.bind(py);
-                let now = copy_of(object)?.unbind();
-                object.call_method0(intern!(py, "clear"))?;
-                let fill = if object.is_instance_of::<PyDict>() || object.is_instance_of::<PySet>() {
-                    intern!(py, "update")
-                } else {
-                    intern!(py, "extend")
-                };
-                object.call_method1(fill, (content.bind(py),))?;
-                *content = now;
+                let now = content_of(object)?;
+                put_content(object, content.bind(py))?;
+                if let Some(now) = now {
+                    *content = now.unbind();
+                }
             }
         }
         Ok(())
     }
-}
-
-fn copy_of<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    object.call_method0(intern!(object.py(), "copy"))
 }
 
 impl State {
