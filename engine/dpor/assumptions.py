@@ -17,6 +17,10 @@ Noted = tuple[str, str, str | None, int]
 ADD_INSTRUMENT = "add instrument="
 """What the mend of an assumption about a package begins with, if there is something to look into."""
 
+OF_A_FILE = "the file "
+OF_A_FOLDER = "the folder "
+"""What the subject of an assumption about a file or folder of the user begins with."""
+
 _ORDER = {kind: number for number, kind in enumerate(AssumptionKind)}
 
 
@@ -48,6 +52,12 @@ def merged(assumptions: Iterable[Assumption]) -> tuple[Assumption, ...]:
         if one.kind is not AssumptionKind.UNSEEN_CODE
         or (AssumptionKind.FOREIGN_CODE, one.subject) not in first
     )
+
+
+def is_known_to_hold(one: Assumption) -> bool:
+    """Whether a result that rests on this can be kept: a file is among its dependencies, a variable is not."""
+    of_files = one.subject.startswith((OF_A_FILE, OF_A_FOLDER))
+    return one.kind is not AssumptionKind.FIXED_WORLD or of_files
 
 
 def refused_if_strict(result: ModelResult) -> ModelResult:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from dpor.assumptions import is_known_to_hold
 from dpor.codes import Code
 from dpor.continuing import VERSION as CONTINUING_VERSION
 from dpor.continuing import Left
@@ -164,6 +165,8 @@ class Cache:
             self._keep_counterexample(connection, subject, result)
         if result.verdict is Verdict.ERROR or (result.reason and result.reason.code in _NOT_KEPT):
             return
+        if not all(map(is_known_to_hold, result.assumptions)):
+            return
         files = dependency_files(subject, result.dependencies)
         key = request_key(subject, self._hasher, self._environment)
         texts = subject.texts
@@ -211,7 +214,7 @@ class Cache:
         with connection:
             # One for each model is enough, and those of older code must not pile up.
             connection.execute("DELETE FROM stopped WHERE model = ?", (subject.info.id,))
-            if left is not None and not changed:
+            if left is not None and not changed and all(map(is_known_to_hold, left.assumptions)):
                 hashes = {_stored_name(file, subject.root): self._hasher.hash(file, texts) for file in files}
                 values = (key, subject.info.id, json.dumps(hashes), json.dumps(to_json(left)), time.time())
                 connection.execute("INSERT INTO stopped VALUES (?, ?, ?, ?, ?)", values)

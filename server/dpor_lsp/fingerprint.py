@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import platform
+import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -24,7 +25,7 @@ class Hasher:
         self._known: dict[Path, tuple[tuple[int, int, int], str]] = {}
 
     def hash(self, path: Path, texts: Mapping[Path, str] | None = None) -> str | None:
-        """Return the hash of the file's content, or None if it cannot be read.
+        """Return the hash of the file's content, or of a folder's names, or None if there is none that can be read.
 
         `texts` holds, by path, what is used instead of files' contents.
         """
@@ -36,7 +37,11 @@ class Hasher:
             known = self._known.get(path)
             if known is not None and known[0] == stamp:
                 return known[1]
-            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+            if stat.S_ISDIR(status.st_mode):
+                content = "\0".join(sorted(os.listdir(path))).encode(errors="surrogateescape")
+            else:
+                content = path.read_bytes()
+            digest = hashlib.sha256(content).hexdigest()
         except OSError:
             return None
         self._known[path] = (stamp, digest)

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from dpor.assumptions import assumption
 from dpor.codes import Code
-from dpor.results import ModelResult, Reason, Verdict, Violation
+from dpor.results import AssumptionKind, ModelResult, Reason, Verdict, Violation
 from dpor_lsp.cache import FILE, FOLDER, Cache
 from dpor_lsp.subjects import Subject
 
@@ -100,6 +101,29 @@ def test_a_changed_dependency_invalidates(
     assert cache.find(subject) is None
     helper.unlink()
     assert cache.find(subject) is None
+
+
+def test_a_name_more_in_a_folder_that_was_listed_invalidates(
+    cache: Cache, make_subject: MakeSubject, make_result: MakeResult, project: Path
+) -> None:
+    folder = project / "listed"
+    folder.mkdir()
+    subject = make_subject()
+    cache.keep(subject, replace(make_result(), dependencies=("listed",)), LATER)
+    assert cache.find(subject) is not None
+    (folder / "new").touch()
+    assert cache.find(subject) is None
+
+
+@pytest.mark.parametrize(
+    ("subject", "kept"), [("the file data.json", True), ("the environment variable HOME", False)]
+)
+def test_a_result_that_rests_on_what_nothing_tells_of_is_not_kept(
+    subject: str, kept: bool, cache: Cache, make_subject: MakeSubject, make_result: MakeResult
+) -> None:
+    rests = replace(make_result(), assumptions=(assumption(AssumptionKind.FIXED_WORLD, subject),))
+    cache.keep(make_subject(), rests, LATER)
+    assert (cache.find(make_subject()) is not None) is kept
 
 
 def test_a_result_is_not_kept_if_a_file_was_written_during_the_check(

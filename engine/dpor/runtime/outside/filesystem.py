@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from dpor.assumptions import OF_A_FILE, OF_A_FOLDER
 from dpor.runtime.outside.overlay import Overlay, SharedFileError, TooLargeError, fold
 from dpor.runtime.outside.real import HARMLESS_DEVICES, now_ns, system
 from dpor.runtime.outside.world import Touched, World
@@ -228,7 +229,7 @@ class FileSystem:
             return
         if entries or not is_folder:
             self.read.add(path)
-            self.world.assume(f"the {'folder' if is_folder else 'file'} {_shown(target.given)}")
+            self.world.assume(f"{OF_A_FOLDER if is_folder else OF_A_FILE}{_shown(target.given)}")
 
     def require_file(self, target: Target) -> None:
         """End the check if a path leads to a device or pipe."""
