@@ -299,6 +299,7 @@ impl Host {
         if self.kind(object) != TypeKind::Module {
             return Ok(None);
         }
+        self.want_module(object)?;
         let Some(namespace) = instrumented_namespace(object) else { return Ok(None) };
         self.require_rebound(py, &namespace, name)?;
         Ok(Some(namespace))
