@@ -78,6 +78,9 @@ impl Primitive {
 
     /// Whether the primitive can be used in the running execution.
     pub fn standing(&self, py: Python<'_>) -> PyResult<Standing> {
+        if !self.host().owns_thread() {
+            return Ok(Standing::Plain);
+        }
         let (phase, execution) = {
             let state = self.host().state();
             (state.phase, state.execution_number)
