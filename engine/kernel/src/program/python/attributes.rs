@@ -16,7 +16,7 @@ use super::switching::Touch;
 use super::types::{holder_of, instrumented_namespace, is_instrumented_namespace, referent, AttributeKind, TypeKind};
 use super::undo::Undo;
 use super::weak_memory::Store;
-use crate::operation::{AccessMode, Accesses, LocationId, MemoryOrder, Operation, OperationKind};
+use crate::operation::{AccessMode, Accesses, LocationId, MemoryOrder, Operation, OperationKind, ThreadId};
 
 /// A place that holds one value: an attribute, a module variable, a closure variable.
 #[derive(Clone, Copy)]
@@ -265,8 +265,14 @@ impl Host {
 
     /// Before an attribute is changed: see whether it was taken for constant.
     fn check_rebinding(&self, py: Python<'_>, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<()> {
-        let facts = self.state().types.facts(object);
-        if matches!(facts.kind, TypeKind::Module | TypeKind::Immutable) {
+        let (facts, alone) = {
+            let mut state = self.state();
+            // Whoever is started later finds it changed, such as what a decorator adds to a class while modules are loaded.
+            let main = state.driver.threads.get(ThreadId::MAIN);
+            let alone = state.current == ThreadId::MAIN && main.spawned == 0;
+            (state.types.facts(object), alone)
+        };
+        if alone || matches!(facts.kind, TypeKind::Module | TypeKind::Immutable) {
             return Ok(());
         }
         // Not by `getattr`, which would call a descriptor of the model.
