@@ -163,6 +163,7 @@ class HostedModel:
         known[module] = known.get(module, frozenset()) | {variable}
         self.instrumentation.rebound = known
         self.host.rebind(module, variable)
+        self.library.rebind(module, known[module])
         slept = self.host.sleep(False)
         with self.patches.importing():
             self._function = self._resolve(self.instrumentation.reload_all()[self._module_name])

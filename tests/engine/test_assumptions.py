@@ -51,7 +51,7 @@ shared = []
 
 @dpor.model{options}
 def model():
-    box = Own()
+    box = {made}
     items = []
     def work():
         {statement}
@@ -84,7 +84,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def check(folder: Path, statement: str, decorated: str = "", **options: object) -> ModelResult:
     file = folder / "model.py"
-    file.write_text(MODEL.format(statement=statement, options=decorated), encoding="utf-8")
+    made = "Own()" if "box." in statement else "None"
+    file.write_text(MODEL.format(statement=statement, options=decorated, made=made), encoding="utf-8")
     return check_model(CheckRequest(str(file), "model", str(folder), options=options))
 
 

@@ -179,6 +179,8 @@ LEFT = {
     "loggers": "assert 'new' not in logging.root.manager.loggerDict; logging.getLogger('new')",
     "handlers": "assert not KEPT.handlers; KEPT.addHandler(logging.NullHandler())",
     "levels": "assert logging.root.level == logging.WARNING; logging.root.setLevel(1)",
+    "variables": "assert not logging._srcfile.endswith('!'); logging._srcfile += '!'",
+    "variables of modules that are not used": "assert not hasattr(json, 'new'); json.new = 1",
     "classes": "assert not hasattr(collections.UserDict, 'new'); collections.UserDict.new = 1",
 }
 

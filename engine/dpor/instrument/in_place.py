@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from types import CellType, CodeType, FunctionType
+from types import CellType, CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 from dpor.instrument.hooks import NAMESPACE, Hook, namespace_entries
@@ -72,9 +72,12 @@ class Library:
         """Start an execution, in its main thread."""
         self._state.begin()
 
-    def include(self, wanted: list[FunctionType | type]) -> None:
-        """Instrument the modules that have defined some functions and classes."""
+    def include(self, wanted: list[FunctionType | type | ModuleType]) -> None:
+        """Instrument modules, and those that have defined some functions and classes."""
         for one in wanted:
+            if isinstance(one, ModuleType):
+                self._include(one.__dict__)
+                continue
             if isinstance(one, type):
                 for function in _functions_in(list(vars(one).values()), None):
                     self._include(function.__globals__)
@@ -83,7 +86,14 @@ class Library:
             if one.__code__ not in table.values() and not self._swap(one, table):
                 self._host.tell_origin(one.__code__, False)
 
-    def _include(self, namespace: dict[str, Any]) -> _Table:
+    def rebind(self, module: str, variables: frozenset[str]) -> None:
+        """Take variables of an instrumented module for rebound from outside."""
+        for namespace in list(self._namespaces):
+            if namespace["__name__"] == module:
+                del self._tables[id(namespace)]
+                self._include(namespace, variables)
+
+    def _include(self, namespace: dict[str, Any], rebound: frozenset[str] = frozenset()) -> _Table:
         known = self._tables.get(id(namespace))
         if known is not None:
             return known
@@ -95,7 +105,11 @@ class Library:
         functions = list(_functions_in(list(namespace.values()), namespace))
         filename = functions[0].__code__.co_filename if functions else str(source)
         try:
-            code = self._code.compile(source, filename)
+            code = (
+                compile_instrumented(source.read_bytes(), filename, rebound)
+                if rebound
+                else self._code.compile(source, filename)
+            )
         except (OSError, SyntaxError, ValueError):
             return table
         for nested in _nested(code):
@@ -113,7 +127,8 @@ class Library:
         namespace[NAMESPACE] = namespace
         namespace.setdefault("exec", self._exec)
         namespace.setdefault("eval", self._eval)
-        self._namespaces.append(namespace)
+        if not any(known is namespace for known in self._namespaces):
+            self._namespaces.append(namespace)
 
     def _swap(self, function: FunctionType, table: _Table) -> bool:
         old = function.__code__

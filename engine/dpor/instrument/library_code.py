@@ -13,7 +13,6 @@ import hashlib
 import marshal
 import os
 import sys
-import tempfile
 from pathlib import Path
 from types import CodeType
 
@@ -99,7 +98,6 @@ def _write(file: Path, content: bytes) -> None:
     """Write a file as a whole or not at all: several processes may do so at once."""
     with contextlib.suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(dir=file.parent)
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(content)
-        os.replace(name, file)
+        unfinished = file.with_suffix(f".{os.getpid()}")
+        unfinished.write_bytes(content)
+        unfinished.replace(file)

@@ -18,7 +18,7 @@ use super::types::{
 };
 use super::undo::Undo;
 use super::weak_memory::Store;
-use crate::operation::{AccessMode, Accesses, LocationId, MemoryOrder, Operation, OperationKind};
+use crate::operation::{AccessMode, Accesses, LocationId, MemoryOrder, Operation, OperationKind, ThreadId};
 
 /// A place that holds one value: an attribute, a module variable, a closure variable.
 #[derive(Clone, Copy)]
@@ -157,9 +157,14 @@ fn is_dunder(name: &str) -> bool {
 }
 
 impl State {
+    /// Whether no thread has been started yet, so that all that any other one does comes later.
+    fn is_alone(&self) -> bool {
+        self.current == ThreadId::MAIN && self.driver.threads.get(ThreadId::MAIN).spawned == 0
+    }
+
     /// An attribute of a class or module is deleted.
     fn note_deleted_from_class(&mut self, name: &Bound<'_, PyString>) {
-        if self.driver.threads.alive().len() > 1 && self.types.note_rebound(name) {
+        if !self.is_alone() && self.types.note_rebound(name) {
             self.restart.get_or_insert(Restart::Visible);
         }
     }
@@ -342,12 +347,7 @@ impl Host {
 
     /// Before an attribute is changed: see whether it was taken for constant, or for one that its class does not have.
     fn check_rebinding(&self, py: Python<'_>, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<()> {
-        let alone = {
-            let state = self.state();
-            // What one thread does alone comes before all that those do that it starts.
-            state.driver.threads.alive().len() < 2
-        };
-        if alone || self.state().types.is_rebound(name) {
+        if self.state().is_alone() || self.state().types.is_rebound(name) {
             return Ok(());
         }
         let rebinds = match self.kind(object) {
@@ -391,8 +391,7 @@ impl Host {
         let kind = self.kind(object);
         let native = object.get_type().getattr_opt(name)?.is_some();
         let shapes = matches!(kind, TypeKind::Class | TypeKind::Module | TypeKind::Immutable) || native;
-        let alone = self.state().driver.threads.alive().len() < 2;
-        if alone || !shapes || self.state().phase != Phase::Running {
+        if self.state().is_alone() || !shapes || self.state().phase != Phase::Running {
             return Ok(());
         }
         let report = py.import("dpor.runtime.escapes")?.getattr("report")?;
@@ -411,6 +410,7 @@ impl Host {
         if self.kind(object) != TypeKind::Module {
             return Ok(None);
         }
+        self.want_module(object)?;
         let Some(namespace) = instrumented_namespace(object) else { return Ok(None) };
         self.require_rebound(py, &namespace, name)?;
         Ok(Some(namespace))
@@ -661,7 +661,7 @@ impl Host {
         object: &Bound<'_, PyAny>,
         put: impl FnOnce() -> PyResult<()>,
     ) -> PyResult<()> {
-        if self.state().driver.threads.alive().len() > 1 {
+        if !self.state().is_alone() {
             let report = py.import("dpor.runtime.escapes")?.getattr("report")?;
             report.call1(("stores to the __dict__ of an object while other threads run",))?;
         }

@@ -3,7 +3,7 @@
 //! Its state is one `RefCell` that is never borrowed across a greenlet switch or a call into model code.
 
 use std::cell::{RefCell, RefMut};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -29,6 +29,8 @@ pub struct Host {
     pub recording: AtomicBool,
     /// Whether hooks go straight through: code of the checker runs, which may use what is instrumented.
     asleep: AtomicBool,
+    /// The OS thread that runs the model (0: not known). Others may run what is instrumented at any time.
+    owner: AtomicUsize,
 }
 
 struct SingleThread(RefCell<State>);
@@ -42,6 +44,17 @@ unsafe impl Send for SingleThread {}
 thread_local! {
     /// The host installed in this OS thread; the one place from which primitives find theirs.
     static CURRENT: RefCell<Option<Py<Host>>> = const { RefCell::new(None) };
+}
+
+thread_local! {
+    /// Something that lies elsewhere in each OS thread.
+    static MARK: u8 = const { 0 };
+}
+
+/// A number that tells this OS thread from others that run.
+#[inline]
+fn this_thread() -> usize {
+    MARK.with(|mark| std::ptr::from_ref(mark) as usize)
 }
 
 /// The Host installed in this OS thread, or None.
@@ -64,11 +77,18 @@ impl Host {
     /// The state, for a hook; None if hooks go straight through.
     #[inline]
     pub fn awake(&self) -> Option<RefMut<'_, State>> {
-        if self.asleep.load(Ordering::Relaxed) {
+        if self.asleep.load(Ordering::Relaxed) || !self.owns_thread() {
             return None;
         }
         // What runs while the state is in use, such as a solver, is the checker's.
         self.state.0.try_borrow_mut().ok()
+    }
+
+    /// Whether the calling OS thread is the one that runs the model.
+    #[inline]
+    pub fn owns_thread(&self) -> bool {
+        let owner = self.owner.load(Ordering::Relaxed);
+        owner == 0 || owner == this_thread()
     }
 
     /// Call code of the checker, in which hooks go straight through.
@@ -145,11 +165,13 @@ impl Host {
             greenlets: GreenletApi::load(py)?,
             recording: AtomicBool::new(false),
             asleep: AtomicBool::new(false),
+            owner: AtomicUsize::new(0),
         })
     }
 
     /// Make this the host of the calling OS thread.
     fn install(slf: &Bound<'_, Host>) {
+        slf.get().owner.store(this_thread(), Ordering::Relaxed);
         CURRENT.with_borrow_mut(|current| *current = Some(slf.clone().unbind()));
     }
 

@@ -51,7 +51,7 @@ pub struct Origins {
     harmless: FxHashSet<String>,
     /// Modules that were wanted for their classes.
     included: FxHashSet<String>,
-    /// What has to be instrumented before the next execution: functions and classes.
+    /// What has to be instrumented before the next execution: functions, classes and modules.
     wanted: Vec<Py<PyAny>>,
 }
 
@@ -153,7 +153,7 @@ impl Origins {
 #[pymethods]
 impl Host {
     /// Instrument modules of the standard library when they are needed. `standard` names their top levels, `harmless`
-    /// the modules that need no watching; `include` is called with functions and classes, and has their modules
+    /// the modules that need no watching; `include` is called with functions, classes and modules, and has the modules
     /// instrumented.
     fn use_library(&self, standard: Vec<String>, harmless: Vec<String>, include: Py<PyAny>) {
         let mut state = self.state();
@@ -251,6 +251,20 @@ impl Host {
             Phase::Unwinding | Phase::Probing => Ok(()),
             Phase::Running => Err(self.restart_with(class.py(), Restart::Library)),
         }
+    }
+
+    /// A module is about to be changed: one that outlives executions has to be put back.
+    pub fn want_module(&self, module: &Bound<'_, PyAny>) -> PyResult<()> {
+        let name: String = module.getattr(intern!(module.py(), "__name__"))?.extract().unwrap_or_default();
+        {
+            let mut state = self.state();
+            let origins = &mut state.types.origins;
+            if !origins.is_library(&name) || !origins.included.insert(name) {
+                return Ok(());
+            }
+            origins.wanted.push(module.clone().unbind());
+        }
+        Err(self.restart_with(module.py(), Restart::Library))
     }
 
     /// Instrument what is wanted, between executions. Returns whether there was anything.

@@ -85,6 +85,9 @@ impl Primitive {
 
     /// Whether the primitive's state can be read in the running execution.
     pub fn standing_to_look(&self, py: Python<'_>) -> PyResult<Standing> {
+        if !self.host().owns_thread() {
+            return Ok(Standing::Plain);
+        }
         let (phase, execution) = {
             let state = self.host().state();
             (state.phase, state.execution_number)
