@@ -6,13 +6,16 @@ import contextlib
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from dpor import checking
 from dpor.codes import Code
+from dpor.counterexample.schedule import decode
 from dpor.errors import DporError
 from dpor.executions import Found
-from dpor.results import CheckRequest, Verdict, Violation, ViolationKind
+from dpor.results import CheckRequest, ModelResult, Verdict, Violation, ViolationKind
 from oracle import sink
 from oracle.programs import Program
 from oracle.scheduler import DEADLOCK
@@ -52,22 +55,28 @@ class Checked:
 
 @contextlib.contextmanager
 def prepared() -> Iterator[None]:
-    """Let checks run fast: violations are named and not explained, and modules of programs can be imported."""
-    explain, explained = checking._Check._explain, checking._EXPLAINED
-    restart = checking.apply_restart
+    """Let programs import what is not theirs: the package of somebody else, and where they leave outcomes."""
     path = list(sys.path)
-    checking._Check._explain = lambda check, found: _named(found)
-    checking._EXPLAINED = sys.maxsize
-    checking.apply_restart = lambda hosted, outcome: _forget(restart(hosted, outcome))
     sys.path.insert(0, str(HERE / "site-packages"))
     sys.modules["oracle_sink"] = sink
     try:
         yield
     finally:
-        checking._Check._explain, checking._EXPLAINED = explain, explained
-        checking.apply_restart = restart
         sys.path[:] = path
         del sys.modules["oracle_sink"]
+
+
+@contextlib.contextmanager
+def _collecting() -> Iterator[None]:
+    """Let a check be fast: violations are named and not explained."""
+    explain, explained, restart = checking._Check._explain, checking._EXPLAINED, checking.apply_restart
+    checking._Check._explain = lambda check, found: _named(found)
+    checking._EXPLAINED = sys.maxsize
+    checking.apply_restart = lambda hosted, outcome: _forget(restart(hosted, outcome))
+    try:
+        yield
+    finally:
+        checking._Check._explain, checking._EXPLAINED, checking.apply_restart = explain, explained, restart
 
 
 def _forget(restarted: bool) -> bool:
@@ -83,27 +92,14 @@ def _named(found: Found) -> Violation:
 
 def check(program: Program, folder: Path, algorithm: str = "optimal", executions: int = 4000) -> Checked:
     """Check the program with files in `folder`. `prepared` has to be active."""
-    for name, source in program.modules.items():
-        (folder / f"{name}.py").write_text(source, encoding="utf-8")
-    path = folder / "checked_program.py"
-    path.write_text(program.text + _MODEL, encoding="utf-8")
-    request = CheckRequest(
-        file=str(path),
-        model="checked",
-        root=str(folder),
-        options={"algorithm": algorithm, "max_executions": executions, "timeout": 20.0},
-        all_violations=True,
-    )
     sink.take()
+    options = {"algorithm": algorithm, "max_executions": executions, "timeout": 20.0}
     try:
-        result = checking.check_model(request, lambda progress: None)
+        with _collecting():
+            result = _run(program, _MODEL, folder, options, all_violations=True)
     except DporError as error:
         sink.take()
         return Checked("error", refused=error.code.value, message=error.message)
-    finally:
-        for name in program.modules:
-            (folder / f"{name}.py").unlink()
-            sys.modules.pop(name, None)
     # An exploration that began anew inside the kernel has left outcomes that do not count.
     outcomes = set(sink.take(result.executions + result.redundant))
     kinds = {violation.kind for violation in result.violations}
@@ -123,3 +119,38 @@ def check(program: Program, folder: Path, algorithm: str = "optimal", executions
             sorted(f"{violation.kind.value}: {violation.message}" for violation in result.violations)
         ),
     )
+
+
+def preemptions_needed(program: Program, outcome: str, folder: Path) -> int:
+    """With how many preemptions the check reaches an outcome, at most: those of its counterexample to a model that
+    says that there is no such outcome.
+    """
+    model = _MODEL.replace("record(outcome)", "" if outcome == DEADLOCK else f"assert outcome != {outcome!r}")
+    try:
+        result = _run(program, model, folder, {"timeout": 20.0}, all_violations=False)
+        threads = [
+            step.thread for step in decode(result.violations[0].schedule).steps if step.thread != "main"
+        ]
+    except (DporError, IndexError):
+        return 0
+    return sum(
+        one != other and one in threads[number + 2 :] for number, (one, other) in enumerate(pairwise(threads))
+    )
+
+
+def _run(
+    program: Program, model: str, folder: Path, options: dict[str, Any], all_violations: bool
+) -> ModelResult:
+    for name, source in program.modules.items():
+        (folder / f"{name}.py").write_text(source, encoding="utf-8")
+    path = folder / "checked_program.py"
+    path.write_text(program.text + model, encoding="utf-8")
+    request = CheckRequest(
+        file=str(path), model="checked", root=str(folder), options=options, all_violations=all_violations
+    )
+    try:
+        return checking.check_model(request, lambda progress: None)
+    finally:
+        for name in program.modules:
+            (folder / f"{name}.py").unlink()
+            sys.modules.pop(name, None)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from oracle.checker import Checked, check
+from oracle.checker import Checked, check, preemptions_needed
 from oracle.client import Oracle
 from oracle.programs import Program
 from oracle.schedules import NEVER, Effort, Observed
@@ -41,6 +41,7 @@ class Comparison:
 
 QUICK = Effort(executions=150, preemptions=2, seconds=1.0)
 THOROUGH = (
+    Effort(executions=1500, preemptions=6, seconds=2.0, focused=True),
     Effort(executions=1500, preemptions=3, seconds=2.0),
     Effort(executions=10_000, preemptions=4, seconds=8.0),
 )
@@ -69,14 +70,28 @@ def compare(
         # An outcome that needs more than was run is looked for longer before the check is doubted.
         if missing or not unseen or observed.complete == NEVER:
             break
-        observed = oracle.observe(program, more) or observed
+        observed = _together(observed, oracle.observe(program, more), more.focused)
         missing, unseen = _differences(checked, observed)
     finding = Finding.AGREES
     if missing:
         finding = Finding.ASSUMED if checked.assumptions else Finding.FALSE_PASS
     elif unseen:
-        finding = Finding.ALARM if observed.complete >= 3 else Finding.UNOBSERVED
+        needed = min(preemptions_needed(program, outcome, folder) for outcome in unseen)
+        finding = Finding.ALARM if observed.complete >= needed else Finding.UNOBSERVED
     return Comparison(program, finding, checked, observed, missing, unseen)
+
+
+def _together(first: Observed, second: Observed | None, focused: bool) -> Observed:
+    if second is None:
+        return first
+    return Observed(
+        {**first.outcomes, **second.outcomes},
+        {**first.preemptions, **second.preemptions},
+        first.complete if focused else max(first.complete, second.complete),
+        first.executions + second.executions,
+        first.cut + second.cut,
+        first.decisions + second.decisions,
+    )
 
 
 def _differences(checked: Checked, observed: Observed) -> tuple[tuple[str, ...], tuple[str, ...]]:

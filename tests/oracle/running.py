@@ -32,6 +32,8 @@ def observe(
     scheduler = Scheduler(
         invisible_in(text + "".join((modules or {}).values())), [] if carriers is None else carriers
     )
+    if effort.focused:
+        scheduler.only = frozenset(f"{name}.py" for name in (MODULE, *others))
     scheduler.untraced |= {part for part in _constants(code) if part.co_name in _FRAME}
 
     stdout = sys.stdout

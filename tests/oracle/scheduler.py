@@ -121,6 +121,7 @@ class Scheduler:
         self._carriers = carriers
         self._main_carrier = Carrier()
         self.untraced: set[CodeType] = set()
+        self.only: frozenset[str] | None = None
         self._tracing = tracing(invisible, self._wanted, self._step)
         self.active = False
         self._begin(None)
@@ -330,4 +331,7 @@ class Scheduler:
             raise Abandoned
 
     def _wanted(self, code: CodeType) -> bool:
-        return not code.co_filename.startswith((HERE, "<frozen")) and code not in self.untraced
+        file = code.co_filename
+        if self.only is not None and file not in self.only:
+            return False
+        return not file.startswith((HERE, "<frozen")) and code not in self.untraced

@@ -108,11 +108,14 @@ class Observed:
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is run: schedules in all, preemptions of the enumeration, seconds of processor time."""
+    """How much is run: schedules in all, preemptions of the enumeration, seconds of processor time. `focused` leaves
+    library code alone, so that there are fewer schedules and more preemptions among them.
+    """
 
     executions: int = 400
     preemptions: int = 2
     seconds: float = 10.0
+    focused: bool = False
 
 
 def explore(run: Callable[[Policy], Execution], effort: Effort, seed: int) -> Observed:

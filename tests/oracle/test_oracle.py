@@ -25,7 +25,10 @@ CHUNK = 25
 # Of a hundred programs one may be refused; a few more in one chunk are chance.
 REFUSED = 3
 EFFORT = Effort(executions=120, preemptions=2, seconds=0.5)
-DOUBTED = (Effort(executions=1500, preemptions=3, seconds=2.0),)
+DOUBTED = (
+    Effort(executions=600, preemptions=5, seconds=0.5, focused=True),
+    Effort(executions=1000, preemptions=3, seconds=1.0),
+)
 EXPLORERS = ("optimal", "source", "parsimonious", "unfolding", "graph", "value-centric", "exhaustive")
 COMPARED = max(1, PROGRAMS // 12)
 
