@@ -203,6 +203,17 @@ def test_connections_that_would_wait_for_each_other_are_refused(check: Callable[
         check(update, update, "None", before=setup, begin="prepare()")
 
 
+def test_a_thread_whose_target_is_a_system_call_is_seen_and_changes_no_file(
+    check: Callable[..., Any], folder: Path
+) -> None:
+    start = 'thread = threading.Thread(target=os.mkdir, args=("made",))\nthread.start()\nthread.join()'
+    found, _ = check(start, 'os.path.exists("made")', 'os.path.exists("made")')
+    assert found == {((None, False), True), ((None, True), True)}
+    spawn = 'dpor.spawn(os.rename, "a", "made").join()'
+    found, _ = check(spawn, 'os.path.exists("made")', 'os.path.exists("made")')
+    assert found == {((None, False), True), ((None, True), True)}
+
+
 def test_a_process_that_is_killed_leaves_the_files_and_the_next_one_cleans_up(tmp_path: Path) -> None:
     model = tmp_path / "killed.py"
     model.write_text(
