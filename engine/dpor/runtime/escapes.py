@@ -21,7 +21,7 @@ from typing import Any, cast
 from dpor.results import AssumptionKind
 from dpor.runtime import current
 from dpor.runtime.mode import Mode
-from dpor.runtime.outside.asking import is_apart
+from dpor.runtime.outside.asking import is_apart, is_for_the_checker
 from dpor.runtime.outside.real import HARMLESS_DEVICES, SCRATCH, system
 from dpor.runtime.patchset import PatchSet
 
@@ -80,9 +80,17 @@ _HARMLESS = frozenset(
         "sys._getframe",
         "sys._getframemodulename",
         "sys.excepthook",
+        "sys.set_asyncgen_hook_finalizer",
+        "sys.set_asyncgen_hook_firstiter",
         "sys.set_asyncgen_hooks_finalizer",
         "sys.set_asyncgen_hooks_firstiter",
         "sys.unraisablehook",
+        # Tools that watch.
+        "builtins.breakpoint",
+        "pdb.Pdb",
+        "sys.monitoring.register_callback",
+        "sys.setprofile",
+        "sys.settrace",
         # Reading: by a stand-in, or by the interpreter for itself.
         "glob.glob",
         "glob.glob/2",
@@ -215,7 +223,8 @@ def _audit(event: str, arguments: tuple[Any, ...]) -> None:
     if host is None or is_apart():
         return
     if event in _UNSEEN:
-        host.assume(AssumptionKind.UNSEEN_CODE.value, _UNSEEN[event])
+        if not is_for_the_checker():
+            host.assume(AssumptionKind.UNSEEN_CODE.value, _UNSEEN[event])
     elif event == "open":
         path, _, flags = arguments
         if isinstance(flags, int) and flags & _WRITING and not _is_scratch(path):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from types import FrameType
 
+from dpor.instrument.hooks import NAMESPACE
+
 # What passes a call on to the system.
 _PASSING = frozenset(
     {
@@ -22,8 +24,19 @@ _PASSING = frozenset(
 )
 _PASSING_PACKAGES = ("dpor.runtime.escapes", "dpor.runtime.outside.", "pathlib.")
 # What works on files for the checker, and for the interpreter: source files and what is installed, which it reads once
-# in a process and keeps. That is no operation of the model.
-_APART = ("dpor.", "importlib._bootstrap", "linecache", "zipimport")
+# in a process and keeps. That is no operation of the model. The rest of the checker calls what a model hands to it.
+_APART = (
+    "dpor.checking",
+    "dpor.counterexample.",
+    "dpor.executions",
+    "dpor.following",
+    "dpor.hosted",
+    "dpor.instrument.",
+    "dpor.symbolic.",
+    "importlib._bootstrap",
+    "linecache",
+    "zipimport",
+)
 
 
 def asking_frame() -> FrameType | None:
@@ -41,3 +54,13 @@ def is_apart() -> bool:
     """Whether the caller of a stand-in works for the checker or for the interpreter."""
     frame = asking_frame()
     return frame is not None and frame.f_globals.get("__name__", "").startswith(_APART)
+
+
+def is_for_the_checker() -> bool:
+    """Whether whatever runs now was called by the checker itself, rather than by the model's code."""
+    frame = asking_frame()
+    while frame is not None and NAMESPACE not in frame.f_globals:
+        if frame.f_globals.get("__name__", "").startswith(_APART):
+            return True
+        frame = frame.f_back
+    return False
