@@ -37,11 +37,3 @@ def _next_number():
 @dpor.model
 def counter_in_a_file():
     _race(Shared(), 1 + _next_number() % 3)
-
-
-@dpor.model
-def environment_variable():
-    shared = Shared()
-    number = int(os.environ.get("DPOR_TEST_NUMBER", "0"))
-    os.environ["DPOR_TEST_NUMBER"] = str(number + 1)
-    _race(shared, 1 + number % 3)
