@@ -16,7 +16,7 @@ from dpor.checking import check_model
 from dpor.results import AssumptionKind, CheckRequest, ModelResult, Verdict
 
 HEADER = """
-import collections, contextlib, copy, dataclasses, enum, functools, io, json, logging, random, weakref
+import collections, contextlib, copy, dataclasses, enum, functools, io, json, logging, os, random, weakref
 
 import dpor
 
@@ -179,6 +179,7 @@ LEFT = {
     "loggers": "assert 'new' not in logging.root.manager.loggerDict; logging.getLogger('new')",
     "handlers": "assert not KEPT.handlers; KEPT.addHandler(logging.NullHandler())",
     "levels": "assert logging.root.level == logging.WARNING; logging.root.setLevel(1)",
+    "the environment": "assert 'DPOR_NEW' not in os.environ; os.environ['DPOR_NEW'] = '1'",
     "variables": "assert not logging._srcfile.endswith('!'); logging._srcfile += '!'",
     "variables of modules that are not used": "assert not hasattr(json, 'new'); json.new = 1",
     "classes": "assert not hasattr(collections.UserDict, 'new'); collections.UserDict.new = 1",
@@ -218,6 +219,12 @@ def test_the_library_is_as_before_when_a_check_has_ended(tmp_path: Path) -> None
     check(tmp_path, "    logging.getLogger('x').info(copy.deepcopy(collections.UserDict(a=Point())))")
     assert [function.__code__ for function in functions] == before
     assert "exec" not in vars(dataclasses)
+
+
+def test_the_library_holds_what_it_held_before_when_a_check_has_ended(tmp_path: Path) -> None:
+    before = logging.root.level
+    check(tmp_path, "    logging.root.setLevel(7)")
+    assert logging.root.level == before
 
 
 def test_code_that_nobody_looks_into_is_named_wherever_it_runs(

@@ -152,7 +152,7 @@ CASES = {
     "heapq": ("a=[3]", "heapq.heappush(s.a, 1)", "assert s.a[0] == 3"),
     "bisect": ("a=[3]", "s.a.append(5)", "assert bisect.bisect(s.a, 4) == 1 and len(s.a) == 1"),
     "deque": ("a=collections.deque([0])", "s.a.append(1)", "assert s.a == collections.deque([0])"),
-    "counter": ("a=collections.Counter()", "s.a['k'] += 1", "assert s.a == collections.Counter()"),
+    "counter": ("a=collections.Counter(k=0)", "s.a['k'] += 1", "assert s.a == collections.Counter()"),
     "class attr": ("a=0", "Shared.flag = 1", "assert s.flag == 0"),
     "type attr": ("a=0", "Shared.flag = 1", "assert type(s).flag == 0"),
     "prop": ("_v=0", "s._v = 1", "assert s.value == 0"),

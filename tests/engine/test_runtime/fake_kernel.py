@@ -80,9 +80,6 @@ class Host:
     def mark_module_state(self) -> None:
         pass
 
-    def assume(self, kind: str, subject: str) -> None:
-        pass
-
     def install(self) -> None:
         _installed.append(self)
 

@@ -517,7 +517,7 @@ impl Host {
         };
         let stream = match option("file")? {
             Some(stream) => stream,
-            None => py.import("sys")?.getattr(intern!(py, "stdout"))?,
+            None => self.load_attribute(py, py.import("sys")?.as_any(), intern!(py, "stdout"))?,
         };
         let known = ["sep", "end", "file", "flush"];
         let regular = keywords.is_none_or(|keywords| {

@@ -180,6 +180,7 @@ impl Host {
         self.recording.store(false, Ordering::Relaxed);
         self.state().recorder = None;
         let finished = explored?;
+        self.asleep(|| self.put_originals_back(py))?;
         self.outcome(py, finished)
     }
 

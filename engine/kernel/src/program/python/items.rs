@@ -10,7 +10,7 @@ use super::containers::{has_cell, Container};
 use super::host::{require_host, Host};
 use super::place::Place;
 use super::recording::Word;
-use super::state::{access, Phase};
+use super::state::{access, Phase, Restart};
 use super::types::TypeKind;
 use super::weak_memory::Store;
 use super::whole_reads::{reading_effect, Depth, Part};
@@ -103,10 +103,17 @@ impl Host {
         object: &Bound<'py, PyAny>,
         given: &[&Bound<'py, PyAny>],
     ) -> PyResult<()> {
-        let foreign = match self.awake() {
-            Some(mut state) => state.running() && state.types.facts(object).items_by_foreign_code,
-            None => false,
+        let (foreign, wanted) = match self.awake() {
+            Some(mut state) if state.running() => {
+                let foreign = state.types.facts(object).items_by_foreign_code;
+                (foreign, foreign && state.phase == Phase::Running && state.types.origins.wants())
+            }
+            _ => (false, false),
         };
+        if wanted {
+            // Before it changes anything: what it was would not be known any more.
+            return Err(self.restart_with(py, Restart::Library));
+        }
         if foreign {
             let given = PyTuple::new(py, given)?;
             let class = object.get_type().into_any();

@@ -134,6 +134,11 @@ impl Origins {
         }
     }
 
+    /// Whether modules have to be instrumented before the next execution.
+    pub fn wants(&self) -> bool {
+        !self.wanted.is_empty()
+    }
+
     /// Note the modules of the classes of `ty` that have to be instrumented before methods of it run.
     pub fn want_class(&mut self, ty: &Bound<'_, PyType>) {
         if self.standard.is_empty() {
