@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterator
-from types import TracebackType
-from typing import Any, Self
+from collections.abc import Callable
+from typing import Any
 
+from dpor.runtime.outside.entries import Entries, Entry
 from dpor.runtime.outside.filesystem import CURRENT_FOLDER, UMASK, FileSystem, Target, label
 from dpor.runtime.outside.real import system
 from dpor.runtime.outside.world import Touched
@@ -456,87 +456,6 @@ class Paths:
             return real(*args, **kwargs)
 
         return call
-
-
-class Entry:
-    """What os.scandir gives for each entry of a folder."""
-
-    __slots__ = ("_path", "_status", "name", "path")
-
-    # It does not change, and what it asks for is visible by itself.
-    __dpor_untracked__ = True
-
-    def __init__(self, name: Any, path: Any, text: str, status: os.stat_result) -> None:
-        self.name = name
-        self.path = path
-        self._path = text
-        self._status = status
-
-    def is_dir(self, *, follow_symlinks: bool = True) -> bool:
-        """Whether it is a folder; a link is looked at only if it is followed."""
-        return self._has_kind(0o040000, follow_symlinks)
-
-    def is_file(self, *, follow_symlinks: bool = True) -> bool:
-        """Whether it is a file."""
-        return self._has_kind(0o100000, follow_symlinks)
-
-    def is_symlink(self) -> bool:
-        """Whether it is a link."""
-        return self._status.st_mode & 0o170000 == 0o120000
-
-    def is_junction(self) -> bool:
-        """Whether it is a junction, which only Windows has."""
-        return False
-
-    def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
-        """The status, as the file has it when this is called."""
-        return os.stat(self._path, follow_symlinks=follow_symlinks)
-
-    def inode(self) -> int:
-        """The file's number."""
-        return os.lstat(self._path).st_ino
-
-    def __fspath__(self) -> Any:
-        return self.path
-
-    def __repr__(self) -> str:
-        return f"<DirEntry {self.name!r}>"
-
-    def _has_kind(self, kind: int, follow: bool) -> bool:
-        if self.is_symlink() and follow:
-            try:
-                return os.stat(self._path).st_mode & 0o170000 == kind
-            except FileNotFoundError:
-                return False
-        return self._status.st_mode & 0o170000 == kind
-
-
-class Entries:
-    """What os.scandir gives: an iterator that can be closed."""
-
-    __dpor_untracked__ = True
-
-    def __init__(self, entries: Iterator[Entry]) -> None:
-        # All at once: what changes later is not to be seen for certain, nor not to be seen.
-        self._entries = iter(list(entries))
-
-    def __iter__(self) -> Self:
-        return self
-
-    def __next__(self) -> Entry:
-        return next(self._entries)
-
-    def close(self) -> None:
-        """Give no more entries."""
-        self._entries = iter(())
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _is_link(path: str) -> bool:
