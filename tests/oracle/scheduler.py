@@ -43,12 +43,13 @@ class Policy(Protocol):
 @dataclass(frozen=True)
 class Execution:
     """One execution: its outcome, and who could have been chosen at each decision; `free` tells those decisions at
-    which a switch is no preemption.
+    which a switch is no preemption. `stuck` says that threads wait for ever although the main thread has ended.
     """
 
     outcome: str
     decisions: list[tuple[int, ...]]
     free: frozenset[int]
+    stuck: bool = False
 
 
 class Actor:
@@ -155,6 +156,7 @@ class Scheduler:
             outcome = f"main raised {type(error).__name__}"
         self._tracing.end()
         main.done = True
+        returned = self.ended is None
         if not all(actor.done for actor in self.actors):
             # The others run to their end; the last of them comes back here.
             self._leave()
@@ -163,7 +165,10 @@ class Scheduler:
         self.active = False
         if self.raised:
             outcome = f"{outcome}; threads raised {self.raised}"
-        execution = Execution(self.ended or outcome, self._decisions, frozenset(self._free))
+        stuck = returned and self.ended == DEADLOCK
+        if not stuck and self.ended:
+            outcome = self.ended
+        execution = Execution(outcome, self._decisions, frozenset(self._free), stuck)
         self._begin(None)
         return execution
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import process_time
 
-from oracle.scheduler import ENDLESS, Execution, Policy
+from oracle.scheduler import DEADLOCK, ENDLESS, Execution, Policy
 
 NEVER = 1 << 60
 Plan = tuple[tuple[int, int], ...]
@@ -167,9 +167,9 @@ def _note(observed: Observed, execution: Execution, preemptions: int) -> None:
     if execution.outcome == ENDLESS:
         observed.cut += 1
         return
-    outcome = execution.outcome
-    observed.outcomes[outcome] = observed.outcomes.get(outcome, 0) + 1
-    observed.preemptions.setdefault(outcome, preemptions)
+    for outcome in (execution.outcome, DEADLOCK) if execution.stuck else (execution.outcome,):
+        observed.outcomes[outcome] = observed.outcomes.get(outcome, 0) + 1
+        observed.preemptions.setdefault(outcome, preemptions)
 
 
 def _alternatives(plan: Plan, execution: Execution) -> list[tuple[tuple[int, int], bool]]:

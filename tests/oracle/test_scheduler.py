@@ -112,6 +112,17 @@ def test_library_code_in_python_is_switched_inside():
     assert "([[1], [2]], (0,))" in seen.outcomes
 
 
+def test_a_thread_that_outlives_main_and_waits_for_ever_is_a_deadlock_besides_the_outcome():
+    start = "threading.Thread(target=s.wait).start()"
+    assert set(outcomes("threading.Event()", "0", start, "pass").outcomes) == {DEADLOCK, "([[], []], (0,))"}
+
+
+def test_a_thread_that_is_given_up_leaves_nothing_to_the_next_execution():
+    body = "async def f(): s.acquire()\nasyncio.run(f())"
+    seen = outcomes("threading.Semaphore(1)", "0", body, body)
+    assert set(seen.outcomes) == {DEADLOCK}
+
+
 def test_a_pool_runs_what_is_submitted():
     make = "concurrent.futures.ThreadPoolExecutor(1)"
     seen = outcomes(make, "(s.shutdown(), sorted(box))", "s.submit(box.append, 1)", "s.submit(box.append, 2)")
