@@ -41,7 +41,7 @@ class Assignments(Iterables):
     def bind(self, target: ast.expr, value: ast.expr) -> list[ast.stmt]:
         """Statements that bind any target to a rewritten value that nobody has announced."""
         if isinstance(target, ast.Tuple | ast.List):
-            value = self.observe(value, target)
+            value = self.hook(Hook.UNPACKED, target, value)
         return self._bind(target, value, target)
 
     def _bind(self, target: ast.expr, value: ast.expr, position: ast.AST) -> list[ast.stmt]:

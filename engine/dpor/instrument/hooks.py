@@ -37,6 +37,7 @@ class Hook(enum.StrEnum):
     ITERATE = "iterate"
     CONTAINS = "contains"
     OBSERVE = "observe"
+    UNPACKED = "unpacked"
     COMPARE = "compare"
     HASHED = "hashed"
     IDENTICAL = "identical"

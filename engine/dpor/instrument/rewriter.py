@@ -188,7 +188,7 @@ class Rewriter(ast.NodeTransformer):
             return self.raw_display(node)
         if isinstance(node, ast.Constant):
             return node
-        return self.observe(self.expression(node))
+        return self.hook(Hook.UNPACKED, node, self.expression(node))
 
     def merged(self, node: ast.expr) -> ast.expr:
         """Rewrite what stands after `**`."""

@@ -90,7 +90,8 @@ class Randomness:
             if a is None and self._mode.controls():
                 self._drawn("random.Random without a seed")
                 a = self._entropy().getrandbits(64)
-            real(generator, a, version)
+            host = self._mode.host
+            (host.callee(real) if host.active else real)(generator, a, version)
 
         return seed
 

@@ -75,6 +75,8 @@ class Thread(RealThread):
     # How many files it has opened, and how many names of temporary files it has drawn.
     dpor_calls: int = 0
     dpor_names: int = 0
+    # Whether it was started, for those who ask; None if only its starter knows the thread before it runs.
+    dpor_states: dict[str, Any] | None = None
     dpor_running_loop: Any = None
     dpor_event_loop: EventLoop | None = None
 
@@ -108,6 +110,8 @@ class Thread(RealThread):
         self.dpor_made_inside = True
         parent.dpor_made += 1
         self.dpor_hash = hash((parent.dpor_index, parent.dpor_made))
+        self.dpor_states = {}
+        host.created(self.dpor_states)
         self._target = target
         self._args = args
         self._kwargs = {} if kwargs is None else kwargs
@@ -138,7 +142,12 @@ class Thread(RealThread):
         parent: Thread = host.current_thread()
         execution = parent.dpor_execution
         assert execution is not None
-        if self.dpor_index is not None and self.dpor_execution is execution:
+        states = self.dpor_states
+        if states is not None:
+            claim = object()
+            if host.method(states, "setdefault")("starter", claim) is not claim:
+                raise RuntimeError("threads can only be started once")
+        elif self.dpor_index is not None and self.dpor_execution is execution:
             raise RuntimeError("threads can only be started once")
         self.dpor_execution = execution
         self.dpor_finished = False
@@ -146,6 +155,8 @@ class Thread(RealThread):
         self.dpor_index = _STARTING
         self.dpor_index = host.spawn(self, self.dpor_run, self._daemonic)
         execution.threads.append(self)
+        if states is not None:
+            host.store_item(True, states, "started")
 
     def dpor_spawn(
         self,
@@ -210,8 +221,8 @@ class Thread(RealThread):
             return
         if not self._initialized:
             raise RuntimeError("Thread.__init__() not called")
-        index = self.dpor_index
-        if index is None or index == _STARTING or self._is_stale(host):
+        index = self._started_index(host)
+        if index is None:
             raise RuntimeError("cannot join thread before it is started")
         if index == host.current_index():
             raise RuntimeError("cannot join current thread")
@@ -228,10 +239,16 @@ class Thread(RealThread):
         if host is None:
             return super().is_alive() if self.dpor_execution is None else False
         assert self._initialized, "Thread.__init__() not called"
+        index = self._started_index(host)
+        return index is not None and not host.is_finished(index)
+
+    def _started_index(self, host: Host) -> int | None:
+        """The kernel's number of the thread if it was started in this execution."""
+        states = self.dpor_states
+        if states is not None and not host.contains("started", states):
+            return None
         index = self.dpor_index
-        if index is None or index == _STARTING or self._is_stale(host):
-            return False
-        return not host.is_finished(index)
+        return None if index == _STARTING or self._is_stale(host) else index
 
     def _is_stale(self, host: Host) -> bool:
         """Whether the thread was started in an execution that is over."""

@@ -150,6 +150,10 @@ class TransparentHooks:
     def matched(self, obj: Any, names: Sequence[str]) -> list[Any]:
         return [getattr(obj, name) for name in names]
 
+    def unpacked(self, obj: Any) -> Any:
+        assert type(obj) is not Cell
+        return obj
+
     def observe(self, obj: Any) -> Any:
         assert type(obj) is not Cell
         return obj

@@ -101,7 +101,7 @@ def calls(line: str, hooks: Any) -> list[tuple[str, str]]:
         ),
         ("f'{t.n}'", [("load_attribute", "t.n"), ("format", "t.n")]),
         ("'%s' % t.n", [("load_attribute", "t.n"), ("operate", "'%s' % t.n")]),
-        ("a, b = t.box", [("load_attribute", "t.box"), ("observe", "t.box")]),
+        ("a, b = t.box", [("load_attribute", "t.box"), ("unpacked", "t.box")]),
         ("a, b = 1, 2", []),
         ("fixed(*[t.n])", [("load_attribute", "t.n")]),
         ("[t for x in '1']", [("created", "[t for x in '1']")]),

@@ -33,8 +33,9 @@ class Plain:
     def load_item(self, obj: Any, key: Any) -> Any:
         return obj[key]
 
-    def shown(self, obj: Any) -> Any:
-        return obj
+    def format(self, value: Any, conversion: int, specification: str) -> str:
+        converted = {-1: lambda: value, ord("s"): lambda: str(value), ord("r"): lambda: repr(value)}
+        return format(converted.get(conversion, lambda: ascii(value))(), specification)
 
 
 def outcome(format_text: Any) -> str:

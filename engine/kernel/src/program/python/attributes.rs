@@ -86,15 +86,12 @@ impl State {
         }
         if kind == AttributeKind::DataOfAnyClass {
             let of_classes = self.identities.location(ObjectId::CLASSES, key, false);
+            let whole = self.taken_whole(id, facts);
             if is_class {
-                return Some(Slot::alone(of_classes, id, key));
+                return Some(Slot { whole, ..Slot::alone(of_classes, id, key) });
             }
             let location = self.identities.location(id, key, true);
-            return Some(Slot {
-                default: Some(of_classes),
-                whole: self.taken_whole(id, facts),
-                ..Slot::alone(location, id, key)
-            });
+            return Some(Slot { default: Some(of_classes), whole, ..Slot::alone(location, id, key) });
         }
         let location = self.identities.location(id, key, !is_class);
         let default = match kind {
@@ -108,10 +105,11 @@ impl State {
         Some(Slot { location, object: id, key, default, whole: self.taken_whole(id, facts) })
     }
 
-    /// The location of an instance as a whole, if operations take instances of its type as wholes.
+    /// The location of an instance or class as a whole, if operations take those of its type as wholes.
     #[inline]
     fn taken_whole(&mut self, id: ObjectId, facts: TypeFacts) -> Option<LocationId> {
-        let taken = facts.kind == TypeKind::Instance && self.types.is_taken_whole(facts.token);
+        let is_whole = matches!(facts.kind, TypeKind::Instance | TypeKind::Class);
+        let taken = is_whole && self.types.is_taken_whole(facts.token);
         // Where loads read from a write of their choice, operations on wholes have to be ordered with stores (`chosen_items.rs`).
         (taken && !self.reads.enabled).then(|| self.container_of(id, facts.kind).whole)
     }
@@ -123,7 +121,9 @@ impl State {
     #[inline]
     fn function_slot(&mut self, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> Option<Slot> {
         if self.builtins.kind_of(object) != CallableKind::Function
-            || name.to_str().is_ok_and(|name| name.starts_with("__"))
+            || name
+                .to_str()
+                .is_ok_and(|name| is_dunder(name) && !HARMLESS_DUNDERS.contains(&name) || name == "__dict__")
         {
             return None;
         }
@@ -621,8 +621,8 @@ impl Host {
         }
         let value = get()?;
         match kind {
-            TypeKind::Immutable | TypeKind::Module | TypeKind::Class => Ok(value),
-            TypeKind::Instance => {
+            TypeKind::Immutable | TypeKind::Module => Ok(value),
+            TypeKind::Instance | TypeKind::Class => {
                 if name.to_str()? == "__dict__" {
                     self.alias_instance_dict(&value, object);
                 }
@@ -633,12 +633,16 @@ impl Host {
         }
     }
 
-    /// Let the dict of an instance's attributes stand for the instance.
+    /// Let the dict of an instance's attributes stand for the instance, and what shows those of a class for the class.
     pub fn alias_instance_dict(&self, namespace: &Bound<'_, PyAny>, object: &Bound<'_, PyAny>) {
         let mut state = self.state();
-        if state.running() && state.types.facts(object).kind == TypeKind::Instance {
-            let facts = state.types.facts(object);
+        let facts = state.types.facts(object);
+        if state.running() && matches!(facts.kind, TypeKind::Instance | TypeKind::Class) {
             let id = state.object(object, facts);
+            if facts.kind == TypeKind::Class {
+                state.take_whole(facts.token);
+                return state.alias(namespace, id);
+            }
             if state.instance_dicts.replaced(id) != id {
                 return;
             }

@@ -39,6 +39,14 @@ impl Host {
         if wanted.len() == 1 {
             return get(wanted.get_item(0)?);
         }
+        if kind == "attrgetter" {
+            let names: Vec<String> = wanted.extract()?;
+            if names.iter().all(|name| !name.contains('.')) {
+                // All in one step, unless code in Python runs for one of them.
+                let names = names.iter().map(|name| PyString::intern(py, name)).collect();
+                return Ok(PyTuple::new(py, self.matched(py, &object, names)?)?.into_any());
+            }
+        }
         let all: Vec<_> = wanted.iter().map(get).collect::<PyResult<_>>()?;
         Ok(PyTuple::new(py, all)?.into_any())
     }
@@ -55,11 +63,12 @@ impl Host {
         let has_gaps =
             kept.iter().any(|argument| argument.get_type().name().is_ok_and(|name| name == "_PlaceholderType"));
         let function = partial.getattr(intern!(py, "func"))?;
-        let controlled = self.control(py, function.clone())?;
-        if has_gaps || controlled.is(&function) {
+        let controlled = self.control(py, function)?;
+        if has_gaps {
             return partial.call(arguments, keywords);
         }
-        let named: Bound<'py, PyDict> = partial.getattr(intern!(py, "keywords"))?.cast_into::<PyDict>()?.copy()?;
+        let kept_names = self.observe(py, partial.getattr(intern!(py, "keywords"))?)?;
+        let named: Bound<'py, PyDict> = kept_names.cast_into::<PyDict>()?.copy()?;
         if let Some(keywords) = keywords {
             named.update(keywords.as_mapping())?;
         }

@@ -7,6 +7,7 @@
 //! Where code that is called back returns is told by what C code calls: a function that it was given goes through a
 //! `Callback`, and methods with special names and generators are instrumented there (`Hook.RETURNED`, `Hook.YIELDS`).
 
+use std::cell::Cell;
 use std::rc::Rc;
 
 use pyo3::prelude::*;
@@ -24,6 +25,8 @@ pub enum OpenOperation {
     Suspended,
     /// On one container, perhaps on one of its cells.
     Container { object: Py<PyAny>, effect: ContainerEffect, key: Option<Py<PyAny>> },
+    /// A step of a generator; `told` is whether its code has told of its end.
+    Step { generator: Py<PyAny>, told: Rc<Cell<bool>> },
     /// On several objects at once.
     Wholes { parts: Vec<(Py<PyAny>, ContainerEffect)>, depth: Depth },
 }
@@ -147,6 +150,10 @@ impl Host {
         };
         match &*operation {
             OpenOperation::Suspended => Ok(()),
+            OpenOperation::Step { generator, told } => {
+                told.set(true);
+                self.touch_container(py, generator.bind(py), ContainerEffect::WriteWhole, None).map(drop)
+            }
             OpenOperation::Container { object, effect, key } => {
                 let key = key.as_ref().map(|key| key.bind(py));
                 self.touch_container(py, object.bind(py), *effect, key).map(drop)

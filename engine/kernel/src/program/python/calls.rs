@@ -109,12 +109,15 @@ impl Host {
                 let object = object.unbind();
                 return self.controlled(py, &function, How::Container { object, name: name.unbind() });
             }
-            if kind == TypeKind::Instance {
+            if matches!(kind, TypeKind::Instance | TypeKind::Class) {
                 let name: String = function.getattr(intern!(py, "__name__"))?.extract()?;
                 if let Some(effect) = attribute_effect(&name) {
                     let object = object.unbind();
                     return self.controlled(py, &function, How::BoundAttribute { object, effect });
                 }
+            }
+            if kind == TypeKind::Instance {
+                let name: String = function.getattr(intern!(py, "__name__"))?.extract()?;
                 // A C method of an instance changes what C keeps of it.
                 if !name.starts_with("__") {
                     return self.controlled(py, &function, How::Foreign { object: object.unbind() });

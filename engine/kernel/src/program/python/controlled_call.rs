@@ -1,5 +1,8 @@
 //! A call of built-in or uninstrumented code as one atomic operation, as in CPython.
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -477,8 +480,14 @@ impl Host {
         if !free {
             return Err(PyValueError::new_err("generator already executing"));
         }
-        let result = self.operating(OpenOperation::Suspended, next);
-        let ended = self.touch_container(py, iterator, ContainerEffect::WriteWhole, None);
+        let told = Rc::new(Cell::new(false));
+        let step = OpenOperation::Step { generator: iterator.clone().unbind(), told: told.clone() };
+        let result = self.operating(step, next);
+        // Code that is instrumented has told of the end while it still ran, so that others find it running.
+        let ended = match told.get() {
+            true => Ok(false),
+            false => self.touch_container(py, iterator, ContainerEffect::WriteWhole, None),
+        };
         self.state().advancing.remove(&address);
         ended?;
         result
@@ -526,7 +535,8 @@ impl Host {
                 .iter()
                 .all(|name| name.extract::<String>().is_ok_and(|name| known.contains(&name.as_str())))
         });
-        if self.kind(&stream) == TypeKind::Instance && regular {
+        let own = stream.get_type().hasattr(intern!(py, "__dpor_untracked__"))?;
+        if self.kind(&stream) == TypeKind::Instance && regular && !own {
             let text = |option: Option<Bound<'py, PyAny>>, default: &str| match option {
                 Some(text) => text,
                 None => PyString::new(py, default).into_any(),
@@ -545,6 +555,20 @@ impl Host {
             }
             write(&end)?;
             if option("flush")?.is_some_and(|flush| flush.is_truthy().unwrap_or(false)) {
+                self.method(py, &stream, intern!(py, "flush"))?.call0()?;
+            }
+            return Ok(py.None().into_bound(py));
+        }
+        if own && regular {
+            // A file, whose methods in C the stand-in tells of: no code runs between the calls of `write`.
+            let buffer = py.import("io")?.call_method0(intern!(py, "StringIO"))?;
+            let named = keywords.map(|keywords| keywords.copy()).transpose()?.unwrap_or_else(|| PyDict::new(py));
+            named.set_item("file", &buffer)?;
+            let flushes = option("flush")?.is_some_and(|flush| flush.is_truthy().unwrap_or(false));
+            let parts = self.reading_parts(&given(arguments, None), Depth::Text);
+            self.operate_on_wholes(py, &parts, Depth::Text, || function.call(arguments, Some(&named)))?;
+            self.method(py, &stream, intern!(py, "write"))?.call1((buffer.call_method0("getvalue")?,))?;
+            if flushes {
                 self.method(py, &stream, intern!(py, "flush"))?.call0()?;
             }
             return Ok(py.None().into_bound(py));

@@ -356,6 +356,15 @@ impl Host {
         Ok(object)
     }
 
+    /// A value that is about to be unpacked: an iterator step by step, anything else at once.
+    #[pyo3(signature = (object, /))]
+    fn unpacked<'py>(&self, py: Python<'py>, object: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        match self.kind(&object) {
+            TypeKind::Iterator => self.steps(&object, object.clone(), ContainerEffect::WriteWhole),
+            _ => self.observe(py, object),
+        }
+    }
+
     /// This object has just been made by a display, a comprehension, an operator, unpacking or a call of built-in code.
     /// It gets its identity now: by who first touches it later it would depend on the schedule.
     #[pyo3(name = "created", signature = (object, /))]

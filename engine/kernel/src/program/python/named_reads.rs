@@ -192,7 +192,7 @@ impl Host {
 impl Host {
     /// The attributes of an object that a class pattern asks for, which the interpreter reads in one instruction.
     #[pyo3(signature = (object, names, /))]
-    fn matched<'py>(
+    pub fn matched<'py>(
         &self,
         py: Python<'py>,
         object: &Bound<'py, PyAny>,

@@ -2,8 +2,9 @@
 //!
 //! Objects that exist before executions begin are known for the whole check; the others for one execution.
 
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyMemoryView};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::identity::{KeyId, ObjectId};
@@ -81,6 +82,11 @@ impl State {
         if let Some(known) = self.objects.permanent.get(object) {
             return known;
         }
+        if let Some(shown) = shown_by_memory_view(object) {
+            // Not the view itself: while it lives, what it shows cannot be resized.
+            let facts = self.types.facts(&shown);
+            return self.object(&shown, facts);
+        }
         if matches!(facts.kind, TypeKind::Class | TypeKind::Module) {
             // Classes and modules are who they are by name, whoever touches them first.
             let token = self.types.name_token(object);
@@ -134,7 +140,9 @@ impl State {
 
     /// Let `alias` (a view or iterator of `object`) stand for the object.
     pub fn alias(&mut self, alias: &Bound<'_, PyAny>, object: ObjectId) {
-        self.remember(alias, object);
+        if shown_by_memory_view(alias).is_none() {
+            self.remember(alias, object);
+        }
     }
 
     /// The same for an object that exists before executions begin.
@@ -145,4 +153,14 @@ impl State {
     pub fn is_permanent(&self, object: &Bound<'_, PyAny>) -> bool {
         self.objects.current.get(object).is_none() && self.objects.permanent.get(object).is_some()
     }
+}
+
+/// The object whose memory a `memoryview` shows; None for anything else.
+fn shown_by_memory_view<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+    if !object.is_instance_of::<PyMemoryView>() {
+        return None;
+    }
+    let shown = object.getattr(intern!(object.py(), "obj")).ok()?;
+    // That of a BytesIO shows an object of its own, which nobody else can reach.
+    (!shown.is_none()).then_some(shown)
 }
