@@ -51,6 +51,7 @@ REWRITTEN = {
     "UnaryOp": "op operand",
     "While": "test body orelse",
     "With": "items body type_comment",
+    "Yield": "value",
     "YieldFrom": "value",
 }
 
@@ -84,7 +85,6 @@ PASSED_THROUGH = {
     "Raise": "exc cause",
     "TemplateStr": "values",
     "Tuple": "elts ctx",
-    "Yield": "value",
     "keyword": "arg value",
 }
 
