@@ -512,8 +512,12 @@ impl Host {
             if name.to_str()? == "__dict__" && self.kind(object) == TypeKind::Instance {
                 return self.replace_instance_dict(py, value, object, put);
             }
+            if let Some(namespace) = self.rebound_in(py, object, name)? {
+                return self.store_global(py, value, &namespace, name);
+            }
             if matches!(self.kind(object), TypeKind::Class | TypeKind::Module) {
                 self.check_rebinding(py, object, name)?;
+                self.keep_original_of_module(object, name)?;
             }
         }
         let Some(slot) = self.find_attribute(object, name) else {
@@ -525,9 +529,6 @@ impl Host {
                         if let Some(object) = referent(object) {
                             return self.store_attribute(py, value, &object, name);
                         }
-                    }
-                    if let Some(namespace) = self.rebound_in(py, object, name)? {
-                        return self.store_global(py, value, &namespace, name);
                     }
                     self.check_rebinding(py, object, name)?;
                 }
@@ -569,21 +570,20 @@ impl Host {
     ) -> PyResult<()> {
         if self.awake().is_some_and(|state| state.phase == Phase::Running) {
             self.refuse_reshaping(py, object, name)?;
+            if let Some(namespace) = self.rebound_in(py, object, name)? {
+                return self.delete_global(py, &namespace, name);
+            }
             if matches!(self.kind(object), TypeKind::Class | TypeKind::Module) {
                 // The attribute comes from another class then, or from none.
                 self.state().note_deleted_from_class(name);
+                self.keep_original_of_module(object, name)?;
             }
         }
         let Some(slot) = self.find_attribute(object, name) else {
             self.had_effect(py, "writes")?;
-            if self.awake().is_some_and(|state| state.phase == Phase::Running) {
-                if self.kind(object) == TypeKind::Proxy {
-                    if let Some(object) = referent(object) {
-                        return self.delete_attribute(py, &object, name);
-                    }
-                }
-                if let Some(namespace) = self.rebound_in(py, object, name)? {
-                    return self.delete_global(py, &namespace, name);
+            if self.kind(object) == TypeKind::Proxy {
+                if let Some(object) = referent(object) {
+                    return self.delete_attribute(py, &object, name);
                 }
             }
             return delete();

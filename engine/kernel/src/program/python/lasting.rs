@@ -129,6 +129,18 @@ impl Host {
         Ok(true)
     }
 
+    /// A variable of a module that is not instrumented, if the object is one, is about to be changed.
+    pub fn keep_original_of_module(&self, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<()> {
+        if self.kind(object) != TypeKind::Module {
+            return Ok(());
+        }
+        let namespace = object.getattr(intern!(object.py(), "__dict__"))?.cast_into::<PyDict>()?;
+        let value = namespace.get_item(name)?.map(Bound::unbind);
+        let (namespace, name) = (namespace.unbind(), name.clone().unbind());
+        self.state().lasting.originals.push(Original::Variable { namespace, name, value });
+        Ok(())
+    }
+
     /// Put back what the last execution has changed of objects that last. Between executions.
     pub fn put_originals_back(&self, py: Python<'_>) -> PyResult<()> {
         let originals = {
