@@ -12,6 +12,8 @@ _SUSPENDED: tuple[tuple[Any, str, str], ...] = (
     (AsyncGenerator, "ag_frame", "an async generator"),
     (Coroutine, "cr_frame", "a coroutine"),
 )
+# The commonest results, told without asking abstract classes.
+_RUN = frozenset({bool, bytes, dict, float, int, list, set, str, tuple, type(None)})
 _AWAITABLE: Any = Awaitable
 _ITERATORS: Any = (Iterator, AsyncIterator)
 _CONTEXTS: Any = (contextlib.AbstractContextManager, contextlib.AbstractAsyncContextManager)
@@ -23,7 +25,7 @@ def unrun(value: Any) -> str | None:
     A generator or coroutine that has come to its end has been run, and so has a future that is done. What is written in
     C, or only acts as a generator, does not show whether it has.
     """
-    if value is None:
+    if type(value) in _RUN:
         return None
     for kind, frame, words in _SUSPENDED:
         if isinstance(value, kind):

@@ -376,6 +376,16 @@ impl Host {
         Ok(())
     }
 
+    /// Whether a change of the attribute can change more than a value that an instance holds.
+    #[inline]
+    fn may_reshape(&self, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<bool> {
+        let kind = match self.awake() {
+            Some(mut state) if state.phase == Phase::Running => state.types.facts(object).kind,
+            _ => return Ok(false),
+        };
+        Ok(kind != TypeKind::Instance || name.to_str()?.starts_with("__"))
+    }
+
     /// Before an attribute is changed that decides what other accesses to the object mean: such as its class, or the code of
     /// a function. A thread that is alone may do so; what it means beside others is not followed.
     fn refuse_reshaping(
@@ -507,7 +517,7 @@ impl Host {
         through: Through,
         put: impl FnOnce() -> PyResult<()>,
     ) -> PyResult<()> {
-        if self.awake().is_some_and(|state| state.phase == Phase::Running) {
+        if self.may_reshape(object, name)? {
             self.refuse_reshaping(py, object, name)?;
             if name.to_str()? == "__dict__" && self.kind(object) == TypeKind::Instance {
                 return self.replace_instance_dict(py, value, object, put);
@@ -568,7 +578,7 @@ impl Host {
         name: &Bound<'_, PyString>,
         delete: impl FnOnce() -> PyResult<()>,
     ) -> PyResult<()> {
-        if self.awake().is_some_and(|state| state.phase == Phase::Running) {
+        if self.may_reshape(object, name)? {
             self.refuse_reshaping(py, object, name)?;
             if let Some(namespace) = self.rebound_in(py, object, name)? {
                 return self.delete_global(py, &namespace, name);

@@ -192,6 +192,11 @@ impl Host {
         arguments: &Bound<'py, PyTuple>,
         keywords: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<(Bound<'py, PyTuple>, Option<Bound<'py, PyDict>>)> {
+        let callable = |argument: &Bound<'py, PyAny>| argument.is_callable();
+        let named = || keywords.is_some_and(|keywords| keywords.values().iter().any(|argument| callable(&argument)));
+        if !arguments.iter().any(|argument| callable(&argument)) && !named() {
+            return Ok((arguments.clone(), keywords.cloned()));
+        }
         let name = function.getattr_opt(pyo3::intern!(py, "__name__"))?;
         let name = name.and_then(|name| name.extract::<String>().ok()).unwrap_or_default();
         let known = CALLING.iter().find(|(calling, _)| *calling == name);

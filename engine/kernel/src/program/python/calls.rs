@@ -170,22 +170,17 @@ impl Host {
             },
             TypeKind::Immutable => {
                 let function = object.getattr(name)?;
-                let effect = if self.callable_kind(object) == CallableKind::Function {
-                    attribute_effect(name.to_str()?)
-                } else {
-                    None
-                };
-                if let (Some(effect), CallableKind::MethodWrapper) = (effect, self.callable_kind(&function)) {
-                    let object = object.clone().unbind();
-                    return self.controlled(py, &function, How::BoundAttribute { object, effect });
-                }
-                if reads_arguments(object, name.to_str()?) || gives_container(name.to_str()?) {
-                    return self.control(py, function);
+                let callable = self.callable_kind(&function);
+                if callable == CallableKind::MethodWrapper && self.callable_kind(object) == CallableKind::Function {
+                    if let Some(effect) = attribute_effect(name.to_str()?) {
+                        let object = object.clone().unbind();
+                        return self.controlled(py, &function, How::BoundAttribute { object, effect });
+                    }
                 }
                 // While modules are imported every kind passes for immutable, but what is made then must be known.
-                let written =
-                    matches!(self.callable_kind(&function), CallableKind::Function | CallableKind::BoundMethod);
-                if written || object.is_exact_instance_of::<PySuper>() || function.is_instance_of::<PyType>() {
+                let made = object.is_exact_instance_of::<PySuper>() || function.is_instance_of::<PyType>();
+                let written = matches!(callable, CallableKind::Function | CallableKind::BoundMethod);
+                if made || written || reads_arguments(object, name.to_str()?) || gives_container(name.to_str()?) {
                     return self.control(py, function);
                 }
                 Ok(function)

@@ -259,8 +259,13 @@ impl Host {
             }
             _ => {
                 let event = self.touch_container(py, object, effect, key.as_ref())?;
-                let operation = OpenOperation::on_container(object, effect, key.as_ref());
-                (self.operating(operation, call), event)
+                let on_cell = matches!(effect, ContainerEffect::Append | ContainerEffect::Length) || key.is_some();
+                if on_cell && !calls_back {
+                    (call(), event)
+                } else {
+                    let operation = OpenOperation::on_container(object, effect, key.as_ref());
+                    (self.operating(operation, call), event)
+                }
             }
         };
         let result = self.noted(py, called, Word::Call, object, Some(name.as_any()), event)?;

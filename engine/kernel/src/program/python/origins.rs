@@ -51,6 +51,8 @@ pub struct Origins {
     harmless: FxHashSet<String>,
     /// Modules that were wanted for their classes.
     included: FxHashSet<String>,
+    /// Classes, by address, all of whose modules are instrumented if they have to be.
+    settled: FxHashSet<usize>,
     /// What has to be instrumented before the next execution: functions, classes and modules.
     wanted: Vec<Py<PyAny>>,
 }
@@ -134,6 +136,11 @@ impl Origins {
         }
     }
 
+    /// Classes are no longer known by their addresses, which others can have.
+    pub fn forget_classes(&mut self) {
+        self.settled.clear();
+    }
+
     /// Whether modules have to be instrumented before the next execution.
     pub fn wants(&self) -> bool {
         !self.wanted.is_empty()
@@ -141,7 +148,7 @@ impl Origins {
 
     /// Note the modules of the classes of `ty` that have to be instrumented before methods of it run.
     pub fn want_class(&mut self, ty: &Bound<'_, PyType>) {
-        if self.standard.is_empty() {
+        if self.standard.is_empty() || !self.settled.insert(ty.as_ptr() as usize) {
             return;
         }
         for class in ty.mro().iter().filter(|class| class.cast::<PyType>().is_ok_and(is_heap_class)) {

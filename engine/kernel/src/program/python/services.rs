@@ -65,7 +65,9 @@ impl Host {
         };
         let operation = Operation::new(OperationKind::Spawn, LocationId::NONE, child.0);
         self.perform(py, operation, 1, |_| Touch::of(Accesses::new()))?;
-        let started = Caller::find(py);
+        // A thread is started at the same place in nearly every execution: looking once for each is enough for a report.
+        let known = self.state().thread(child).started.is_some();
+        let started = if known { None } else { Caller::find(py) };
         {
             let mut state = self.state();
             let current = state.current;
@@ -74,7 +76,7 @@ impl Host {
             let entry = state.thread(child);
             entry.object = Some(thread.clone_ref(py));
             entry.target = Some(target);
-            entry.started = started;
+            entry.started = entry.started.take().or(started);
             entry.time = time;
             entry.objects = 0;
         }

@@ -228,12 +228,14 @@ impl TypeTable {
 
     /// Forget what follows from the code of methods, which has changed.
     pub fn forget(&mut self) {
+        self.origins.forget_classes();
         self.attributes.clear();
         self.types.clear();
     }
 
     /// Forget types that exist only in one execution (their modules are loaded afresh for each).
     pub fn forget_heap_types(&mut self) {
+        self.origins.forget_classes();
         self.attributes.clear();
         self.types.clear();
     }
