@@ -119,9 +119,10 @@ class AsyncioPatches:
         Those have the same hashes: left in a set until the garbage collector comes, they would slow it down.
         """
         setattr(asyncio.tasks, "_task_name_counter", itertools.count(1).__next__)  # noqa: B010 -- private there
-        for name in _TASK_SETS:
-            if hasattr(asyncio.tasks, name):
-                setattr(asyncio.tasks, name, type(getattr(asyncio.tasks, name))())
+        with self._mode.asleep():
+            for name in _TASK_SETS:
+                if hasattr(asyncio.tasks, name):
+                    setattr(asyncio.tasks, name, type(getattr(asyncio.tasks, name))())
 
     def _everywhere(self, module: Any, name: str, value: Any) -> None:
         """Replace a name in the module that defines it and where the package exports it."""
