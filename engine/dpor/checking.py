@@ -246,7 +246,7 @@ class _Check:
     def _add_lessons(self, outcome: dict[str, Any]) -> None:
         """Note what an exploration has learned. Raises LearnedError if others have to know of it."""
         new = [Lesson(LessonKind.VISIBLE, write_choices(choices)) for choices in outcome["lessons"]]
-        if outcome["restart"] is not None:
+        if outcome["restart"] is not None and outcome["restart"] != ["library"]:
             kind, *names = outcome["restart"]
             new.append(Lesson(LessonKind(kind), names=tuple(names)))
         if not new:

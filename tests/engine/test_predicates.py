@@ -337,6 +337,17 @@ READING = {
 
 OUTSIDE = {
     *(
+        "before_inplace",
+        "keep",
+        "mark_module_state",
+        "marker",
+        "outside",
+        "sleep",
+        "tell_origin",
+        "trust_code",
+        "use_library",
+    ),
+    *(
         "install",
         "uninstall",
         "close",
