@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from dpor.codes import Code
 from dpor.errors import DporError
-from dpor.symbolic.calls import Calls
+from dpor.symbolic.calls import Calls, needs_numbers
 from dpor.symbolic.expressions import (
     Expression,
     Expressions,
@@ -212,6 +212,10 @@ class Session:
     def builtin(self, function: Any) -> Any:
         """What the model calls by the name of a built-in function: it, or what does the same for symbolic values."""
         return self._calls.builtin(function)
+
+    def needs_numbers(self, function: Any) -> bool:
+        """Whether a function or method takes numbers, and no symbolic values."""
+        return needs_numbers(function)
 
     def number_arguments(
         self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any] | None

@@ -379,8 +379,8 @@ class Seq(collections.abc.Sequence):
 
 
 class Map(collections.abc.MutableMapping):
-    def __init__(self):
-        self.d = {}
+    def __init__(self, **items):
+        self.d = items
 
     def __getitem__(self, k):
         return self.d[k]

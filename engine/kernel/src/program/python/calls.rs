@@ -37,6 +37,15 @@ impl Host {
         self.state().builtins.kind_of(callable)
     }
 
+    /// What to call for Python code that is instrumented: a package of the standard library that hands what it is given to
+    /// C gets numbers where it was given symbolic values.
+    fn with_numbers<'py>(&self, py: Python<'py>, function: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        match self.needs_numbers(&function)? {
+            true => self.controlled(py, &function, How::Numbers),
+            false => Ok(function),
+        }
+    }
+
     /// What to call for a built-in function or method, or Python code that is not instrumented.
     pub fn control<'py>(&self, py: Python<'py>, function: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         if self.awake().is_none() {
@@ -47,7 +56,7 @@ impl Host {
             let written = self.origin(&function)?;
             return match written.origin {
                 Origin::Instrumented if written.makes_generators => self.controlled(py, &function, How::Generator),
-                Origin::Instrumented | Origin::Safe => Ok(function),
+                Origin::Instrumented | Origin::Safe => self.with_numbers(py, function),
                 Origin::Library | Origin::Foreign => {
                     self.assume(py, AssumptionKind::UnseenCode, &writer_of(&function));
                     self.controlled(py, &function, How::ForeignFunction)
@@ -66,7 +75,7 @@ impl Host {
             }
             return match written.origin {
                 Origin::Instrumented if written.makes_generators => self.controlled(py, &function, How::Generator),
-                Origin::Instrumented | Origin::Safe => Ok(function),
+                Origin::Instrumented | Origin::Safe => self.with_numbers(py, function),
                 Origin::Library | Origin::Foreign if self.kind(&object) == TypeKind::Class => {
                     self.controlled(py, &function, How::ForeignFunction)
                 }

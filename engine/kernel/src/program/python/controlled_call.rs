@@ -45,6 +45,8 @@ pub enum How {
     State { object: Py<PyAny> },
     /// A function whose calls make generators.
     Generator,
+    /// Instrumented code that takes numbers in place of symbolic values.
+    Numbers,
     /// A `functools.partial`.
     Partial,
     /// An `operator.attrgetter`, `itemgetter` or `methodcaller`.
@@ -85,6 +87,7 @@ impl ControlledCall {
                 return host.created(host.operating(operation, || function.call(arguments, keywords))?);
             }
             How::Generator => return host.created(function.call(arguments, keywords)?),
+            How::Numbers => return function.call(arguments, keywords),
             How::Getter => return host.call_getter(py, function, arguments, keywords),
             How::Partial => return host.call_partial(py, function, arguments, keywords),
             How::Value { object } => {
@@ -95,7 +98,7 @@ impl ControlledCall {
             _ => {}
         }
         host.undivided(|| match &self.how {
-            How::ForeignFunction | How::Generator | How::Getter | How::Partial => function.call(arguments, keywords),
+            How::ForeignFunction | How::Generator | How::Numbers | How::Getter | How::Partial => function.call(arguments, keywords),
             How::Value { object } => {
                 let mut read = given(arguments, keywords);
                 read.push(object.bind(py).clone());

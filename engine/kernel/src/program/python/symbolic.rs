@@ -242,6 +242,14 @@ impl Host {
         }
     }
 
+    /// Whether instrumented code takes numbers, and no symbolic values.
+    pub fn needs_numbers(&self, function: &Bound<'_, PyAny>) -> PyResult<bool> {
+        match self.solver_in_use(function.py()) {
+            Some(solver) => solver.call_method1(intern!(function.py(), "needs_numbers"), (function,))?.extract(),
+            None => Ok(false),
+        }
+    }
+
     /// The arguments of a call with numbers in place of symbolic values, where the function is in C and takes nothing else.
     pub fn number_arguments<'py>(
         &self,
