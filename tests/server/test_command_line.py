@@ -276,7 +276,11 @@ def test_replaying_needs_one_model(run_command: Run, bank: Path) -> None:
     assert "--replay needs one model, and bank.py has 3" in done.stderr
 
 
-BUSY = "descriptor = os.open({}, os.O_WRONLY)\nos.write(descriptor, b'x')\nturns = 0\nwhile True: turns += 1"
+# The C library is not seen, and so reaches the pipe that a model would be refused.
+BUSY = (
+    "import ctypes\nlibrary = ctypes.CDLL(None)\n"
+    "library.write(library.open(os.fsencode({}), os.O_WRONLY), b'x', 1)\nturns = 0\nwhile True: turns += 1"
+)
 
 
 def model_of(body: str, decorator: str = "@dpor.model") -> str:
@@ -286,7 +290,7 @@ def model_of(body: str, decorator: str = "@dpor.model") -> str:
 
 FAULTS = {
     "exit": (model_of("os._exit(5)"), "DPOR111"),
-    "crash": (model_of("import ctypes\nctypes.string_at(0)"), "DPOR111"),
+    "crash": (model_of("import faulthandler\nfaulthandler._sigsegv()"), "DPOR111"),
     "memory": (model_of("kept = []\nwhile True:\n    kept.append(bytearray(50_000_000))"), "DPOR112"),
     "hang": (model_of("x = 0\nwhile True:\n    x += 1", "@dpor.model(timeout=1)"), "DPOR304"),
     "syntax": ("import dpor\n@dpor.model\ndef model(:\n", "DPOR101"),

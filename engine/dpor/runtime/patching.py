@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import builtins
 import concurrent.futures
 import contextlib
 import functools
@@ -84,6 +85,7 @@ class Patches:
     def install(self) -> None:
         """Replace everything; `uninstall` puts it back."""
         escapes.install_audit_hook()
+        self._patches.replace(builtins, "id", self._host.id)
         self._patch_threading()
         self._patch_thread_module()
         self._patch_importlib()

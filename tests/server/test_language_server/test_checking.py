@@ -350,7 +350,9 @@ def test_nothing_is_run_in_a_workspace_that_is_not_trusted(
     editor = launch()
     editor.initialize(trusted=False)
     mark = project / "executed"
-    text = f"import pathlib\nimport dpor\n\npathlib.Path({str(mark)!r}).touch()\n\n@dpor.model\ndef m():\n    pass\n"
+    # The C library writes where a model's own files would be kept from the user's.
+    touch = f"ctypes.CDLL(None).creat({os.fsencode(mark)!r}, 0o600)"
+    text = f"import ctypes\nimport dpor\n\n{touch}\n\n@dpor.model\ndef m():\n    pass\n"
     uri = editor.open(write("m.py", text))
     state = editor.state(uri, "m", "unchecked")
     assert state["message"] == "unchecked: the workspace is not trusted, so nothing in it is run"

@@ -91,7 +91,12 @@ FAULTS = {
         "kept = []\nwhile True:\n    kept.append(bytearray(50_000_000))",
     ),
     "a model that ends its process": Fault("DPOR111", "exit status 5", "faulty", "os._exit(5)"),
-    "a model that crashes": Fault("DPOR111", "SIGSEGV", "ctypes.string_at(0)", "ctypes.string_at(0)"),
+    "a model that crashes": Fault(
+        "DPOR111",
+        "SIGSEGV",
+        "faulthandler._sigsegv()",
+        "import faulthandler\nfaulthandler._sigsegv()",
+    ),
     "a model that starts a thread in C": Fault(
         "DPOR108",
         "operating system thread(s) in native code, which cannot be controlled",
@@ -107,8 +112,7 @@ FAULTS = {
         "DPOR107",
         "behaved differently when the same choices were made again",
         "faulty",
-        "number = int(os.environ.get('DPOR_TEST_NUMBER', '0'))\n"
-        "os.environ['DPOR_TEST_NUMBER'] = str(number + 1)\n"
+        "number = ctypes.CDLL(None).rand()\n"
         "cell = dpor.Atomic(0)\n"
         "for _ in range(2 + number % 3):\n"
         "    dpor.spawn(cell.store, 1)\n"

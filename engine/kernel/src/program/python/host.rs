@@ -191,9 +191,9 @@ impl Host {
 
     #[getter]
     fn active(&self) -> bool {
-        // Python code that runs while the state is borrowed (the report of an exception that nobody catches) is not the
-        // model's.
-        let runs = self.state.0.try_borrow().is_ok_and(|state| state.phase != Phase::Idle);
+        // Python code that runs while the state is borrowed (the report of an exception that nobody catches), or on a
+        // thread of the checker's own, is not the model's.
+        let runs = self.owns_thread() && self.state.0.try_borrow().is_ok_and(|state| state.phase != Phase::Idle);
         runs && !self.asleep.load(Ordering::Relaxed)
     }
 

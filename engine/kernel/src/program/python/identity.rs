@@ -1,6 +1,8 @@
 //! Who is who, independent of the interleaving: threads by spawn path, objects by who created them and when, keys by
 //! value, locations by object and key. Numbers mean the same in every execution of one check.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyString, PyTuple};
 use rustc_hash::FxHashMap;
@@ -68,6 +70,8 @@ struct ThreadInfo {
 #[derive(Clone, Copy)]
 struct ObjectInfo {
     type_token: u32,
+    /// What `id` gives for it: the same in every process that follows the same schedule.
+    number: u64,
     /// The thread of controlled code that made it.
     creator: Option<ThreadId>,
 }
@@ -198,7 +202,8 @@ impl Identities {
         }
         let object = ObjectId(self.objects.len() as u32);
         slot.push((type_token, object));
-        self.objects.push(ObjectInfo { type_token, creator: Some(creator) });
+        let number = object_number(&(self.path(creator), number));
+        self.objects.push(ObjectInfo { type_token, number, creator: Some(creator) });
         object
     }
 
@@ -225,8 +230,15 @@ impl Identities {
     /// An object that is the same in all executions.
     pub fn anonymous(&mut self, type_token: u32) -> ObjectId {
         let object = ObjectId(self.objects.len() as u32);
-        self.objects.push(ObjectInfo { type_token, creator: None });
+        self.objects.push(ObjectInfo { type_token, number: object_number(&object.0), creator: None });
         object
+    }
+
+    /// What `id` gives for an object of a type; None if the identity is that of an object of another type, which the object
+    /// shows.
+    pub fn number(&self, object: ObjectId, type_token: u32) -> Option<u64> {
+        let info = self.objects.get(object.0 as usize)?;
+        (info.type_token == type_token).then_some(info.number)
     }
 
     /// The location at `key` of `object`. Attributes of one type's instances become visible together, and so do all
@@ -369,6 +381,15 @@ impl Identities {
     pub fn value_token(&mut self, value: &Bound<'_, PyAny>) -> u32 {
         self.item(value).map_or(0, |key| key.0 + 1)
     }
+}
+
+/// A number that no address is, and that tells objects apart.
+fn object_number(origin: &impl Hash) -> u64 {
+    const ABOVE_ADDRESSES: u64 = 1 << 56;
+    const ALIGNMENT: u64 = 16;
+    let mut hasher = DefaultHasher::new();
+    origin.hash(&mut hasher);
+    ABOVE_ADDRESSES + hasher.finish() % ABOVE_ADDRESSES / ALIGNMENT * ALIGNMENT
 }
 
 /// What a value of an immutable built-in type is told from others by: its type with itself, or with what tells it.

@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMemoryView};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::host::Host;
 use super::identity::{KeyId, ObjectId};
 use super::state::{Phase, State};
 use super::types::{TypeFacts, TypeKind};
@@ -152,6 +153,23 @@ impl State {
 
     pub fn is_permanent(&self, object: &Bound<'_, PyAny>) -> bool {
         self.objects.current.get(object).is_none() && self.objects.permanent.get(object).is_some()
+    }
+}
+
+#[pymethods]
+impl Host {
+    /// What `id` gives in a model: of an object whose identity matters a number that is the same whenever the same schedule is
+    /// followed, so that a program which keeps objects by it does the same each time; of others the address.
+    #[pyo3(signature = (object, /))]
+    fn id(&self, object: &Bound<'_, PyAny>) -> u64 {
+        let address = object.as_ptr() as u64;
+        let Some(mut state) = self.awake() else { return address };
+        let facts = state.types.facts(object);
+        if !matches!(facts.kind, TypeKind::Instance) && !facts.kind.is_container() {
+            return address;
+        }
+        let known = state.object(object, facts);
+        state.identities.number(known, facts.token).unwrap_or(address)
     }
 }
 
