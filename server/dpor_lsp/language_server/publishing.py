@@ -8,6 +8,7 @@ from typing import Any
 
 from lsprotocol import types
 
+from dpor.codes import Code
 from dpor_lsp.language_server.client import Client
 from dpor_lsp.language_server.findings import Finding
 from dpor_lsp.language_server.links import CodeLinks
@@ -65,11 +66,17 @@ class Publisher:
         """The diagnostics of a document, in the order of its lines."""
         found: list[types.Diagnostic] = []
         seen: set[tuple[Any, ...]] = set()
-        for owner in self._owners.get(uri, ()):
+        owners = self._owners.get(uri, {})
+        shown = [item for owner in owners for item in owner.findings if item.uri == uri]
+        # What a check has found that it rests on says more than what was read in the text.
+        assumed = {item.range.start.line for item in shown if item.code is Code.ASSUMPTION}
+        for owner in owners:
             data = owner.data() if isinstance(owner, ModelRecord) else {"uri": owner.uri}
             stale = isinstance(owner, ModelRecord) and owner.stale
             for item in owner.findings:
                 key = (item.code, item.message, str(item.range))
+                if item.code is Code.WEAKENED and item.range.start.line in assumed:
+                    continue
                 if item.uri == uri and key not in seen:
                     seen.add(key)
                     found.append(item.diagnostic(data, self._links.link(item.code), stale=stale))

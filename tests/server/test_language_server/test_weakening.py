@@ -108,12 +108,13 @@ def twice(change):
     dpor.join_all()
 
 @dpor.model
-def number():
-    cell = ctypes.c_int(0)
+def mask():
+    before = ctypes.CDLL(None).umask(0)
     def change():
-        cell.value += 1
+        mask = ctypes.CDLL(None).umask(0)
+        ctypes.CDLL(None).umask(mask + 1)
     twice(change)
-    assert cell.value == 2
+    assert ctypes.CDLL(None).umask(before) == 2
 
 @dpor.model
 def drawn():
@@ -123,13 +124,15 @@ def drawn():
 
 def test_what_a_hint_says_is_not_seen_is_not_seen(editor: Editor, write: Write) -> None:
     uri = editor.open(write("m.py", UNSEEN))
-    names = ["number", "drawn"]
-    for name in names:
+    for name in ("mask", "drawn"):
         # Each of these can fail in a real program, which is why the hint is there.
         editor.state(uri, name, "verified")
     found = editor.diagnostics[uri]
-    assert [item["message"].partition(":")[0] for item in found] == names
-    assert {(item["code"], item["severity"]) for item in found} == {("DPOR504", 4)}
+    told = [
+        (item["message"].partition(":")[0], item["code"], item["range"]["start"]["line"]) for item in found
+    ]
+    assert told == [("mask", "DPOR503", 0), ("mask", "DPOR504", 10), ("drawn", "DPOR503", 19)]
+    assert {item["severity"] for item in found} == {4}
 
 
 @pytest.mark.parametrize(
@@ -207,7 +210,7 @@ def test_hints_move_with_the_text_go_with_their_cause_and_can_be_turned_off(
     uri = editor.open(write("m.py", text))
     editor.state(uri, "m", "verified")
     (hint,) = editor.wait(lambda: editor.diagnostics.get(uri))
-    assert hint["range"] == {"start": {"line": 5, "character": 4}, "end": {"line": 5, "character": 14}}
+    assert hint["range"] == {"start": {"line": 5, "character": 4}, "end": {"line": 5, "character": 17}}
     editor.edit(uri, "import os\n", "import os\n\n\n")
     editor.wait(lambda: [item["range"]["start"]["line"] for item in editor.diagnostics[uri]] == [7])
     editor.notify("workspace/didChangeConfiguration", {"settings": {"dpor": {"hints": False}}})
@@ -215,6 +218,7 @@ def test_hints_move_with_the_text_go_with_their_cause_and_can_be_turned_off(
     editor.notify("workspace/didChangeConfiguration", {"settings": {"dpor": {"hints": True}}})
     editor.wait(lambda: len(editor.diagnostics[uri]) == 1)
     editor.edit(uri, "os.urandom(1)", "pass")
+    editor.save(uri)
     editor.wait(lambda: editor.diagnostics[uri] == [])
 
 
@@ -225,7 +229,7 @@ def places(found: list[dict[str, Any]]) -> list[tuple[str, int, str]]:
     return [(item["code"], item["range"]["start"]["line"], item["message"]) for item in found]
 
 
-def test_a_package_is_hinted_at_before_anything_was_run_and_after_the_check_only_if_it_matters(
+def test_a_package_is_hinted_at_before_anything_was_run_and_after_the_check_only_if_it_was_used(
     launch: Launch, write: Write
 ) -> None:
     editor = launch()
@@ -243,8 +247,9 @@ def test_a_package_is_hinted_at_before_anything_was_run_and_after_the_check_only
     assert editor.actions(uri, 1)[0]["title"] == "Look inside sortedcontainers when m is checked"
     editor.command("trust", True)
     editor.state(uri, "m", "verified")
-    # The list stayed with one thread, so nothing was assumed.
-    editor.wait(lambda: editor.diagnostics[uri] == [])
+    # Its code ran, which may do anything.
+    told = "m: sortedcontainers is not instrumented: its code ran, and what it did was not seen"
+    editor.wait(lambda: told in editor.diagnostics[uri][0]["message"])
 
 
 @pytest.mark.parametrize(

@@ -222,7 +222,7 @@ fn defining_class<'py>(owner: &Bound<'py, PyAny>, method: &Bound<'py, PyAny>) ->
 impl State {
     /// As tuples of kind, subject, file (None if nothing of the user's own was running) and line (0 then).
     pub fn told_assumptions(&self) -> Vec<(&'static str, String, Option<String>, u32)> {
-        [self.assumptions.told(), self.types.ends.told()].concat()
+        [self.assumptions.told(), self.types.assumptions.told()].concat()
     }
 }
 

@@ -105,8 +105,8 @@ pub struct TypeTable {
     rebound: FxHashSet<String>,
     /// Types, by token, of which operations take instances as wholes.
     taken_whole: FxHashSet<u32>,
-    /// What tells that an object has come to its end: finalizers of classes that were seen, and weak references.
-    pub ends: Assumptions,
+    /// What the types that were seen have a verdict rest on: finalizers, weak references, memory of C.
+    pub assumptions: Assumptions,
     pub origins: Origins,
 }
 
@@ -141,6 +141,7 @@ impl TypeTable {
         let kind = classify(ty);
         let name = format!("{}.{}", module_of(ty), qualified_name(ty));
         let tells_end = self.note_end(ty, &name);
+        self.note_shared_memory(ty);
         let token = self.token(name);
         let identity_key = kind == TypeKind::Instance && compares_by_identity(ty);
         let symbolic = ty.hasattr(intern!(ty.py(), "__dpor_symbolic__")).unwrap_or(false);
@@ -177,9 +178,18 @@ impl TypeTable {
         let py = ty.py();
         if ty.getattr(intern!(py, "__del__")).is_ok_and(|method| self.is_instrumented(&method)) {
             let end = format!("{}.__del__", qualified_name(ty));
-            self.ends.add(py, AssumptionKind::ObjectEnd, &end, None);
+            self.assumptions.add(py, AssumptionKind::ObjectEnd, &end, None);
         }
         weak_name(name).is_some()
+    }
+
+    /// Note it if objects of the type are memory of C, which others can show as well: a change through one is not seen in
+    /// the other.
+    fn note_shared_memory(&mut self, ty: &Bound<'_, PyType>) {
+        let metaclass = ty.get_type();
+        if module_of(&metaclass) == "_ctypes" {
+            self.assumptions.add(ty.py(), AssumptionKind::UnseenCode, "ctypes", None);
+        }
     }
 
     /// Note it that an object has been made which tells that another one has come to its end, unless modules that are not
@@ -192,7 +202,7 @@ impl TypeTable {
         // The containers of weak references make such references for themselves.
         let passed = if end == "weakref.ref" { &[] } else { WEAK_MODULES };
         if calls_for_user(py, passed) {
-            self.ends.add(py, AssumptionKind::ObjectEnd, end, None);
+            self.assumptions.add(py, AssumptionKind::ObjectEnd, end, None);
         }
     }
 
