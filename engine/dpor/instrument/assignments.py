@@ -16,9 +16,8 @@ class Assignments(Iterables):
 
     def visit_Assign(self, node: ast.Assign) -> ast.stmt | list[ast.stmt]:
         unpacks = any(isinstance(target, ast.Tuple | ast.List) for target in node.targets)
-        value = (
-            self.unpacked(node.value) if unpacks and len(node.targets) == 1 else self.expression(node.value)
-        )
+        is_one = unpacks and len(node.targets) == 1
+        value = self.unpacked(node.value, node.targets[0]) if is_one else self.expression(node.value)
         if all(map(self._is_simple, node.targets)):
             node.value = value
             made = [leaf for target in node.targets for leaf in _starred(target)]
@@ -41,7 +40,7 @@ class Assignments(Iterables):
     def bind(self, target: ast.expr, value: ast.expr) -> list[ast.stmt]:
         """Statements that bind any target to a rewritten value that nobody has announced."""
         if isinstance(target, ast.Tuple | ast.List):
-            value = self.hook(Hook.UNPACKED, target, value)
+            value = self.unpack(value, target, target)
         return self._bind(target, value, target)
 
     def _bind(self, target: ast.expr, value: ast.expr, position: ast.AST) -> list[ast.stmt]:

@@ -110,7 +110,7 @@ class Comprehensions(Iterables):
             stores = [] if self.is_plain_target(target) else [self._stored(name, target)]
             return (at(ast.Name(name, ast.Store()), target), stores, []) if stores else (target, [], [])
         whole = self.temporary()
-        value = self.hook(Hook.UNPACKED, target, at(ast.Name(whole, ast.Load()), target))
+        value = self.unpack(at(ast.Name(whole, ast.Load()), target), target, target)
         conditions: list[ast.expr] = []
         nested: list[ast.comprehension] = []
         for index, element in enumerate(target.elts):

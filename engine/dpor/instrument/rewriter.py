@@ -182,13 +182,19 @@ class Rewriter(ast.NodeTransformer):
         """Announce that the (rewritten) value is about to be read as a whole."""
         return self.hook(Hook.OBSERVE, original or node, node)
 
-    def unpacked(self, node: ast.expr) -> ast.expr:
-        """Rewrite a value that is about to be unpacked."""
+    def unpacked(self, node: ast.expr, target: ast.expr | None = None) -> ast.expr:
+        """Rewrite a value that is about to be unpacked, into a target or (with `*`) as a whole."""
         if isinstance(node, ast.Tuple | ast.List):
             return self.raw_display(node)
         if isinstance(node, ast.Constant):
             return node
-        return self.hook(Hook.UNPACKED, node, self.expression(node))
+        return self.unpack(self.expression(node), target, node)
+
+    def unpack(self, value: ast.expr, target: ast.expr | None, position: ast.expr) -> ast.expr:
+        """Announce that a rewritten value is about to be unpacked."""
+        names = target.elts if isinstance(target, ast.Tuple | ast.List) else []
+        is_whole = not names or any(isinstance(name, ast.Starred) for name in names)
+        return self.hook(Hook.UNPACKED, position, value, ast.Constant(None if is_whole else len(names)))
 
     def merged(self, node: ast.expr) -> ast.expr:
         """Rewrite what stands after `**`."""

@@ -150,7 +150,7 @@ class TransparentHooks:
     def matched(self, obj: Any, names: Sequence[str]) -> list[Any]:
         return [getattr(obj, name) for name in names]
 
-    def unpacked(self, obj: Any) -> Any:
+    def unpacked(self, obj: Any, names: int | None) -> Any:
         assert type(obj) is not Cell
         return obj
 

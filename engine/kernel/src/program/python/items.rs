@@ -1,6 +1,7 @@
 //! Hooks for items, truth, iteration, membership and whole-value reads.
 
 use pyo3::exceptions::PyStopIteration;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyInt, PyList, PySlice, PyTuple, PyType};
 
@@ -126,7 +127,7 @@ impl Host {
 /// The factory of a `defaultdict`, if it runs code in Python: then what a lookup of a missing key does is a lookup, a call
 /// of the factory, and a store, between which other threads can run.
 fn factory_in_python<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let factory = object.getattr(pyo3::intern!(object.py(), "default_factory"))?;
+    let factory = object.getattr(intern!(object.py(), "default_factory"))?;
     let native = match factory.cast::<PyType>() {
         Ok(class) => class.getattr("__flags__")?.extract::<u64>()? & (1 << 9) == 0,
         Err(_) => factory.is_none() || factory.is_instance_of::<PyCFunction>(),
@@ -356,13 +357,27 @@ impl Host {
         Ok(object)
     }
 
-    /// A value that is about to be unpacked: an iterator step by step, anything else at once.
-    #[pyo3(signature = (object, /))]
-    fn unpacked<'py>(&self, py: Python<'py>, object: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        match self.kind(&object) {
-            TypeKind::Iterator => self.steps(&object, object.clone(), ContainerEffect::WriteWhole),
-            _ => self.observe(py, object),
+    /// A value that is about to be unpacked: of an iterator, what it gives for that many names and one more (all of it if
+    /// that is None), as one operation of built-in code.
+    #[pyo3(signature = (object, names, /))]
+    fn unpacked<'py>(
+        &self,
+        py: Python<'py>,
+        object: Bound<'py, PyAny>,
+        names: Option<usize>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if self.kind(&object) != TypeKind::Iterator {
+            return self.observe(py, object);
         }
+        let taken = match names {
+            // One more tells that there are too many.
+            Some(names) => {
+                let islice = py.import(intern!(py, "itertools"))?.getattr(intern!(py, "islice"))?;
+                self.control(py, islice)?.call1((object, names + 1))?
+            }
+            None => object,
+        };
+        self.control(py, py.get_type::<PyTuple>().into_any())?.call1((taken,))
     }
 
     /// This object has just been made by a display, a comprehension, an operator, unpacking or a call of built-in code.
@@ -480,7 +495,7 @@ impl Steps {
             (this.host.clone_ref(py), this.inner.bind(py).clone(), this.source.bind(py).clone(), this.effect)
         };
         let host = host.get();
-        let next = || inner.call_method0(pyo3::intern!(py, "__next__"));
+        let next = || inner.call_method0(intern!(py, "__next__"));
         let (next, event) = match effect {
             ContainerEffect::WriteWhole => host.step_iterator(py, &source, effect, next)?,
             _ => {

@@ -11,6 +11,7 @@ use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::builtins::interned;
+use super::callbacks::one_step_receiver;
 use super::container_effects::ContainerEffect;
 use super::host::Host;
 use super::identity::{KeyId, ObjectId};
@@ -254,6 +255,9 @@ impl State {
 
     fn finds_behind<'py>(&mut self, look: &mut Look<'py>, held: Bound<'py, PyAny>, advances: bool, inside: Inside) {
         // Containers in C, such as a deque, are read by the iterators over them.
+        if let Some(receiver) = one_step_receiver(&held) {
+            return look.finds(receiver, Inside { written: advances, ..inside });
+        }
         let iterates = self.types.facts(&held).kind == TypeKind::Iterator && !is_generator(&held);
         let written = advances && (iterates || is_shared_by_iterators(&held));
         look.finds(held, Inside { written, ..inside });
