@@ -16,6 +16,7 @@ use pyo3::types::{PyCFunction, PyDict, PyTuple};
 
 use super::builtins::is_made_by_class_statement;
 use super::container_effects::ContainerEffect;
+use super::controlled_call::ControlledCall;
 use super::host::{require_host, Host};
 use super::state::Phase;
 use super::whole_reads::{Depth, Part};
@@ -278,8 +279,9 @@ impl Host {
             return Ok(argument);
         }
         // C that C calls: no other thread comes in between. An iterator that applies it touches what it belongs to.
-        if one_step_receiver(&argument).is_some_and(|receiver| is_applied || is_context_variable(&receiver)) {
-            return Ok(argument);
+        let method = ControlledCall::what_it_calls(&argument);
+        if one_step_receiver(&method).is_some_and(|receiver| is_applied || is_context_variable(&receiver)) {
+            return Ok(method);
         }
         let function = self.control(py, argument)?.unbind();
         Ok(Bound::new(py, Callback { host: require_host(py)?, function })?.into_any())

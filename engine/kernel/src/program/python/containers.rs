@@ -366,7 +366,7 @@ impl Host {
         buffering: Buffering,
     ) -> PyResult<bool> {
         if !effect.reads_only() {
-            self.check_fresh(py, object)?;
+            self.check_fresh_container(py, object, container)?;
         }
         if let Some(key) = key {
             self.look_at_key(py, key)?;

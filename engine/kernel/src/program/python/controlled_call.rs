@@ -174,6 +174,16 @@ fn makes_container(function: &Bound<'_, PyAny>) -> bool {
         || function.is(py.get_type::<PySet>())
 }
 
+impl ControlledCall {
+    /// What a function calls in the end: itself, unless it is controlled.
+    pub fn what_it_calls<'py>(function: &Bound<'py, PyAny>) -> Bound<'py, PyAny> {
+        match function.cast::<ControlledCall>() {
+            Ok(controlled) => controlled.borrow().function.bind(function.py()).clone(),
+            Err(_) => function.clone(),
+        }
+    }
+}
+
 impl Host {
     pub fn controlled<'py>(
         &self,

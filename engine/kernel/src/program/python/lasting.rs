@@ -3,10 +3,12 @@
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString, PyType};
+use pyo3::types::{PyDict, PyList, PySet, PyString, PyType};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::containers::Container;
 use super::host::Host;
+use super::state::Phase;
 use super::types::{TypeFacts, TypeKind};
 use super::undo::Undo;
 
@@ -112,6 +114,31 @@ impl Host {
             }
         }
         Ok(())
+    }
+
+    /// Before an operation changes one container and nothing in it: what an execution changes of a list, a dict or a set
+    /// that exists before executions begin is put back, which costs less than to load the modules afresh.
+    pub fn check_fresh_container(
+        &self,
+        py: Python<'_>,
+        object: &Bound<'_, PyAny>,
+        container: Container,
+    ) -> PyResult<()> {
+        let plain = object.is_exact_instance_of::<PyList>() || object.is_exact_instance_of::<PySet>();
+        let mapping = object.cast_exact::<PyDict>();
+        let is_namespace = |dict: &Bound<'_, PyDict>| dict.contains(intern!(py, "__builtins__")).unwrap_or(true);
+        let exact = plain || mapping.is_ok_and(|dict| !is_namespace(dict));
+        let puts_back = exact && {
+            let state = self.state();
+            state.phase == Phase::Running
+                && !state.fresh_modules
+                && state.is_permanent(object)
+                && !state.instance_dicts.reaches(container.object)
+        };
+        match puts_back {
+            true => self.keep_original(object),
+            false => self.check_fresh(py, object),
+        }
     }
 
     /// The same for a variable of a module that lasts. Returns whether the module does.
