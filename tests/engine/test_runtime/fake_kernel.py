@@ -53,6 +53,8 @@ def current_host() -> Host | None:
 
 
 class Host:
+    id = staticmethod(id)
+
     def __init__(self) -> None:
         self.active = False
         self.execution = 0

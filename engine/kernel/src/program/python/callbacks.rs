@@ -147,7 +147,8 @@ pub fn one_step_receiver<'py>(function: &Bound<'py, PyAny>) -> Option<Bound<'py,
     let name: String = function.getattr(intern!(py, "__name__")).ok()?.extract().ok()?;
     let receiver = function.getattr(intern!(py, "__self__")).ok()?;
     let kind: String = receiver.get_type().name().ok()?.extract().ok()?;
-    let is_known = ONE_STEP_TYPES.contains(&kind.as_str()) && !is_made_by_class_statement(receiver.get_type().as_any());
+    let is_known =
+        ONE_STEP_TYPES.contains(&kind.as_str()) && !is_made_by_class_statement(receiver.get_type().as_any());
     (is_known && ONE_STEP.contains(&name.as_str())).then_some(receiver)
 }
 

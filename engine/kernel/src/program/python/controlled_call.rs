@@ -98,7 +98,9 @@ impl ControlledCall {
             _ => {}
         }
         host.undivided(|| match &self.how {
-            How::ForeignFunction | How::Generator | How::Numbers | How::Getter | How::Partial => function.call(arguments, keywords),
+            How::ForeignFunction | How::Generator | How::Numbers | How::Getter | How::Partial => {
+                function.call(arguments, keywords)
+            }
             How::Value { object } => {
                 let mut read = given(arguments, keywords);
                 read.push(object.bind(py).clone());

@@ -1,5 +1,5 @@
-//! Objects of modules that are not loaded afresh for each execution, such as the standard library's: what an execution
-//! changes of them is put back before the next.
+//! Objects of modules that are not loaded afresh for each execution, such as the standard library's, and variables and plain
+//! containers of any module: what an execution changes of them is put back before the next.
 
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -141,19 +141,19 @@ impl Host {
         }
     }
 
-    /// The same for a variable of a module that lasts. Returns whether the module does.
-    pub fn keep_original_variable(
-        &self,
-        namespace: &Bound<'_, PyDict>,
-        name: &Bound<'_, PyString>,
-    ) -> PyResult<bool> {
-        if !self.state().lasting.contains(namespace) {
-            return Ok(false);
+    /// The same for a variable of a module, unless that is loaded afresh for each execution.
+    pub fn keep_original_variable(&self, namespace: &Bound<'_, PyDict>, name: &Bound<'_, PyString>) -> PyResult<()> {
+        let lasts = {
+            let state = self.state();
+            !state.fresh_modules || state.lasting.contains(namespace)
+        };
+        if !lasts {
+            return Ok(());
         }
         let value = namespace.get_item(name)?.map(Bound::unbind);
         let (namespace, name) = (namespace.clone().unbind(), name.clone().unbind());
         self.state().lasting.originals.push(Original::Variable { namespace, name, value });
-        Ok(true)
+        Ok(())
     }
 
     /// A variable of a module that is not instrumented, if the object is one, is about to be changed.
