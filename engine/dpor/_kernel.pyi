@@ -21,6 +21,9 @@ class ControlledCall:
 
     @property
     def __wrapped__(self) -> Callable[..., Any]: ...
+    @property
+    def treatment(self) -> str:
+        """What a call is taken for, by the name of its effect."""
     def __call__(self, *arguments: Any, **keywords: Any) -> Any: ...
     def __getattr__(self, name: str) -> Any: ...
 

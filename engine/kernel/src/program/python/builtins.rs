@@ -9,6 +9,8 @@ use rustc_hash::FxHashMap;
 pub enum BuiltinEffect {
     /// Nothing that could be seen by another thread, or something that the hooks see by themselves.
     Nothing,
+    /// Makes a number, of text too, which may be in a buffer.
+    Number,
     Length,
     Truth,
     Next,
@@ -81,9 +83,6 @@ const NOTHING: &[&str] = &[
     "super",
     "locals",
     "globals",
-    "int",
-    "float",
-    "complex",
     "slice",
     "property",
     "staticmethod",
@@ -118,6 +117,7 @@ impl Builtins {
             Ok(())
         };
         add(NOTHING, BuiltinEffect::Nothing)?;
+        add(&["int", "float", "complex"], BuiltinEffect::Number)?;
         add(READ, BuiltinEffect::Read)?;
         add(COMPARE, BuiltinEffect::Compare)?;
         add(SHOW, BuiltinEffect::Show)?;
@@ -163,7 +163,7 @@ impl Builtins {
     /// Whether a callable is one of the known ones that only read what they are given.
     pub fn only_reads(&self, function: &Bound<'_, PyAny>) -> bool {
         use BuiltinEffect::*;
-        matches!(self.effect_of(function), Some(Nothing | Length | Truth | Read | Compare | Show))
+        matches!(self.effect_of(function), Some(Nothing | Number | Length | Truth | Read | Compare | Show))
     }
 
     /// What a callable does with its arguments, if it is one of the known ones.
@@ -202,24 +202,6 @@ pub fn interned<'py>(name: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyStrin
     Ok(PyString::intern(name.py(), name.to_str()?))
 }
 
-/// Whether a method of a text, a tuple or another immutable value reads what is in its arguments, or in the value.
-pub fn reads_arguments(object: &Bound<'_, PyAny>, method: &str) -> bool {
-    match method {
-        "join" | "format" | "format_map" | "translate" => {
-            object.is_instance_of::<PyString>() || object.is_instance_of::<PyBytes>()
-        }
-        "index" | "count" | "__contains__" | "__eq__" | "__ne__" => object.is_instance_of::<PyTuple>(),
-        "union"
-        | "intersection"
-        | "difference"
-        | "symmetric_difference"
-        | "issubset"
-        | "issuperset"
-        | "isdisjoint" => object.is_instance_of::<PyFrozenSet>(),
-        _ => false,
-    }
-}
-
 /// Whether a method of an immutable value gives a new list or dict.
 pub fn gives_container(method: &str) -> bool {
     matches!(method, "split" | "rsplit" | "splitlines" | "findall" | "groupdict" | "copy" | "maketrans" | "tolist")
@@ -227,7 +209,7 @@ pub fn gives_container(method: &str) -> bool {
 
 /// Whether a method in C of any object gives what the object holds, which may be its own dict of attributes.
 pub fn gives_state(method: &str) -> bool {
-    matches!(method, "__reduce_ex__" | "__reduce__" | "__getstate__")
+    matches!(method, "__reduce_ex__" | "__reduce__" | "__getstate__" | "__dir__")
 }
 
 /// Whether a callable is what the `json` package has in C: an encoder or a scanner.

@@ -4,6 +4,7 @@
 //! it reads or writes the containers that it is given. A call of a method that is Python code but not instrumented is
 //! taken as one atomic operation on its object, and the result names that assumption.
 
+use pyo3::exceptions::PyBaseException;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyString, PySuper, PyType};
@@ -11,9 +12,10 @@ use pyo3::types::{PyCFunction, PyString, PySuper, PyType};
 use super::assumptions::{writer_of, AssumptionKind};
 use super::builtins::{
     attribute_effect, c_function_effect, gives_container, gives_state, is_json_worker, is_made_by_class_statement,
-    reads_arguments, BuiltinEffect, CallableKind,
+    BuiltinEffect, CallableKind,
 };
 use super::controlled_call::{ControlledCall, How};
+use super::harmless_methods::is_harmless_method;
 use super::host::Host;
 use super::origins::Origin;
 use super::state::Phase;
@@ -98,6 +100,10 @@ impl Host {
         if let Some(effect) = effect {
             return match effect {
                 BuiltinEffect::Nothing => self.symbolic_builtin(function),
+                BuiltinEffect::Number => {
+                    let number = self.symbolic_builtin(function)?;
+                    self.controlled(py, &number, How::Builtin(BuiltinEffect::Read))
+                }
                 effect => self.controlled(py, &function, How::Builtin(effect)),
             };
         }
@@ -113,6 +119,9 @@ impl Host {
         if function.is_instance_of::<PyCFunction>() || callable == CallableKind::MethodWrapper {
             let object = function.getattr(intern!(py, "__self__"))?;
             let kind = self.kind(&object);
+            if callable == CallableKind::MethodWrapper && object.is_callable() && names_call(&function)? {
+                return self.control(py, object);
+            }
             if kind.is_container() || matches!(kind, TypeKind::View | TypeKind::Iterator) {
                 let name = function.getattr(intern!(py, "__name__"))?.cast_into::<PyString>()?;
                 let object = object.unbind();
@@ -134,10 +143,13 @@ impl Host {
                 if gives_state(&name) {
                     return self.controlled(py, &function, How::State { object: object.unbind() });
                 }
-                return Ok(function);
+                return match of_object(&object, &name)? {
+                    true => Ok(function),
+                    false => self.controlled(py, &function, How::Foreign { object: object.unbind() }),
+                };
             }
             let name: String = function.getattr(intern!(py, "__name__"))?.extract()?;
-            if kind == TypeKind::Immutable && (reads_arguments(&object, &name) || gives_container(&name)) {
+            if kind == TypeKind::Immutable && (!is_harmless_method(&object, &name) || gives_container(&name)) {
                 return self.controlled(py, &function, How::Value { object: object.unbind() });
             }
             if kind == TypeKind::Class {
@@ -189,7 +201,7 @@ impl Host {
                 // While modules are imported every kind passes for immutable, but what is made then must be known.
                 let made = object.is_exact_instance_of::<PySuper>() || function.is_instance_of::<PyType>();
                 let written = matches!(callable, CallableKind::Function | CallableKind::BoundMethod);
-                if made || written || reads_arguments(object, name.to_str()?) || gives_container(name.to_str()?) {
+                if made || written || !is_harmless_method(object, name.to_str()?) || gives_container(name.to_str()?) {
                     return self.control(py, function);
                 }
                 Ok(function)
@@ -227,4 +239,25 @@ impl Host {
         }
         self.control(py, function)
     }
+}
+
+fn names_call(function: &Bound<'_, PyAny>) -> PyResult<bool> {
+    function.getattr(intern!(function.py(), "__name__"))?.eq("__call__")
+}
+
+/// Whether a method with a special name is that of `object`, which tells of nothing but the instance's class and address.
+fn of_object(instance: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
+    // An exception keeps what it is made of, while it is made.
+    if name == "__init__" && instance.is_instance_of::<PyBaseException>() {
+        return Ok(true);
+    }
+    let object = instance.py().get_type::<PyAny>();
+    let found = instance.get_type().getattr_opt(name)?;
+    let own = object.getattr_opt(name)?;
+    Ok(matches!((found, own), (Some(found), Some(own)) if found.is(&own) || is_method_of_class(&found)))
+}
+
+/// `__init_subclass__` and the like, which are bound to the class.
+fn is_method_of_class(method: &Bound<'_, PyAny>) -> bool {
+    method.getattr(intern!(method.py(), "__self__")).is_ok_and(|owner| owner.is_instance_of::<PyType>())
 }

@@ -31,6 +31,35 @@ impl ContainerEffect {
     }
 }
 
+/// Methods of `bytearray`, `array` and streams in memory that leave the object as it is.
+const READING: &[&str] = &[
+    "decode",
+    "endswith",
+    "find",
+    "hex",
+    "isatty",
+    "lower",
+    "partition",
+    "readable",
+    "replace",
+    "rfind",
+    "rindex",
+    "rpartition",
+    "rsplit",
+    "rstrip",
+    "lstrip",
+    "seekable",
+    "split",
+    "splitlines",
+    "startswith",
+    "strip",
+    "tobytes",
+    "tolist",
+    "tounicode",
+    "upper",
+    "writable",
+];
+
 /// What a method of a built-in container does.
 pub fn method_effect(kind: TypeKind, name: &str, arguments: usize) -> ContainerEffect {
     use ContainerEffect::*;
@@ -90,6 +119,7 @@ pub fn method_effect(kind: TypeKind, name: &str, arguments: usize) -> ContainerE
         _ => match name {
             "count" | "index" | "copy" | "__len__" | "__contains__" | "__iter__" | "__getitem__" | "__reversed__"
             | "__repr__" | "getvalue" | "tell" | "isdisjoint" | "mapping" | "__eq__" | "__ne__" => ReadWhole,
+            _ if kind == TypeKind::Opaque && READING.contains(&name) => ReadWhole,
             _ => WriteWhole,
         },
     }

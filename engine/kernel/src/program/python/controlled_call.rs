@@ -10,9 +10,10 @@ use pyo3::types::{PyBool, PyDict, PyList, PySet, PyString, PyTuple};
 
 use super::assumptions::{package_of, AssumptionKind};
 use super::attributes::Through;
-use super::builtins::{gives_container, interned, reads_arguments, BuiltinEffect};
+use super::builtins::{gives_container, interned, BuiltinEffect};
 use super::callbacks::OpenOperation;
 use super::container_effects::{content, method_effect, takes_items, ContainerEffect};
+use super::harmless_methods::is_harmless_method;
 use super::host::{require_host, Host};
 use super::recording::Word;
 use super::types::TypeKind;
@@ -59,6 +60,29 @@ pub enum How {
 
 #[pymethods]
 impl ControlledCall {
+    /// What a call is taken for, by the name of its effect.
+    #[getter]
+    fn treatment(&self, py: Python<'_>) -> String {
+        match &self.how {
+            How::Container { object, name } => {
+                let kind = self.host.get().kind(object.bind(py));
+                // With an argument: what it does then is what it mostly does.
+                format!("{:?}", method_effect(kind, &name.bind(py).to_string_lossy(), 1))
+            }
+            How::Builtin(effect) | How::BoundAttribute { effect, .. } => format!("{effect:?}"),
+            How::Construct { reads_arguments: true } => "ConstructReading".to_owned(),
+            How::Construct { .. } => "Construct".to_owned(),
+            How::Foreign { .. } => "Foreign".to_owned(),
+            How::ForeignFunction => "ForeignFunction".to_owned(),
+            How::Value { .. } => "Value".to_owned(),
+            How::State { .. } => "State".to_owned(),
+            How::Generator | How::Numbers => "Instrumented".to_owned(),
+            How::Partial => "Partial".to_owned(),
+            How::Getter => "Getter".to_owned(),
+            How::Unbound { .. } => "Unbound".to_owned(),
+        }
+    }
+
     #[pyo3(signature = (*arguments, **keywords))]
     fn __call__<'py>(
         &self,
@@ -302,7 +326,7 @@ impl Host {
         keywords: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let Ok(object) = arguments.get_item(0) else { return function.call(arguments, keywords) };
-        let value = reads_arguments(&object, name.to_str()?) || gives_container(name.to_str()?);
+        let value = !is_harmless_method(&object, name.to_str()?) || gives_container(name.to_str()?);
         if !self.kind(&object).is_container() && !value {
             return function.call(arguments, keywords);
         }

@@ -15,6 +15,7 @@ mod content;
 mod controlled_call;
 mod exploring;
 mod greenlets;
+mod harmless_methods;
 mod host;
 mod identity;
 mod instance_dicts;

@@ -1,0 +1,81 @@
+//! Which methods of values that never change touch nothing but the value and numbers or texts that they are given. All others
+//! read what they are given, and what is in it: a tuple holds objects that change, and so may the other side of `==`.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyFrozenSet, PyInt, PyString, PyTuple};
+
+/// Methods of `object` that tell of nothing but the object's class and address.
+const OF_ALL: &[&str] = &[
+    "__class__",
+    "__class_getitem__",
+    "__getattribute__",
+    "__init_subclass__",
+    "__new__",
+    "__sizeof__",
+    "__subclasshook__",
+];
+
+/// Methods of a text that look into what they are given.
+const OF_TEXT: &[&str] = &["__mod__", "__rmod__", "format", "format_map", "join", "maketrans", "translate"];
+
+/// Methods of `bytes` that are given numbers at most; others may be given a `bytearray`.
+const OF_BYTES: &[&str] = &[
+    "__bytes__",
+    "__getitem__",
+    "__getnewargs__",
+    "__hash__",
+    "__iter__",
+    "__len__",
+    "__mul__",
+    "__repr__",
+    "__rmul__",
+    "__str__",
+    "capitalize",
+    "decode",
+    "expandtabs",
+    "fromhex",
+    "hex",
+    "isalnum",
+    "isalpha",
+    "isascii",
+    "isdigit",
+    "islower",
+    "isspace",
+    "istitle",
+    "isupper",
+    "lower",
+    "splitlines",
+    "swapcase",
+    "title",
+    "upper",
+    "zfill",
+];
+
+/// Methods with special names that give an item or an iterator, or tell the size.
+const OF_SEQUENCES: &[&str] = &["__getitem__", "__iter__", "__len__", "__reversed__"];
+
+/// Whether a method of a value of a type that never changes touches nothing that threads share, whatever it is given.
+pub fn is_harmless_method(value: &Bound<'_, PyAny>, method: &str) -> bool {
+    if value.is_exact_instance_of::<PyString>() {
+        return !OF_TEXT.contains(&method);
+    }
+    if value.is_exact_instance_of::<PyInt>() || value.is_exact_instance_of::<PyBool>() {
+        return method != "from_bytes";
+    }
+    if value.is_none() || value.is_exact_instance_of::<PyFloat>() || value.is_exact_instance_of::<PyComplex>() {
+        return true;
+    }
+    if value.is_instance_of::<PyBytes>() {
+        return OF_BYTES.contains(&method) || OF_ALL.contains(&method);
+    }
+    if !method.starts_with("__") {
+        // Theirs compare items, or take those of another container.
+        return !value.is_instance_of::<PyTuple>() && !value.is_instance_of::<PyFrozenSet>();
+    }
+    OF_ALL.contains(&method) || OF_SEQUENCES.contains(&method) || is_own_primitive(value)
+}
+
+/// Whether a value is the kernel's own, which tells of its operations itself.
+fn is_own_primitive(value: &Bound<'_, PyAny>) -> bool {
+    value.get_type().module().is_ok_and(|module| module.to_string().starts_with("dpor."))
+}
