@@ -42,8 +42,6 @@ def _controlled(target: Callable[..., object]) -> Callable[..., object]:
 
 def _note_unrun(function: Callable[..., object], result: object) -> None:
     """Say so if what a thread called has only made a generator, which nobody runs: plain Python says nothing."""
-    if result is None:
-        return
     host = current.active_host()
     made = unrun(result)
     if host is not None and made is not None:
@@ -193,7 +191,9 @@ class Thread(RealThread):
         """What the model thread executes; an exception that leaves it is for the kernel to report."""
         try:
             # Kernels reuse greenlets, and with them their context; a thread begins with an empty one.
-            _note_unrun(self.run, Context().run(self.run))
+            result = Context().run(self.run)
+            if result is not None:
+                _note_unrun(self.run, result)
         except SystemExit:
             pass
         finally:
@@ -204,11 +204,15 @@ class Thread(RealThread):
         if self.dpor_execution is not None and not self.dpor_made_inside:
             # Made when its module was imported: every execution starts it anew, so it must keep its target.
             if self._target is not None:
-                _note_unrun(self._target, _controlled(self._target)(*self._args, **self._kwargs))
+                result = _controlled(self._target)(*self._args, **self._kwargs)
+                if result is not None:
+                    _note_unrun(self._target, result)
             return
         try:
             if self._target is not None:
-                _note_unrun(self._target, _controlled(self._target)(*self._args, **self._kwargs))
+                result = _controlled(self._target)(*self._args, **self._kwargs)
+                if result is not None:
+                    _note_unrun(self._target, result)
         finally:
             del self._target, self._args, self._kwargs
 

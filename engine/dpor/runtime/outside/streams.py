@@ -164,6 +164,8 @@ class Streams:
 
     def reset(self, imported: bool = False) -> None:
         """Close what the last execution has left open; with `imported` also what was opened during the import."""
+        if not self._open and not self._files.descriptors:
+            return
         kept: list[weakref.ref[Any]] = []
         for reference in self._open:
             stream = reference()

@@ -1,6 +1,5 @@
 //! Hooks for attributes, and what they share with those for variables: a place that holds one value.
 
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use smallvec::smallvec;
@@ -10,6 +9,7 @@ use super::container_effects::ContainerEffect;
 use super::host::Host;
 use super::identity::{KeyId, ObjectId};
 use super::place::{is_intercepted, own_attribute, Place};
+use super::rebinding::decides_meaning;
 use super::recording::Word;
 use super::state::{access, Phase, Restart, State};
 use super::switching::Touch;
@@ -121,9 +121,7 @@ impl State {
     #[inline]
     fn function_slot(&mut self, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> Option<Slot> {
         if self.builtins.kind_of(object) != CallableKind::Function
-            || name
-                .to_str()
-                .is_ok_and(|name| is_dunder(name) && !HARMLESS_DUNDERS.contains(&name) || name == "__dict__")
+            || name.to_str().is_ok_and(|name| decides_meaning(name) || name == "__dict__")
         {
             return None;
         }
@@ -135,38 +133,10 @@ impl State {
     }
 }
 
-/// Attributes with two underscores that decide nothing of what other accesses to the object mean.
-const HARMLESS_DUNDERS: &[&str] = &[
-    "__annotations__",
-    "__cause__",
-    "__context__",
-    "__dict__",
-    "__doc__",
-    "__module__",
-    "__name__",
-    "__notes__",
-    "__qualname__",
-    "__suppress_context__",
-    "__traceback__",
-    "__type_params__",
-    "__wrapped__",
-];
-
-fn is_dunder(name: &str) -> bool {
-    name.starts_with("__") && name.ends_with("__")
-}
-
 impl State {
     /// Whether no thread has been started yet, so that all that any other one does comes later.
-    fn is_alone(&self) -> bool {
+    pub fn is_alone(&self) -> bool {
         self.current == ThreadId::MAIN && self.driver.threads.get(ThreadId::MAIN).spawned == 0
-    }
-
-    /// An attribute of a class or module is deleted.
-    fn note_deleted_from_class(&mut self, name: &Bound<'_, PyString>) {
-        if !self.is_alone() && self.types.note_rebound(name) {
-            self.restart.get_or_insert(Restart::Visible);
-        }
     }
 
     /// An operation takes instances of this type as wholes.
@@ -343,102 +313,6 @@ impl Host {
             return Err(self.restart_with(py, Restart::ModuleState));
         }
         Ok(())
-    }
-
-    /// Before an attribute is changed: see whether it was taken for constant, or for one that its class does not have.
-    fn check_rebinding(&self, py: Python<'_>, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<()> {
-        if self.state().is_alone() || self.state().types.is_rebound(name) {
-            return Ok(());
-        }
-        let rebinds = match self.kind(object) {
-            TypeKind::Immutable => false,
-            TypeKind::Module => true,
-            TypeKind::Class => {
-                let namespace = object.getattr(intern!(py, "__dict__"))?;
-                !namespace.contains(name)?
-                    || self.state().types.attribute(object, name, TypeKind::Class) == AttributeKind::Constant
-            }
-            _ => match holder_of(&object.get_type(), name) {
-                // Not by `getattr`, which would call a descriptor of the model. One that takes the store itself rebinds
-                // nothing.
-                Some(class) => {
-                    let found = class.getattr(intern!(py, "__dict__"))?.get_item(name)?;
-                    let constant = self.state().attribute_slot(object, name).is_none();
-                    constant && !found.get_type().hasattr(intern!(py, "__set__"))?
-                }
-                None => false,
-            },
-        };
-        if rebinds && self.state().types.note_rebound(name) {
-            let mut state = self.state();
-            state.restart.get_or_insert(Restart::Visible);
-        }
-        Ok(())
-    }
-
-    /// Whether a change of the attribute can change more than a value that an instance holds.
-    #[inline]
-    fn may_reshape(&self, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<bool> {
-        let kind = match self.awake() {
-            Some(mut state) if state.phase == Phase::Running => state.types.facts(object).kind,
-            _ => return Ok(false),
-        };
-        Ok(kind != TypeKind::Instance || name.to_str()?.starts_with("__"))
-    }
-
-    /// Before an attribute is changed that decides what other accesses to the object mean: such as its class, or the code of
-    /// a function. A thread that is alone may do so; what it means beside others is not followed.
-    fn refuse_reshaping(
-        &self,
-        py: Python<'_>,
-        object: &Bound<'_, PyAny>,
-        name: &Bound<'_, PyString>,
-    ) -> PyResult<()> {
-        let name = name.to_str()?;
-        if !is_dunder(name) || HARMLESS_DUNDERS.contains(&name) {
-            return Ok(());
-        }
-        let kind = self.kind(object);
-        let native = object.get_type().getattr_opt(name)?.is_some();
-        let shapes = matches!(kind, TypeKind::Class | TypeKind::Module | TypeKind::Immutable) || native;
-        if self.state().is_alone() || !shapes || self.state().phase != Phase::Running {
-            return Ok(());
-        }
-        let report = py.import("dpor.runtime.escapes")?.getattr("report")?;
-        let class = object.get_type().name()?.to_string();
-        report.call1((format!("changes {name} of a {class} while other threads run"),)).map(drop)
-    }
-
-    /// Before an attribute of a module is changed: the namespace to change it in, if the module is instrumented. Its own
-    /// code must take it for a variable that is rebound; if it does not yet, the exploration begins anew.
-    fn rebound_in<'py>(
-        &self,
-        py: Python<'py>,
-        object: &Bound<'py, PyAny>,
-        name: &Bound<'py, PyString>,
-    ) -> PyResult<Option<Bound<'py, PyDict>>> {
-        if self.kind(object) != TypeKind::Module {
-            return Ok(None);
-        }
-        self.want_module(object)?;
-        let Some(namespace) = instrumented_namespace(object) else { return Ok(None) };
-        self.require_rebound(py, &namespace, name)?;
-        Ok(Some(namespace))
-    }
-
-    /// A module's variable is about to be changed from outside of its code.
-    fn require_rebound(
-        &self,
-        py: Python<'_>,
-        namespace: &Bound<'_, PyDict>,
-        name: &Bound<'_, PyString>,
-    ) -> PyResult<()> {
-        let Some(module) = namespace.get_item(intern!(py, "__name__"))? else { return Ok(()) };
-        let variable = (module.extract::<String>()?, name.to_string());
-        if self.state().rebound.contains(&variable) {
-            return Ok(());
-        }
-        Err(self.restart_with(py, Restart::Rebound(variable.0, variable.1)))
     }
 
     /// Before an operation on an item of a dict, or on the dict: if it is the namespace of an instrumented module

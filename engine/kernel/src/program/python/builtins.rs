@@ -1,7 +1,7 @@
 //! What is known of built-in callables: what they do with their arguments.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyFrozenSet, PyString, PyTuple};
+use pyo3::types::PyString;
 use rustc_hash::FxHashMap;
 
 /// What a built-in function does with its arguments.

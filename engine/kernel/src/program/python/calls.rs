@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyString, PySuper, PyType};
 
 use super::assumptions::{writer_of, AssumptionKind};
+use super::atomic::Atomic;
 use super::builtins::{
     attribute_effect, c_function_effect, gives_container, gives_state, is_json_worker, is_made_by_class_statement,
     BuiltinEffect, CallableKind,
@@ -18,6 +19,7 @@ use super::controlled_call::{ControlledCall, How};
 use super::harmless_methods::is_harmless_method;
 use super::host::Host;
 use super::origins::Origin;
+use super::primitives::{Condition, Lock, RLock};
 use super::state::Phase;
 use super::types::{referent, TypeKind};
 
@@ -179,6 +181,9 @@ impl Host {
         object: &Bound<'py, PyAny>,
         name: &Bound<'py, PyString>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        if is_primitive(object) {
+            return object.getattr(name);
+        }
         let kind = self.kind(object);
         match kind {
             TypeKind::Instance => {
@@ -260,4 +265,13 @@ fn of_object(instance: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
 /// `__init_subclass__` and the like, which are bound to the class.
 fn is_method_of_class(method: &Bound<'_, PyAny>) -> bool {
     method.getattr(intern!(method.py(), "__self__")).is_ok_and(|owner| owner.is_instance_of::<PyType>())
+}
+
+/// Whether an object is one of the kernel's own, which tell of their operations themselves: the commonest of them.
+#[inline]
+fn is_primitive(object: &Bound<'_, PyAny>) -> bool {
+    object.is_exact_instance_of::<Atomic>()
+        || object.is_exact_instance_of::<Lock>()
+        || object.is_exact_instance_of::<RLock>()
+        || object.is_exact_instance_of::<Condition>()
 }

@@ -3,6 +3,8 @@
 mod assumptions;
 mod atomic;
 mod attributes;
+mod behind_iterators;
+mod builtin_calls;
 mod builtins;
 mod callables;
 mod callbacks;
@@ -31,6 +33,7 @@ mod outside;
 mod place;
 mod plan;
 mod primitives;
+mod rebinding;
 mod recording;
 mod services;
 mod state;

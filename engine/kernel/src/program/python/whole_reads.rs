@@ -11,7 +11,6 @@ use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::builtins::interned;
-use super::callbacks::one_step_receiver;
 use super::container_effects::ContainerEffect;
 use super::host::Host;
 use super::identity::{KeyId, ObjectId};
@@ -201,68 +200,6 @@ impl State {
         }
     }
 
-    /// Advancing a list's own iterator reads one item: note that, and return whether the object is one.
-    fn look_at_list_iterator<'py>(
-        &mut self,
-        look: &mut Look<'py>,
-        object: &Bound<'py, PyAny>,
-        effect: ContainerEffect,
-        inside: Inside,
-    ) -> bool {
-        if effect.reads_only() || self.reads.enabled || self.driver.wants_values() || inside.deep {
-            return false;
-        }
-        let Some((list, position)) = list_and_position(object) else { return false };
-        let (facts, iterator_facts) = (self.types.facts(list.as_any()), self.types.facts(object));
-        let (list_id, iterator) = (self.object(list.as_any(), facts), self.object(object, iterator_facts));
-        let (items, own) = (self.container_of(list_id, facts.kind), self.container_of(iterator, TypeKind::Iterator));
-        let cell = self.cell(items, KeyId::index(position));
-        let mut accesses: Accesses = SmallVec::from_slice(&[
-            access(own.whole, AccessMode::Write),
-            access(cell, AccessMode::Read),
-            access(items.whole, AccessMode::IntentRead),
-        ]);
-        if position >= list.len() {
-            accesses.push(access(items.length, AccessMode::Read));
-        }
-        let mut found = inside;
-        found.racing |= self.is_visible(own.whole);
-        found.owner.get_or_insert(own.object);
-        look.races(found);
-        if accesses.iter().any(|access| self.is_visible(access.location)) {
-            accesses[1..].iter().for_each(|access| look.moves(access.location, found));
-        }
-        look.touches(accesses);
-        true
-    }
-
-    /// Collect what an iterator written in C holds: other iterators, which it advances if it is, and what they run over.
-    fn look_behind_iterator<'py>(&mut self, look: &mut Look<'py>, iterator: &Bound<'py, PyAny>, inside: Inside) {
-        if is_generator(iterator) {
-            // Its code is instrumented.
-            return;
-        }
-        let deep = inside.deep || calls_native_code(iterator);
-        let (advances, inside) = (inside.written, Inside { native: true, deep, ..inside });
-        for held in referents(iterator) {
-            // `zip` and others hold the iterators that they advance in a tuple.
-            match held.cast::<PyTuple>() {
-                Ok(several) => several.iter().for_each(|one| self.finds_behind(look, one, advances, inside)),
-                Err(_) => self.finds_behind(look, held, advances, inside),
-            }
-        }
-    }
-
-    fn finds_behind<'py>(&mut self, look: &mut Look<'py>, held: Bound<'py, PyAny>, advances: bool, inside: Inside) {
-        // Containers in C, such as a deque, are read by the iterators over them.
-        if let Some(receiver) = one_step_receiver(&held) {
-            return look.finds(receiver, Inside { written: advances, ..inside });
-        }
-        let iterates = self.types.facts(&held).kind == TypeKind::Iterator && !is_generator(&held);
-        let written = advances && (iterates || is_shared_by_iterators(&held));
-        look.finds(held, Inside { written, ..inside });
-    }
-
     /// Collect what is in an object.
     fn look_inside<'py>(&mut self, look: &mut Look<'py>, object: &Bound<'py, PyAny>, inside: Inside) {
         if let Ok(tuple) = object.cast::<PyTuple>() {
@@ -363,49 +300,10 @@ pub fn has_nothing_inside(object: &Bound<'_, PyAny>) -> bool {
 }
 
 /// The objects that an object written in C holds, by what it tells the garbage collector.
-fn referents<'py>(object: &Bound<'py, PyAny>) -> Vec<Bound<'py, PyAny>> {
+pub fn referents<'py>(object: &Bound<'py, PyAny>) -> Vec<Bound<'py, PyAny>> {
     let py = object.py();
     let held = py.import("gc").and_then(|gc| gc.call_method1(intern!(py, "get_referents"), (object,)));
     held.ok().and_then(|held| held.cast_into::<PyList>().ok()).map(|held| held.iter().collect()).unwrap_or_default()
-}
-
-/// The list that its own iterator runs over, and the index of the item that comes next.
-fn list_and_position<'py>(iterator: &Bound<'py, PyAny>) -> Option<(Bound<'py, PyList>, usize)> {
-    let name = iterator.get_type().name().ok()?;
-    if !matches!(name.to_str().ok()?, "list_iterator" | "list_reverseiterator") {
-        return None;
-    }
-    let made: Bound<'py, PyTuple> =
-        iterator.call_method0(intern!(iterator.py(), "__reduce__")).ok()?.cast_into().ok()?;
-    // An iterator that has come to its end is made of an empty list, without a position.
-    let position = made.get_item(2).ok()?.extract().ok()?;
-    let list =
-        made.get_item(1).ok()?.cast_into::<PyTuple>().ok()?.get_item(0).ok()?.cast_into_exact::<PyList>().ok()?;
-    Some((list, position))
-}
-
-pub fn is_generator(object: &Bound<'_, PyAny>) -> bool {
-    object.get_type().name().is_ok_and(|name| name == "generator")
-}
-
-/// What several iterators advance together: that of `itertools.tee`.
-fn is_shared_by_iterators(object: &Bound<'_, PyAny>) -> bool {
-    object.get_type().name().is_ok_and(|name| name == "_tee_dataobject" || name == "_grouper")
-}
-
-/// Whether an iterator applies C code to the items that it gets: a function, or an operator.
-fn calls_native_code(iterator: &Bound<'_, PyAny>) -> bool {
-    // Without a function it adds; and what `starmap` unpacks is in the items.
-    if iterator.get_type().name().is_ok_and(|name| name == "accumulate" || name == "starmap") {
-        return true;
-    }
-    const APPLYING: &[&str] = &["map", "filter", "starmap", "takewhile", "dropwhile", "filterfalse", "groupby"];
-    let applies =
-        iterator.get_type().name().is_ok_and(|name| name.to_str().is_ok_and(|name| APPLYING.contains(&name)));
-    applies
-        && referents(iterator)
-            .iter()
-            .any(|held| held.is_callable() && !held.is_instance_of::<super::callbacks::Callback>())
 }
 
 /// What reading an object as a whole does to it.

@@ -1,0 +1,206 @@
+//! Calls of the built-in functions, by what they do.
+
+use pyo3::exceptions::{PyAttributeError, PyTypeError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
+
+use super::attributes::Through;
+use super::builtins::{interned, BuiltinEffect};
+use super::callbacks::OpenOperation;
+use super::container_effects::ContainerEffect;
+use super::controlled_call::makes_container;
+use super::host::Host;
+use super::recording::Word;
+use super::types::TypeKind;
+use super::whole_reads::{given, Depth, Part};
+
+impl Host {
+    pub fn call_builtin<'py>(
+        &self,
+        py: Python<'py>,
+        effect: BuiltinEffect,
+        function: &Bound<'py, PyAny>,
+        arguments: &Bound<'py, PyTuple>,
+        keywords: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let name = |index: usize| -> PyResult<Bound<'py, PyString>> {
+            let name = arguments.get_item(index)?.cast_into::<PyString>();
+            name.map_err(|_| PyTypeError::new_err("attribute name must be string"))
+        };
+        match effect {
+            BuiltinEffect::Nothing => function.call(arguments, keywords),
+            BuiltinEffect::Length if arguments.len() == 1 => {
+                let object = arguments.get_item(0)?;
+                self.touch_foreign_items(py, &object, &[])?;
+                let event = self.touch_container(py, &object, ContainerEffect::Length, None)?;
+                let result = function.call(arguments, keywords)?;
+                if self.kind(&object).is_container() {
+                    self.note(py, Word::Length, Some(&object), None, Some(&result), event);
+                }
+                Ok(result)
+            }
+            BuiltinEffect::Truth if arguments.len() == 1 && keywords.is_none() => {
+                Ok(PyBool::new(py, self.truth(py, &arguments.get_item(0)?)?).to_owned().into_any())
+            }
+            BuiltinEffect::Evaluate => {
+                self.refuse_code(py, function, arguments)?;
+                function.call(arguments, keywords)
+            }
+            BuiltinEffect::Next if !arguments.is_empty() => {
+                let object = arguments.get_item(0)?;
+                if !matches!(self.kind(&object), TypeKind::Iterator | TypeKind::Opaque) {
+                    return function.call(arguments, keywords);
+                }
+                let key = intern!(py, "next").as_any();
+                let call = || function.call(arguments, keywords);
+                let (called, event) = self.step_iterator(py, &object, ContainerEffect::WriteWhole, call)?;
+                let result = self.noted(py, called, Word::Call, &object, Some(key), event)?;
+                self.note(py, Word::Call, Some(&object), Some(key), Some(&result), event);
+                Ok(result)
+            }
+            BuiltinEffect::GetAttribute | BuiltinEffect::SetAttribute | BuiltinEffect::DeleteAttribute => {
+                let function_name = function.getattr(intern!(py, "__name__"))?;
+                let by_class = ["getattr", "setattr"].contains(&function_name.extract::<String>()?.as_str());
+                let through = if by_class { Through::Class } else { Through::Object };
+                self.call_attribute(py, effect, through, arguments, || function.call(arguments, keywords))
+            }
+            BuiltinEffect::HasAttribute if arguments.len() == 2 => {
+                match self.load_attribute(py, &arguments.get_item(0)?, &interned(&name(1)?)?) {
+                    Ok(_) => Ok(PyBool::new(py, true).to_owned().into_any()),
+                    Err(error) if error.is_instance_of::<PyAttributeError>(py) => {
+                        Ok(PyBool::new(py, false).to_owned().into_any())
+                    }
+                    Err(error) => Err(error),
+                }
+            }
+            BuiltinEffect::InstanceDict if arguments.len() == 1 => {
+                let namespace = function.call(arguments, keywords)?;
+                self.alias_instance_dict(&namespace, &arguments.get_item(0)?);
+                Ok(namespace)
+            }
+            BuiltinEffect::Write => {
+                let parts: Vec<Part<'py>> = given(arguments, keywords)
+                    .into_iter()
+                    .map(|object| Part { object, effect: ContainerEffect::WriteWhole })
+                    .collect();
+                let event = self.touch_wholes(py, &parts, Depth::Comparison)?;
+                let (arguments, keywords) = self.with_callbacks(py, function, arguments, keywords)?;
+                let operation = OpenOperation::on_wholes(&parts, Depth::Comparison);
+                let result = self.operating(operation, || function.call(&arguments, keywords.as_ref()))?;
+                for Part { object, .. } in parts.iter().filter(|part| self.kind(&part.object).is_container()) {
+                    let name = function.getattr(intern!(py, "__name__"))?;
+                    self.note(py, Word::Call, Some(object), Some(&name), None, event);
+                }
+                self.created(result)
+            }
+            BuiltinEffect::Print => self.print(py, function, arguments, keywords),
+            BuiltinEffect::Attributes if arguments.len() == 1 => {
+                let object = arguments.get_item(0)?;
+                let parts = match self.kind(&object) {
+                    TypeKind::Instance => vec![Part { object, effect: ContainerEffect::ReadWhole }],
+                    _ => Vec::new(),
+                };
+                let (names, _) =
+                    self.operate_on_wholes(py, &parts, Depth::Everything, || function.call(arguments, keywords))?;
+                self.created(names)
+            }
+            _ => {
+                let depth = match effect {
+                    // A key can be a built-in function or an `attrgetter`, which look further.
+                    BuiltinEffect::Compare if keywords.is_some() => Depth::Everything,
+                    BuiltinEffect::Compare => Depth::Comparison,
+                    BuiltinEffect::Show => Depth::Text,
+                    BuiltinEffect::Examine => Depth::Everything,
+                    _ => Depth::Items,
+                };
+                let read = given(arguments, keywords.filter(|_| depth == Depth::Everything));
+                let mut parts = self.reading_parts(&read, depth);
+                if effect == BuiltinEffect::Alias {
+                    // It is made, and advanced later on.
+                    parts.iter_mut().for_each(|part| part.effect = ContainerEffect::ReadWhole);
+                }
+                let (arguments, keywords) = self.with_callbacks(py, function, arguments, keywords)?;
+                let call = || function.call(&arguments, keywords.as_ref());
+                let (result, event) = self.operate_on_wholes(py, &parts, depth, call)?;
+                self.note_reads(py, &parts, event);
+                let result = if makes_container(function) { self.made(result)? } else { self.created(result)? };
+                if let (BuiltinEffect::Alias, Ok(object)) = (effect, arguments.get_item(0)) {
+                    self.alias_of(&result, &object);
+                }
+                Ok(result)
+            }
+        }
+    }
+
+    /// `print`: as many calls of the stream's `write` as CPython makes, where that is code of the model; else one operation on
+    /// the stream.
+    pub fn print<'py>(
+        &self,
+        py: Python<'py>,
+        function: &Bound<'py, PyAny>,
+        arguments: &Bound<'py, PyTuple>,
+        keywords: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let option = |name: &str| -> PyResult<Option<Bound<'py, PyAny>>> {
+            let given = keywords.map(|keywords| keywords.get_item(name)).transpose()?.flatten();
+            Ok(given.filter(|value| !value.is_none()))
+        };
+        let stream = match option("file")? {
+            Some(stream) => stream,
+            None => self.load_attribute(py, py.import("sys")?.as_any(), intern!(py, "stdout"))?,
+        };
+        let known = ["sep", "end", "file", "flush"];
+        let regular = keywords.is_none_or(|keywords| {
+            keywords
+                .keys()
+                .iter()
+                .all(|name| name.extract::<String>().is_ok_and(|name| known.contains(&name.as_str())))
+        });
+        let own = stream.get_type().hasattr(intern!(py, "__dpor_untracked__"))?;
+        if self.kind(&stream) == TypeKind::Instance && regular && !own {
+            let text = |option: Option<Bound<'py, PyAny>>, default: &str| match option {
+                Some(text) => text,
+                None => PyString::new(py, default).into_any(),
+            };
+            let (separator, end) = (text(option("sep")?, " "), text(option("end")?, "\n"));
+            let write = |text: &Bound<'py, PyAny>| -> PyResult<()> {
+                self.method(py, &stream, intern!(py, "write"))?.call1((text,)).map(drop)
+            };
+            for (index, argument) in arguments.iter().enumerate() {
+                if index > 0 {
+                    write(&separator)?;
+                }
+                let parts = self.reading_parts(std::slice::from_ref(&argument), Depth::Text);
+                let (shown, _) = self.operate_on_wholes(py, &parts, Depth::Text, || argument.str())?;
+                write(shown.as_any())?;
+            }
+            write(&end)?;
+            if option("flush")?.is_some_and(|flush| flush.is_truthy().unwrap_or(false)) {
+                self.method(py, &stream, intern!(py, "flush"))?.call0()?;
+            }
+            return Ok(py.None().into_bound(py));
+        }
+        if own && regular {
+            // A file, whose methods in C the stand-in tells of: no code runs between the calls of `write`.
+            let buffer = py.import("io")?.call_method0(intern!(py, "StringIO"))?;
+            let named = keywords.map(|keywords| keywords.copy()).transpose()?.unwrap_or_else(|| PyDict::new(py));
+            named.set_item("file", &buffer)?;
+            let flushes = option("flush")?.is_some_and(|flush| flush.is_truthy().unwrap_or(false));
+            let parts = self.reading_parts(&given(arguments, None), Depth::Text);
+            self.operate_on_wholes(py, &parts, Depth::Text, || function.call(arguments, Some(&named)))?;
+            self.method(py, &stream, intern!(py, "write"))?.call1((buffer.call_method0("getvalue")?,))?;
+            if flushes {
+                self.method(py, &stream, intern!(py, "flush"))?.call0()?;
+            }
+            return Ok(py.None().into_bound(py));
+        }
+        let mut parts = self.reading_parts(&given(arguments, None), Depth::Text);
+        if self.kind(&stream).is_tracked() {
+            parts.push(Part { object: stream, effect: ContainerEffect::WriteWhole });
+            self.state().affect_loops();
+        }
+        self.operate_on_wholes(py, &parts, Depth::Text, || function.call(arguments, keywords))
+            .map(|(result, _)| result)
+    }
+}
