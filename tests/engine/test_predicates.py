@@ -331,6 +331,7 @@ REFUSED = {
 
 READING = {
     *("active", "execution", "probing", "solver", "current_thread", "current_index", "thread_path"),
+    "id",
     *("assume", "assumptions", "literals", "path", "waiting_threads"),
 }
 """What only tells something, or notes it for the report."""

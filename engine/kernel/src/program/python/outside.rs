@@ -12,7 +12,7 @@ use super::identity::{KeyId, ObjectId};
 use super::recording::Word;
 use super::state::{access, Phase, Restart, State};
 use super::switching::Touch;
-use crate::operation::{AccessMode, Accesses, Buffering, LocationId, MemoryOrder, Operation, OperationKind};
+use crate::operation::{AccessMode, Accesses, LocationId};
 
 /// What one call touches, by name.
 struct Touched<'a, 'py> {
@@ -105,20 +105,7 @@ impl Host {
         };
         let event = target.is_some();
         if let Some(target) = target {
-            let kind = match changes {
-                // What it does depends on what it finds.
-                true if self.state().driver.wants_values() => OperationKind::ReadModifyWrite,
-                true => OperationKind::Store,
-                false => OperationKind::Load,
-            };
-            let operation = Operation {
-                kind,
-                target,
-                detail: target.0,
-                order: MemoryOrder::SequentiallyConsistent,
-                buffering: Buffering::Drains,
-            };
-            self.perform(py, operation, 1, |state| {
+            self.perform(py, self.whole_operation(target, changes), 1, |state| {
                 let visible = state.visible_part(accesses.clone());
                 Touch { accesses: Some(visible), before: Some(0), found: None }
             })?;

@@ -400,6 +400,23 @@ impl Host {
         self.touch_named(py, parts, &[], depth)
     }
 
+    /// The operation of built-in code on several things at once, the first of which is `target`.
+    pub fn whole_operation(&self, target: LocationId, writes: bool) -> Operation {
+        let kind = match writes {
+            // What it does depends on what it finds.
+            true if self.state().driver.wants_values() => OperationKind::ReadModifyWrite,
+            true => OperationKind::Store,
+            false => OperationKind::Load,
+        };
+        Operation {
+            kind,
+            target,
+            detail: target.0,
+            order: MemoryOrder::SequentiallyConsistent,
+            buffering: Buffering::Drains,
+        }
+    }
+
     /// The same for an operation that also follows paths.
     pub fn touch_named<'py>(
         &self,
@@ -435,20 +452,7 @@ impl Host {
                 }
             }
         };
-        let kind = match writes {
-            // What it does depends on what it finds.
-            true if self.state().driver.wants_values() => OperationKind::ReadModifyWrite,
-            true => OperationKind::Store,
-            false => OperationKind::Load,
-        };
-        let operation = Operation {
-            kind,
-            target,
-            detail: target.0,
-            order: MemoryOrder::SequentiallyConsistent,
-            buffering: Buffering::Drains,
-        };
-        self.perform(py, operation, 1, |state| {
+        self.perform(py, self.whole_operation(target, writes), 1, |state| {
             let (accesses, owners) = state.whole_accesses(parts, paths, depth);
             state.plain_access(&accesses);
             let mut visible = state.visible_part(accesses);
