@@ -115,12 +115,14 @@ class Outside:
             self._files.overlay.keep()
             self._environment.keep()
             self._settings.keep()
-        self._databases.reset()
-        self._streams.reset()
-        self._files.reset()
+        # What is kept in plain lists and dicts is changed without a stand-in.
         self._environment.reset()
         self._settings.reset()
-        system.umask(self._umask)
+        if self._world.was_used():
+            self._databases.reset()
+            self._streams.reset()
+            self._files.reset()
+            system.umask(self._umask)
 
     def _replace_bound(self, patches: PatchSet) -> None:
         """Replace functions wherever the standard library has bound them."""

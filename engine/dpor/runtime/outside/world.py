@@ -36,6 +36,7 @@ class World:
         self.mode = mode
         self._system = System()
         self._calls = 0
+        self._used = True
         self._assumed: list[str] = []
 
     def install(self) -> None:
@@ -64,7 +65,14 @@ class World:
 
     def controls(self) -> bool:
         """Whether the caller of a stand-in belongs to the model."""
-        return self.mode.controls() and not is_apart()
+        controls = self.mode.controls() and not is_apart()
+        self._used |= controls
+        return controls
+
+    def was_used(self) -> bool:
+        """Whether the model has called a stand-in since this was last asked."""
+        used, self._used = self._used, False
+        return used
 
     def begin(self) -> None:
         """An execution begins: what was assumed while modules were imported, it rests on too."""

@@ -43,6 +43,9 @@ const REMEMBERED: usize = 20_000;
 pub struct Origins {
     /// By address; the code is kept.
     codes: FxHashMap<usize, (Written, Py<PyAny>)>,
+    /// What is known of functions by address, in the running execution; they are kept. To ask one for its code is an audit
+    /// event, which costs more than all the rest.
+    functions: FxHashMap<usize, (Written, Py<PyAny>)>,
     /// Code whose origin does not follow from its namespace.
     told: FxHashMap<usize, (Origin, Py<PyAny>)>,
     /// Modules of the standard library whose code is instrumented when it is needed; none without a library.
@@ -61,13 +64,28 @@ impl Origins {
     /// What is known of a function; callables without code in Python are safe here.
     #[inline]
     pub fn of(&mut self, function: &Bound<'_, PyAny>) -> PyResult<Written> {
+        let address = function.as_ptr() as usize;
+        if let Some((known, _)) = self.functions.get(&address) {
+            return Ok(*known);
+        }
         let Ok(code) = function.getattr(intern!(function.py(), "__code__")) else {
             return Ok(Written { origin: Origin::Safe, makes_generators: false });
         };
-        if let Some((known, _)) = self.codes.get(&(code.as_ptr() as usize)) {
-            return Ok(*known);
+        let found = match self.codes.get(&(code.as_ptr() as usize)) {
+            Some((known, _)) => *known,
+            None => self.learn(function, &code)?,
+        };
+        // What is the library's may be instrumented at any time.
+        if found.origin != Origin::Library {
+            self.functions.insert(address, (found, function.clone().unbind()));
         }
-        self.learn(function, &code)
+        Ok(found)
+    }
+
+    /// Functions may have other code from now on. What is returned has to be dropped where no state is borrowed.
+    #[must_use]
+    pub fn forget_functions(&mut self) -> impl Sized {
+        std::mem::take(&mut self.functions)
     }
 
     #[cold]
@@ -181,6 +199,9 @@ impl Host {
         let mut state = self.state();
         state.types.origins.codes.remove(&address);
         state.types.origins.told.insert(address, (origin, code.clone().unbind()));
+        let functions = state.types.origins.forget_functions();
+        drop(state);
+        drop(functions);
     }
 
     /// Say of code that it needs no watching.
@@ -288,6 +309,8 @@ impl Host {
         };
         let Some(include) = include.filter(|_| !wanted.is_empty()) else { return Ok(false) };
         self.asleep(|| include.call1(py, (wanted,)))?;
+        let functions = self.state().types.origins.forget_functions();
+        drop(functions);
         self.state().types.forget();
         Ok(true)
     }

@@ -99,6 +99,10 @@ impl Host {
         if !decides_meaning(name) {
             return Ok(());
         }
+        if name == "__code__" {
+            let functions = self.state().types.origins.forget_functions();
+            drop(functions);
+        }
         let kind = self.kind(object);
         let native = object.get_type().getattr_opt(name)?.is_some();
         let shapes = matches!(kind, TypeKind::Class | TypeKind::Module | TypeKind::Immutable) || native;

@@ -373,7 +373,7 @@ impl Host {
                 loops.push(std::mem::take(&mut thread.loops));
                 open.append(&mut thread.open);
             }
-            let kept = state.objects.forget_current();
+            let kept = (state.objects.forget_current(), state.types.origins.forget_functions());
             (kept, std::mem::take(&mut state.failures), std::mem::take(&mut state.misuses))
         };
         drop((kept, threads, loops, open, failures, misuses));
