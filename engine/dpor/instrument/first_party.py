@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sysconfig
 from pathlib import Path
 
@@ -29,7 +30,7 @@ class FirstParty:
         self._packages = packages
         self._standard_library = Path(sysconfig.get_paths()["stdlib"]).resolve()
         # Every module that is loaded is asked for, and most share a folder with others.
-        self._folders: dict[str, Path] = {}
+        self._under_root: dict[str, bool] = {}
         self._foreign: dict[Path, bool] = {self._root: False}
 
     def includes(self, module_name: str, file: Path) -> bool:
@@ -48,18 +49,16 @@ class FirstParty:
         )
 
     def _is_under_root(self, file: Path) -> bool:
-        folder = self._resolved(file)
-        return folder.is_relative_to(self._root) and not self._is_foreign(folder)
-
-    def _resolved(self, file: Path) -> Path:
-        """The folder that the file lies in, without symbolic links."""
         if file.is_symlink():
-            return file.resolve().parent
-        parent = str(file.parent)
-        folder = self._folders.get(parent)
-        if folder is None:
-            folder = self._folders[parent] = file.parent.resolve()
-        return folder
+            return self._is_own_folder(file.resolve().parent)
+        parent = os.path.dirname(file)
+        known = self._under_root.get(parent)
+        if known is None:
+            known = self._under_root[parent] = self._is_own_folder(file.parent.resolve())
+        return known
+
+    def _is_own_folder(self, folder: Path) -> bool:
+        return folder.is_relative_to(self._root) and not self._is_foreign(folder)
 
     def _is_foreign(self, folder: Path) -> bool:
         known = self._foreign.get(folder)
