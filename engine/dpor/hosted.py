@@ -167,6 +167,7 @@ class HostedModel:
         slept = self.host.sleep(False)
         with self.patches.importing():
             self._function = self._resolve(self.instrumentation.reload_all()[self._module_name])
+        self._keep_objects()
         self.host.sleep(slept)
 
     def is_first_party(self, filename: str) -> bool:
@@ -212,6 +213,8 @@ class HostedModel:
         seen: dict[int, object] = {}
         for name in self.instrumentation.modules:
             module = sys.modules.get(name)
+            if module is not None:
+                self.host.keep(module.__dict__, True)
             for value in () if module is None else objects_of(module.__dict__, seen):
                 if not isinstance(value, type | FunctionType):
                     self.host.created(value)

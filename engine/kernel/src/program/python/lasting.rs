@@ -141,19 +141,23 @@ impl Host {
         }
     }
 
-    /// The same for a variable of a module, unless that is loaded afresh for each execution.
-    pub fn keep_original_variable(&self, namespace: &Bound<'_, PyDict>, name: &Bound<'_, PyString>) -> PyResult<()> {
-        let lasts = {
+    /// The same for a variable of a module. Returns False if the module has to be loaded afresh for each execution: the
+    /// running one has imported it.
+    pub fn keep_original_variable(
+        &self,
+        namespace: &Bound<'_, PyDict>,
+        name: &Bound<'_, PyString>,
+    ) -> PyResult<bool> {
+        {
             let state = self.state();
-            !state.fresh_modules || state.lasting.contains(namespace)
-        };
-        if !lasts {
-            return Ok(());
+            if !state.lasting.contains(namespace) {
+                return Ok(state.fresh_modules);
+            }
         }
         let value = namespace.get_item(name)?.map(Bound::unbind);
         let (namespace, name) = (namespace.clone().unbind(), name.clone().unbind());
         self.state().lasting.originals.push(Original::Variable { namespace, name, value });
-        Ok(())
+        Ok(true)
     }
 
     /// A variable of a module that is not instrumented, if the object is one, is about to be changed.

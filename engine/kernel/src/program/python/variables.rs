@@ -9,7 +9,7 @@ use super::host::Host;
 use super::identity::KeyId;
 use super::place::Place;
 use super::recording::Word;
-use super::state::Phase;
+use super::state::{Phase, Restart};
 use super::undo::Undo;
 use crate::operation::AccessMode;
 
@@ -142,7 +142,9 @@ impl Host {
         name: &Bound<'_, PyString>,
     ) -> PyResult<()> {
         let Some(slot) = self.variable_slot(namespace, name) else { return namespace.set_item(name, value) };
-        self.keep_original_variable(namespace, name)?;
+        if !self.keep_original_variable(namespace, name)? {
+            return Err(self.restart_with(py, Restart::ModuleState));
+        }
         if self.is_buffered(slot.location) {
             let (namespace, name) = (namespace.clone().unbind(), name.clone().unbind());
             return self.buffer_plain(py, slot, Place::Variable { namespace, name }, value);
@@ -165,7 +167,9 @@ impl Host {
         name: &Bound<'_, PyString>,
     ) -> PyResult<()> {
         let Some(slot) = self.variable_slot(namespace, name) else { return namespace.del_item(name) };
-        self.keep_original_variable(namespace, name)?;
+        if !self.keep_original_variable(namespace, name)? {
+            return Err(self.restart_with(py, Restart::ModuleState));
+        }
         self.drain_if_owed(py)?;
         let event = self.touch_deletion(py, slot)?;
         self.keep_variable(event, namespace, name)?;

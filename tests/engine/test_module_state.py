@@ -1,0 +1,130 @@
+"""What an execution changes of the model's modules is not there in the next, whether it is put back or the modules are
+loaded afresh.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from dpor.checking import check_model
+from dpor.instrument.import_hook import Instrumentation
+from dpor.results import CheckRequest, ModelResult, Verdict
+
+HEADER = """
+import collections
+import dpor
+
+NUMBER = 0
+LIST = [1]
+DICT = {"a": {"b": [1]}}
+SET = {1}
+QUEUE = collections.deque([1])
+
+class Registry:
+    items = {}
+    def __init__(self):
+        self.log = []
+        self.size = 0
+
+REGISTRY = Registry()
+
+def default(x, seen=[]):
+    seen.append(x)
+    return len(seen)
+
+def outer():
+    kept = []
+    def inner():
+        kept.append(1)
+        return len(kept)
+    return inner
+
+INNER = outer()
+
+def numbers():
+    yield from (1, 2, 3)
+
+NUMBERS = numbers()
+
+def bump():
+    global NUMBER
+    NUMBER += 1
+    return NUMBER
+
+@dpor.model
+def model():
+    dpor.choose(range(3))
+"""
+# What each execution does, and what it must then find.
+PUT_BACK = {
+    "a variable": "assert bump() == 1",
+    "a variable that is deleted": "global LIST\n    del LIST\n    assert 'LIST' not in globals()",
+    "a list": "LIST.append(2)\n    assert LIST == [1, 2]",
+    "a list in a dict in a dict": "DICT['a']['b'].append(2)\n    assert DICT == {'a': {'b': [1, 2]}}",
+    "a dict": "DICT['c'] = 1\n    del DICT['a']\n    assert DICT == {'c': 1}",
+    "the order of a dict": "DICT.setdefault('0', 0)\n    assert list(DICT) == ['a', '0']",
+    "a set": "SET.add(2)\n    assert SET == {1, 2}",
+    "a list of an instance": "REGISTRY.log.append(1)\n    assert REGISTRY.log == [1]",
+    "a dict of a class": "Registry.items['x'] = 1\n    assert len(Registry.items) == 1",
+    "a default value": "assert default(1) == 1",
+    "a list of a closure": "assert INNER() == 1",
+}
+LOADED_AFRESH = {
+    "an attribute": "REGISTRY.size += 1\n    assert REGISTRY.size == 1",
+    "an attribute that is new": "assert not hasattr(REGISTRY, 'new')\n    REGISTRY.new = 1",
+    "an attribute of a class": "assert not hasattr(Registry, 'new')\n    Registry.new = 1",
+    "a deque": "QUEUE.append(2)\n    assert list(QUEUE) == [1, 2]",
+    "a generator": "assert next(NUMBERS) == 1",
+}
+WAYS = ({}, {"algorithm": "exhaustive"}, {"algorithm": "graph"}, {"memory_model": "pso"})
+
+
+def check(folder: Path, body: str, **options: object) -> ModelResult:
+    file = folder / "stateful.py"
+    file.write_text(f"{HEADER}    {body}\n", encoding="utf-8")
+    return check_model(CheckRequest(str(file), "model", str(folder), options=options))
+
+
+@pytest.fixture
+def reloads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Has an entry for each time that the model's modules are loaded again."""
+    found: list[str] = []
+    reload_all = Instrumentation.reload_all
+
+    def counting(instrumentation: Instrumentation) -> dict[str, ModuleType]:
+        found.append("again")
+        return reload_all(instrumentation)
+
+    monkeypatch.setattr(Instrumentation, "reload_all", counting)
+    return found
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+@pytest.mark.parametrize("name", [*PUT_BACK, *LOADED_AFRESH])
+def test_every_execution_finds_what_the_module_made(tmp_path: Path, name: str, way: dict[str, str]) -> None:
+    result = check(tmp_path, {**PUT_BACK, **LOADED_AFRESH}[name], **way)
+    assert result.verdict is Verdict.VERIFIED, result.violations
+    assert result.executions == 3
+
+
+@pytest.mark.parametrize("name", [*PUT_BACK, *LOADED_AFRESH])
+def test_modules_are_loaded_afresh_only_for_what_cannot_be_put_back(
+    tmp_path: Path, name: str, reloads: list[str]
+) -> None:
+    check(tmp_path, {**PUT_BACK, **LOADED_AFRESH}[name])
+    assert bool(reloads) is (name in LOADED_AFRESH)
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_a_module_that_a_model_imports_while_it_runs_is_new_each_time(
+    tmp_path: Path, way: dict[str, str]
+) -> None:
+    (tmp_path / "late.py").write_text(
+        "number = 0\n\ndef bump():\n    global number\n    number += 1\n    return number\n", encoding="utf-8"
+    )
+    body = "import late\n    assert late.bump() == 1\n    assert late.number == 1"
+    result = check(tmp_path, body, **way)
+    assert result.verdict is Verdict.VERIFIED, result.violations
