@@ -37,8 +37,8 @@ def compile_instrumented(
     Raises SyntaxError or ValueError as `compile` does. Assertions are kept even under `python -O`.
     """
     tree = ast.parse(source, filename)
-    word = "match" if isinstance(source, str) else b"match"
-    if word in source and any(isinstance(node, ast.Match) for node in ast.walk(tree)):
+    may_match = "match" in source if isinstance(source, str) else b"match" in source
+    if may_match and any(isinstance(node, ast.Match) for node in ast.walk(tree)):
         # Patterns that the compiler refuses are not there any more once they are conditions.
         compile(tree, filename, "exec", dont_inherit=True)
     tree = instrument_tree(tree, rebound)
