@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use smallvec::SmallVec;
 
-use super::callbacks::{one_step_receiver, Callback, APPLYING};
+use super::callbacks::Callback;
 use super::container_effects::ContainerEffect;
 use super::identity::KeyId;
 use super::state::{access, State};
@@ -74,9 +74,6 @@ impl State {
         inside: Inside,
     ) {
         // Containers in C, such as a deque, are read by the iterators over them.
-        if let Some(receiver) = one_step_receiver(&held) {
-            return look.finds(receiver, Inside { written: advances, ..inside });
-        }
         let iterates = self.types.facts(&held).kind == TypeKind::Iterator && !is_generator(&held);
         let written = advances && (iterates || is_shared_by_iterators(&held));
         look.finds(held, Inside { written, ..inside });
@@ -113,9 +110,8 @@ fn calls_native_code(iterator: &Bound<'_, PyAny>) -> bool {
     if iterator.get_type().name().is_ok_and(|name| name == "accumulate" || name == "starmap") {
         return true;
     }
-    let applies = iterator
-        .get_type()
-        .name()
-        .is_ok_and(|name| name.to_str().is_ok_and(|name| APPLYING.contains(&name) || name == "groupby"));
+    const APPLYING: &[&str] = &["map", "filter", "starmap", "takewhile", "dropwhile", "filterfalse", "groupby"];
+    let applies =
+        iterator.get_type().name().is_ok_and(|name| name.to_str().is_ok_and(|name| APPLYING.contains(&name)));
     applies && referents(iterator).iter().any(|held| held.is_callable() && !held.is_instance_of::<Callback>())
 }

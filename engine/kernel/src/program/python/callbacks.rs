@@ -14,7 +14,6 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyTuple};
 
-use super::builtins::is_made_by_class_statement;
 use super::container_effects::ContainerEffect;
 use super::controlled_call::ControlledCall;
 use super::host::{require_host, Host};
@@ -112,48 +111,14 @@ const CALLING: &[(&str, Option<usize>)] = &[
     ("takewhile", Some(0)),
 ];
 
-/// Those of them that make an iterator which holds the function.
-pub const APPLYING: &[&str] = &["dropwhile", "filter", "filterfalse", "map", "starmap", "takewhile"];
-
 /// Under which keywords they take it.
 const FUNCTIONS: &[&str] = &["func", "key", "mycmp", "repl"];
 
-/// Methods in C that do one thing to the object which they belong to, and use up no iterator.
-const ONE_STEP: &[&str] = &[
-    "__contains__",
-    "__delitem__",
-    "__getitem__",
-    "__setitem__",
-    "add",
-    "append",
-    "appendleft",
-    "discard",
-    "get",
-    "insert",
-    "pop",
-    "popleft",
-    "remove",
-    "reset",
-    "set",
-    "setdefault",
-];
-/// The types whose methods these are.
-const ONE_STEP_TYPES: &[&str] = &["ContextVar", "deque", "dict", "list", "set"];
-
-/// What a function belongs to, if it is a method in C that is known to do one thing to it.
-pub fn one_step_receiver<'py>(function: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
-    let py = function.py();
-    function.cast::<PyCFunction>().ok()?;
-    let name: String = function.getattr(intern!(py, "__name__")).ok()?.extract().ok()?;
-    let receiver = function.getattr(intern!(py, "__self__")).ok()?;
-    let kind: String = receiver.get_type().name().ok()?.extract().ok()?;
-    let is_known =
-        ONE_STEP_TYPES.contains(&kind.as_str()) && !is_made_by_class_statement(receiver.get_type().as_any());
-    (is_known && ONE_STEP.contains(&name.as_str())).then_some(receiver)
-}
-
-fn is_context_variable(object: &Bound<'_, PyAny>) -> bool {
-    object.get_type().name().is_ok_and(|name| name == "ContextVar")
+/// Whether a function is a method of a context variable: C that touches nothing but the running context.
+fn is_of_context_variable(function: &Bound<'_, PyAny>) -> bool {
+    let receiver = function.getattr(intern!(function.py(), "__self__"));
+    function.is_instance_of::<PyCFunction>()
+        && receiver.is_ok_and(|receiver| receiver.get_type().name().is_ok_and(|name| name == "ContextVar"))
 }
 
 impl Host {
@@ -251,14 +216,14 @@ impl Host {
         let position = position.filter(|_| name != "iter" || arguments.len() == 2);
         let mut positional: Vec<Bound<'py, PyAny>> = arguments.iter().collect();
         if let Some(argument) = position.and_then(|position| positional.get_mut(position)) {
-            *argument = self.as_callback(py, argument.clone(), APPLYING.contains(&name.as_str()))?;
+            *argument = self.as_callback(py, argument.clone())?;
         }
         let named = match keywords {
             Some(keywords) => {
                 let named = keywords.copy()?;
                 for name in FUNCTIONS {
                     if let Some(function) = named.get_item(*name)? {
-                        named.set_item(*name, self.as_callback(py, function, false)?)?;
+                        named.set_item(*name, self.as_callback(py, function)?)?;
                     }
                 }
                 Some(named)
@@ -268,20 +233,16 @@ impl Host {
         Ok((PyTuple::new(py, positional)?, named))
     }
 
-    /// A function as built-in code may call it; anything else as it is. `is_applied` says that an iterator applies it.
-    fn as_callback<'py>(
-        &self,
-        py: Python<'py>,
-        argument: Bound<'py, PyAny>,
-        is_applied: bool,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    /// A function as built-in code may call it; anything else as it is.
+    fn as_callback<'py>(&self, py: Python<'py>, argument: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let reads = self.state().builtins.only_reads(&argument);
         if !argument.is_callable() || reads || argument.is_instance_of::<Callback>() {
             return Ok(argument);
         }
         // C that C calls: no other thread comes in between. An iterator that applies it touches what it belongs to.
+        // C that C calls: no other thread comes in between.
         let method = ControlledCall::what_it_calls(&argument);
-        if one_step_receiver(&method).is_some_and(|receiver| is_applied || is_context_variable(&receiver)) {
+        if is_of_context_variable(&method) {
             return Ok(method);
         }
         let function = self.control(py, argument)?.unbind();
