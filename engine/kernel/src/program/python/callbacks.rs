@@ -239,7 +239,6 @@ impl Host {
         if !argument.is_callable() || reads || argument.is_instance_of::<Callback>() {
             return Ok(argument);
         }
-        // C that C calls: no other thread comes in between. An iterator that applies it touches what it belongs to.
         // C that C calls: no other thread comes in between.
         let method = ControlledCall::what_it_calls(&argument);
         if is_of_context_variable(&method) {

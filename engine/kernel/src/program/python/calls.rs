@@ -252,9 +252,14 @@ fn names_call(function: &Bound<'_, PyAny>) -> PyResult<bool> {
 
 /// Whether a method with a special name is that of `object`, which tells of nothing but the instance's class and address.
 fn of_object(instance: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
-    // An exception keeps what it is made of, while it is made.
-    if name == "__init__" && instance.is_instance_of::<PyBaseException>() {
-        return Ok(true);
+    if instance.is_instance_of::<PyBaseException>() {
+        match name {
+            // It keeps what it is made of, while it is made.
+            "__init__" => return Ok(true),
+            // It shows what it was made of.
+            "__format__" => return Ok(false),
+            _ => {}
+        }
     }
     let object = instance.py().get_type::<PyAny>();
     let found = instance.get_type().getattr_opt(name)?;
