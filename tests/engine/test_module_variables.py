@@ -79,3 +79,47 @@ def test_a_function_that_is_replaced_is_seen(tmp_path: Path) -> None:
 def test_every_execution_begins_with_the_module_as_it_was_written(tmp_path: Path) -> None:
     result = check(tmp_path, "helper.flag += 1", "dpor.join_all(); assert helper.flag == 1")
     assert result.verdict is Verdict.VERIFIED
+
+
+PROPERTY = """
+import dpor
+
+class Held:
+    @property
+    def value(self):
+        return 1
+
+    @value.setter
+    def value(self, value):
+        pass
+
+    @value.deleter
+    def value(self):
+        pass
+
+@dpor.model
+def model():
+    held = Held()
+    missing = []
+    def remove():
+        try:
+            del held.value
+        except AttributeError:
+            missing.append(1)
+    def replace():
+        Held.value = 3
+        held.value = 6
+    dpor.spawn(remove)
+    dpor.spawn(replace)
+    dpor.join_all()
+    assert not missing
+"""
+
+
+@pytest.mark.parametrize(
+    "algorithm", ["optimal", "source", "exhaustive", "parsimonious", "unfolding", "graph"]
+)
+def test_a_descriptor_that_is_replaced_is_seen_by_a_deletion(tmp_path: Path, algorithm: str) -> None:
+    (tmp_path / "model.py").write_text(PROPERTY, encoding="utf-8")
+    result = check_model(CheckRequest("model.py", "model", str(tmp_path), options={"algorithm": algorithm}))
+    assert result.verdict is Verdict.VIOLATED

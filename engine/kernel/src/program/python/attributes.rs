@@ -28,6 +28,8 @@ pub struct Slot {
     pub key: KeyId,
     /// Where the class's value for the attribute lives, which a load may find instead.
     pub default: Option<LocationId>,
+    /// Whether that value may come and go: if it is a descriptor, it decides what a store or a deletion does, too.
+    pub class_decides: bool,
     /// The object as a whole, if some operation takes objects of its type as wholes.
     pub whole: Option<LocationId>,
 }
@@ -35,14 +37,18 @@ pub struct Slot {
 impl Slot {
     /// A place of its own, which no operation takes together with others.
     pub fn alone(location: LocationId, object: ObjectId, key: KeyId) -> Slot {
-        Slot { location, object, key, default: None, whole: None }
+        Slot { location, object, key, default: None, class_decides: false, whole: None }
+    }
+
+    fn reads_class(self, mode: AccessMode) -> bool {
+        mode == AccessMode::Read || self.class_decides
     }
 
     /// What an access to the place touches.
     pub fn accesses(self, mode: AccessMode) -> Accesses {
         let mut found: Accesses = smallvec![access(self.location, mode)];
         let intent = if mode == AccessMode::Read { AccessMode::IntentRead } else { AccessMode::IntentWrite };
-        found.extend(self.default.filter(|_| mode == AccessMode::Read).map(|at| access(at, AccessMode::Read)));
+        found.extend(self.default.filter(|_| self.reads_class(mode)).map(|at| access(at, AccessMode::Read)));
         found.extend(self.whole.map(|at| access(at, intent)));
         found
     }
@@ -91,7 +97,12 @@ impl State {
                 return Some(Slot { whole, ..Slot::alone(of_classes, id, key) });
             }
             let location = self.identities.location(id, key, true);
-            return Some(Slot { default: Some(of_classes), whole, ..Slot::alone(location, id, key) });
+            return Some(Slot {
+                default: Some(of_classes),
+                class_decides: true,
+                whole,
+                ..Slot::alone(location, id, key)
+            });
         }
         let location = self.identities.location(id, key, !is_class);
         let default = match kind {
@@ -102,7 +113,7 @@ impl State {
             }),
             _ => None,
         };
-        Some(Slot { location, object: id, key, default, whole: self.taken_whole(id, facts) })
+        Some(Slot { default, whole: self.taken_whole(id, facts), ..Slot::alone(location, id, key) })
     }
 
     /// The location of an instance or class as a whole, if operations take those of its type as wholes.
@@ -151,7 +162,7 @@ impl Host {
     /// Perform an access to a slot: as an event if its location is visible. Returns whether it was one.
     #[inline]
     pub fn touch_slot(&self, py: Python<'_>, slot: Slot, mode: AccessMode) -> PyResult<bool> {
-        if slot.whole.is_some() || mode == AccessMode::Read && slot.default.is_some() {
+        if slot.whole.is_some() || slot.default.is_some() && slot.reads_class(mode) {
             return self.touch_several(py, slot, mode);
         }
         {
@@ -225,6 +236,24 @@ impl Host {
             _ => {}
         }
         Ok(true)
+    }
+
+    /// Before a store or a deletion that the class decides about: explorers in which a write reads nothing cannot order it
+    /// with a change of the class.
+    fn require_settled_class(&self, py: Python<'_>, slot: Slot) -> PyResult<()> {
+        let races = {
+            let state = self.state();
+            let default = slot.default.filter(|_| slot.class_decides);
+            default.is_some_and(|default| state.running() && state.is_visible(default))
+        };
+        let is_split = races && {
+            let state = self.state();
+            state.reads.enabled || state.driver.wants_values()
+        };
+        match is_split || races && self.is_buffered(slot.location) {
+            true => self.leave_untreated(py, "an attribute that is stored to both in instances and in their class"),
+            false => Ok(()),
+        }
     }
 
     /// A load that finds the instance's value or else the class's, where it reads from writes of its choice: it is one load
@@ -423,6 +452,7 @@ impl Host {
             return put();
         };
         self.check_fresh(py, object)?;
+        self.require_settled_class(py, slot)?;
         if self.is_buffered(slot.location) {
             if through == Through::Class && is_intercepted(object, "__setattr__")? {
                 return put();
@@ -473,6 +503,7 @@ impl Host {
             return delete();
         };
         self.check_fresh(py, object)?;
+        self.require_settled_class(py, slot)?;
         self.drain_if_owed(py)?;
         let event = self.touch_deletion(py, slot)?;
         self.keep_attribute(event, object, name)?;
