@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import enum
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -41,7 +40,6 @@ class Comparison:
 
 
 QUICK = Effort(executions=150, preemptions=2, seconds=1.0)
-_ADDRESS = re.compile(r"<(?:[^<>]|<\w+>)* at 0x[0-9a-f]+>")
 
 THOROUGH = (
     Effort(executions=1500, preemptions=6, seconds=2.0, focused=True),
@@ -103,13 +101,7 @@ def _differences(checked: Checked, observed: Observed) -> tuple[tuple[str, ...],
         "exception" in one for one in checked.broken
     ):
         seen = {outcome for outcome in seen if "threads raised" not in outcome}
-    told, explored = map(_without_addresses, (seen, checked.outcomes))
-    return tuple(sorted(told - explored)), tuple(sorted(explored - told))
-
-
-def _without_addresses(outcomes: Iterable[str]) -> set[str]:
-    """The outcomes with what no program can foresee left out: where objects lie, and what stands in for a lock."""
-    return {_ADDRESS.sub("<object>", outcome) for outcome in outcomes}
+    return tuple(sorted(seen - checked.outcomes)), tuple(sorted(checked.outcomes - seen))
 
 
 def explorers_differ(checked: Mapping[str, Checked]) -> str:

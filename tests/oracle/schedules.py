@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from time import process_time
 
 from oracle.scheduler import DEADLOCK, ENDLESS, Execution, Policy
+from oracle.sink import foreseeable
 
 NEVER = 1 << 60
 Plan = tuple[tuple[int, int], ...]
@@ -167,7 +168,8 @@ def _note(observed: Observed, execution: Execution, preemptions: int) -> None:
     if execution.outcome == ENDLESS:
         observed.cut += 1
         return
-    for outcome in (execution.outcome, DEADLOCK) if execution.stuck else (execution.outcome,):
+    seen = foreseeable(execution.outcome)
+    for outcome in (seen, DEADLOCK) if execution.stuck else (seen,):
         observed.outcomes[outcome] = observed.outcomes.get(outcome, 0) + 1
         observed.preemptions.setdefault(outcome, preemptions)
 

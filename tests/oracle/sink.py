@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import re
+import tempfile
+
+_ADDRESS = re.compile(r"<(?:[^<>]|<\w+>)* at 0x[0-9a-f]+([^<>]*)>")
+_TEMPORARY = re.compile(re.escape(tempfile.gettempdir()) + r"[/\\]\w+")
 _outcomes: list[str] = []
+
+
+def foreseeable(outcome: str) -> str:
+    """The outcome without what no program can foresee: where objects lie, what stands in for a lock, and the names of
+    temporary files.
+    """
+    return _TEMPORARY.sub("<temporary>", _ADDRESS.sub(r"<object\1>", outcome))
 
 
 def record(outcome: str) -> None:
     """Keep the outcome of an execution."""
-    _outcomes.append(outcome)
+    _outcomes.append(foreseeable(outcome))
 
 
 def take(last: int | None = None) -> frozenset[str]:
