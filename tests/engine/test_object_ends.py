@@ -10,6 +10,7 @@ from dpor.checking import check_model
 from dpor.results import Assumption, CheckRequest
 
 MODEL = """
+import io
 import weakref
 
 import dpor
@@ -25,6 +26,8 @@ class Finalized(Thing):
 def model():
     thing = Thing()
     things = [thing]
+    buffer = bytearray(b"a")
+    stream = io.BytesIO(b"a")
     dpor.spawn(things.clear)
     {statement}
 """
@@ -40,6 +43,8 @@ def model():
         ("weakref.WeakKeyDictionary()[thing] = 1", "weakref.WeakKeyDictionary"),
         ("weakref.WeakSet().add(thing)", "weakref.WeakSet"),
         ("things.append(Finalized())", "Finalized.__del__"),
+        ("dpor.spawn(buffer.append, 1); bytes(memoryview(buffer))", "memoryview"),
+        ("dpor.spawn(stream.write, b''); bytes(stream.getbuffer())", "memoryview"),
     ],
 )
 def test_what_depends_on_the_end_of_an_object_is_named(tmp_path: Path, statement: str, named: str) -> None:

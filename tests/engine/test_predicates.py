@@ -338,10 +338,10 @@ READING = {
 
 OUTSIDE = {
     *(
-        "before_inplace",
         "keep",
         "mark_module_state",
         "marker",
+        "together",
         "outside",
         "sleep",
         "tell_origin",

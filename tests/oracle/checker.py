@@ -127,7 +127,9 @@ def preemptions_needed(program: Program, outcome: str, folder: Path) -> int:
     """With how many preemptions the check reaches an outcome, at most: those of its counterexample to a model that
     says that there is no such outcome.
     """
-    model = _MODEL.replace("record(outcome)", "" if outcome == DEADLOCK else f"assert foreseeable(outcome) != {outcome!r}")
+    model = _MODEL.replace(
+        "record(outcome)", "" if outcome == DEADLOCK else f"assert foreseeable(outcome) != {outcome!r}"
+    )
     try:
         result = _run(program, model, folder, {"timeout": 20.0}, all_violations=False)
         threads = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,7 @@ from oracle.checker import Checked, check, preemptions_needed
 from oracle.client import Oracle
 from oracle.programs import Program
 from oracle.schedules import NEVER, Effort, Observed
+from oracle.tables.known import FINER
 
 
 class Finding(enum.Enum):
@@ -20,6 +22,7 @@ class Finding(enum.Enum):
     FALSE_PASS = "false pass"
     ASSUMED = "outcome missing, with an assumption"
     ALARM = "alarm"
+    FINER = "alarm, explained by the atomicity table"
     UNOBSERVED = "not observed"
     REFUSED = "refused"
     BOUNDED = "check reached a bound"
@@ -78,8 +81,12 @@ def compare(
         finding = Finding.ASSUMED if checked.assumptions else Finding.FALSE_PASS
     elif unseen:
         needed = min(preemptions_needed(program, outcome, folder) for outcome in unseen)
-        finding = Finding.ALARM if observed.complete >= needed else Finding.UNOBSERVED
+        finding = _alarm(program) if observed.complete >= needed else Finding.UNOBSERVED
     return Comparison(program, finding, checked, observed, missing, unseen)
+
+
+def _alarm(program: Program) -> Finding:
+    return Finding.FINER if any(re.search(one, program.text) for one in FINER) else Finding.ALARM
 
 
 def _together(first: Observed, second: Observed | None, focused: bool) -> Observed:
@@ -127,11 +134,18 @@ def describe(comparison: Comparison) -> str:
     ]
     lines += [f"   assumes: {one}" for one in comparison.checked.assumptions]
     lines += [f"   broken: {one}" for one in comparison.checked.broken]
-    lines += [
-        f"   missing in the check: {one} (seen {observed.outcomes[one]} times, "
-        f"{observed.preemptions[one]} preemptions)"
-        for one in comparison.missing
-    ]
-    lines += [f"   only in the check: {one}" for one in comparison.unseen]
+    lines += _first(
+        [
+            f"   missing in the check: {one} (seen {observed.outcomes[one]} times, "
+            f"{observed.preemptions[one]} preemptions)"
+            for one in comparison.missing
+        ]
+    )
+    lines += _first([f"   only in the check: {one}" for one in comparison.unseen])
     lines += [f"   | {line}" for line in comparison.program.text.splitlines()]
     return "\n".join(lines)
+
+
+def _first(lines: list[str], most: int = 8) -> list[str]:
+    left = len(lines) - most
+    return lines[:most] + [f"   and {left} more"] * (left > 0)

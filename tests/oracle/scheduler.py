@@ -339,4 +339,7 @@ class Scheduler:
         file = code.co_filename
         if self.only is not None and file not in self.only:
             return False
-        return not file.startswith((HERE, "<frozen importlib", "<frozen zipimport")) and code not in self.untraced
+        return (
+            not file.startswith((HERE, "<frozen importlib", "<frozen zipimport"))
+            and code not in self.untraced
+        )

@@ -23,10 +23,16 @@ from typing import Any
 from oracle.scheduler import Abandoned, Actor, Scheduler
 
 
+def _not_copied(self: Any, protocol: Any) -> Any:
+    raise TypeError(f"cannot pickle '_thread.{type(self).__name__.lower()}' object")
+
+
 def primitives(scheduler: Scheduler) -> dict[str, type]:
     """The classes that take the place of the library's locks and of its queue in C."""
 
     class Lock:
+        __reduce_ex__ = _not_copied
+
         def __init__(self) -> None:
             self._taken = False
 
@@ -64,6 +70,8 @@ def primitives(scheduler: Scheduler) -> dict[str, type]:
             self._taken = False
 
     class RLock:
+        __reduce_ex__ = _not_copied
+
         def __init__(self) -> None:
             self._owner: Actor | None = None
             self._count = 0

@@ -99,6 +99,8 @@ def _effect_text(step: TraceStep) -> str:
         return f"{target}{_outcome(operation, step.value)}"
     if operation is Operation.LENGTH:
         return f"len({target}){_outcome(operation, step.value)}"
+    if operation is Operation.ITERATE and step.value is None:
+        return f"finds no more in {target}"
     if operation is Operation.CONTAINS and target.endswith("]") and step.value is not None:
         return f"{'finds' if step.value == 'True' else 'does not find'} {target}"
     if operation is Operation.TRY_ACQUIRE and step.value is not None:

@@ -79,7 +79,6 @@ class _Cache:
             return self._function(*args, **kwargs)
         key = _make_key(args, kwargs, self._typed)
         found = self._look_up(host, key)
-        self._count(host, found is not _MISSING)
         if found is not _MISSING:
             return found
         result = self._function(*args, **kwargs)
@@ -89,12 +88,16 @@ class _Cache:
     def _look_up(self, host: Host | None, key: Any) -> Any:
         table = self._tables.table(host)
         if not self._keeps_order:
-            return table.get(key, _MISSING) if host is None else host.method(table, "get")(key, _MISSING)
+            found = table.get(key, _MISSING) if host is None else host.method(table, "get")(key, _MISSING)
+            self._count(host, found is not _MISSING)
+            return found
+        counts = self._tables.counts(host)
         if host is not None:
-            host.before_inplace(table, None)
+            host.together((table, counts), writes=True)
         found = table.pop(key, _MISSING)
         if found is not _MISSING:
             table[key] = found
+        _add(counts, -1 if host is None else host.current_index(), found is not _MISSING)
         return found
 
     def _keep(self, host: Host | None, key: Any, result: Any) -> None:
@@ -108,7 +111,7 @@ class _Cache:
         if host is None:
             table.setdefault(key, result)
         elif self._keeps_order:
-            host.before_inplace(table, None)
+            host.together((table,), writes=True)
             table.setdefault(key, result)
         else:
             host.method(table, "setdefault")(key, result)
@@ -121,33 +124,39 @@ class _Cache:
 
     def _count(self, host: Host | None, hit: bool) -> None:
         counts = self._tables.counts(host)
-        thread = -1 if host is None else host.current_index()
-        hits, misses = counts.get(thread, (0, 0))
-        number = (hits + 1, misses) if hit else (hits, misses + 1)
         if host is None:
-            counts[thread] = number
+            _add(counts, -1, hit)
         else:
             # Each thread counts for itself: counting orders no calls, only reading the sums does.
-            host.store_item(number, counts, thread)
+            thread = host.current_index()
+            host.store_item(_counted(counts, thread, hit), counts, thread)
 
     def info(self) -> Any:
         """What `cache_info()` gives."""
         host = current.active_host()
         table, counts = self._tables.table(host), self._tables.counts(host)
         if host is not None:
-            host.observe(counts)
-            host.callee(len)(table)
+            host.together((table, counts), writes=False)
         hits, misses = (sum(number[which] for number in counts.values()) for which in (0, 1))
         return functools._CacheInfo(hits, misses, self._size, len(table))
 
     def clear(self) -> None:
         """What `cache_clear()` does."""
         host = current.active_host()
-        for table in (self._tables.table(host), self._tables.counts(host)):
-            if host is None:
-                table.clear()
-            else:
-                host.method(table, "clear")()
+        both = (self._tables.table(host), self._tables.counts(host))
+        if host is not None:
+            host.together(both, writes=True)
+        for one in both:
+            one.clear()
+
+
+def _counted(counts: dict[int, tuple[int, int]], thread: int, hit: bool) -> tuple[int, int]:
+    hits, misses = counts.get(thread, (0, 0))
+    return (hits + 1, misses) if hit else (hits, misses + 1)
+
+
+def _add(counts: dict[int, tuple[int, int]], thread: int, hit: bool) -> None:
+    counts[thread] = _counted(counts, thread, hit)
 
 
 def _make_key(args: tuple[Any, ...], kwargs: dict[str, Any], typed: bool) -> Any:

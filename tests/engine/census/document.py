@@ -18,6 +18,10 @@ census` in `tests/engine` writes it, and a test compares.
 - **With the GIL**, C code that calls no Python code is one step, and so it is here. C code that calls back (a
   `sort` with a key function, `list(generator)`, a dict whose keys have an `__eq__` in Python) is one step for each
   stretch of C code: other threads run while the code that it has called does.
+- **Finer than with the GIL**, as on free-threaded builds: a function in C that an iterator in C applies
+  (`list(map(items.append, more))`, `max(table, key=table.get)`) is a step for each item; a generator into which
+  `throw` or `close` raises can be found running; what `cache_info` counts of an unbounded `lru_cache` is a step of
+  its own. A check can show orders of these that the GIL does not let happen.
 - **On free-threaded builds** a method of `list`, `dict`, `set`, `bytearray` and their kin holds the lock of its
   object, so that the step is the same. An operation on two containers (`a.extend(b)`, `a == b`, `a | b`) is taken
   for one step too, which it is where CPython takes both locks. Iterators (`zip`, `map`, `enumerate`, generators,

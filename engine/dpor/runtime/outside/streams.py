@@ -127,6 +127,21 @@ def _method(base: type, name: str) -> Callable[..., Any]:
     return method
 
 
+def _prints_at_once(self: Any, text: str) -> bool:
+    """Whether no other thread can come between the calls of `write` that `print` makes for a text: the file has no
+    decoder, which is written in Python, and its buffer takes all of them.
+    """
+    opened: Opened | None = getattr(self, "dpor_opened", None)
+    if opened is None or opened.busy or getattr(self, "line_buffering", True):
+        return False
+    opened.busy = True
+    try:
+        decodes = self.closed or self.readable()
+    finally:
+        opened.busy = False
+    return not decodes and opened.unwritten + _size(text) <= opened.buffer
+
+
 def _descriptor(stream: Any) -> int:
     try:
         return stream.fileno()
@@ -139,6 +154,7 @@ def _class(base: type) -> type:
     names = [name for name in (*_READING, *_POSITION, *_WRITING, *_LOOKING) if hasattr(base, name)]
     body: dict[str, Any] = {name: _method(base, name) for name in names}
     body["closed"] = property(_method(base, "closed"))
+    body["dpor_prints_at_once"] = _prints_at_once
     # The file is closed where the last reference to it ends, which the kernel must not put off.
     body["__dpor_untracked__"] = True
     body["__module__"] = base.__module__

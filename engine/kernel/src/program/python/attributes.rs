@@ -1,58 +1,20 @@
 //! Hooks for attributes, and what they share with those for variables: a place that holds one value.
 
+use pyo3::exceptions::PyNameError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
-use smallvec::smallvec;
 
 use super::builtins::CallableKind;
 use super::container_effects::ContainerEffect;
 use super::host::Host;
-use super::identity::{KeyId, ObjectId};
 use super::place::{is_intercepted, own_attribute, Place};
-use super::rebinding::decides_meaning;
 use super::recording::Word;
-use super::state::{access, Phase, Restart, State};
-use super::switching::Touch;
-use super::types::{
-    holder_of, instrumented_namespace, is_instrumented_namespace, referent, AttributeKind, TypeFacts, TypeKind,
-};
+use super::slots::Slot;
+use super::state::{access, Phase, Restart};
+use super::types::{instrumented_namespace, is_instrumented_namespace, referent, TypeKind};
 use super::undo::Undo;
 use super::weak_memory::Store;
-use crate::operation::{AccessMode, Accesses, LocationId, MemoryOrder, Operation, OperationKind, ThreadId};
-
-/// A place that holds one value: an attribute, a module variable, a closure variable.
-#[derive(Clone, Copy)]
-pub struct Slot {
-    pub location: LocationId,
-    pub object: ObjectId,
-    pub key: KeyId,
-    /// Where the class's value for the attribute lives, which a load may find instead.
-    pub default: Option<LocationId>,
-    /// Whether that value may come and go: if it is a descriptor, it decides what a store or a deletion does, too.
-    pub class_decides: bool,
-    /// The object as a whole, if some operation takes objects of its type as wholes.
-    pub whole: Option<LocationId>,
-}
-
-impl Slot {
-    /// A place of its own, which no operation takes together with others.
-    pub fn alone(location: LocationId, object: ObjectId, key: KeyId) -> Slot {
-        Slot { location, object, key, default: None, class_decides: false, whole: None }
-    }
-
-    fn reads_class(self, mode: AccessMode) -> bool {
-        mode == AccessMode::Read || self.class_decides
-    }
-
-    /// What an access to the place touches.
-    pub fn accesses(self, mode: AccessMode) -> Accesses {
-        let mut found: Accesses = smallvec![access(self.location, mode)];
-        let intent = if mode == AccessMode::Read { AccessMode::IntentRead } else { AccessMode::IntentWrite };
-        found.extend(self.default.filter(|_| self.reads_class(mode)).map(|at| access(at, AccessMode::Read)));
-        found.extend(self.whole.map(|at| access(at, intent)));
-        found
-    }
-}
+use crate::operation::{AccessMode, LocationId, MemoryOrder, OperationKind};
 
 /// Whether an access to an attribute goes to the `__getattribute__` or `__setattr__` of the object's class first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,200 +24,7 @@ pub enum Through {
     Object,
 }
 
-impl State {
-    /// The slot of an attribute; None if reading or writing it is no visible operation.
-    #[inline]
-    pub fn attribute_slot(&mut self, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> Option<Slot> {
-        let facts = self.types.facts(object);
-        match facts.kind {
-            TypeKind::Immutable => return self.function_slot(object, name),
-            TypeKind::Proxy => return None,
-            TypeKind::Module if !self.types.is_rebound(name) || instrumented_namespace(object).is_some() => {
-                return None
-            }
-            _ => {}
-        }
-        let kind = match facts.kind {
-            TypeKind::Module => AttributeKind::Data,
-            kind => self.types.attribute(object, name, kind),
-        };
-        if kind == AttributeKind::Constant {
-            return None;
-        }
-        let own = self.object(object, facts);
-        let id = self.instance_dicts.replaced(own);
-        let key = self.identities.name(name);
-        let is_class = facts.kind == TypeKind::Class;
-        if kind == AttributeKind::Native {
-            let whole = self.container_of(id, facts.kind).whole;
-            return Some(Slot::alone(whole, id, key));
-        }
-        if kind == AttributeKind::DataOfAnyClass {
-            let of_classes = self.identities.location(ObjectId::CLASSES, key, false);
-            let whole = self.taken_whole(id, facts);
-            if is_class {
-                return Some(Slot { whole, ..Slot::alone(of_classes, id, key) });
-            }
-            let location = self.identities.location(id, key, true);
-            return Some(Slot {
-                default: Some(of_classes),
-                class_decides: true,
-                whole,
-                ..Slot::alone(location, id, key)
-            });
-        }
-        let location = self.identities.location(id, key, !is_class);
-        let default = match kind {
-            AttributeKind::DataWithDefault => holder_of(&object.get_type(), name).map(|class| {
-                let facts = self.types.facts(&class);
-                let class = self.object(&class, facts);
-                self.identities.location(class, key, false)
-            }),
-            _ => None,
-        };
-        Some(Slot { default, whole: self.taken_whole(id, facts), ..Slot::alone(location, id, key) })
-    }
-
-    /// The location of an instance or class as a whole, if operations take those of its type as wholes.
-    #[inline]
-    fn taken_whole(&mut self, id: ObjectId, facts: TypeFacts) -> Option<LocationId> {
-        let is_whole = matches!(facts.kind, TypeKind::Instance | TypeKind::Class);
-        let taken = is_whole && self.types.is_taken_whole(facts.token);
-        // Where loads read from a write of their choice, operations on wholes have to be ordered with stores (`chosen_items.rs`).
-        (taken && !self.reads.enabled).then(|| self.container_of(id, facts.kind).whole)
-    }
-}
-
-impl State {
-    /// The slot of an attribute that a program gives to a function. Functions are told apart by their names alone, so those
-    /// that one definition makes share it.
-    #[inline]
-    fn function_slot(&mut self, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> Option<Slot> {
-        if self.builtins.kind_of(object) != CallableKind::Function
-            || name.to_str().is_ok_and(|name| decides_meaning(name) || name == "__dict__")
-        {
-            return None;
-        }
-        let token = self.types.name_token(object);
-        let key = self.identities.name(name);
-        let id = self.identities.part(ObjectId::NAMED, KeyId(token), token);
-        let location = self.identities.location(id, key, true);
-        Some(Slot::alone(location, id, key))
-    }
-}
-
-impl State {
-    /// Whether no thread has been started yet, so that all that any other one does comes later.
-    pub fn is_alone(&self) -> bool {
-        self.current == ThreadId::MAIN && self.driver.threads.get(ThreadId::MAIN).spawned == 0
-    }
-
-    /// An operation takes instances of this type as wholes.
-    pub fn take_whole(&mut self, token: u32) {
-        if self.types.note_taken_whole(token) && self.learning {
-            self.restart.get_or_insert(Restart::Visible);
-        }
-    }
-}
-
 impl Host {
-    /// Perform an access to a slot: as an event if its location is visible. Returns whether it was one.
-    #[inline]
-    pub fn touch_slot(&self, py: Python<'_>, slot: Slot, mode: AccessMode) -> PyResult<bool> {
-        if slot.whole.is_some() || slot.default.is_some() && slot.reads_class(mode) {
-            return self.touch_several(py, slot, mode);
-        }
-        {
-            let mut state = self.state();
-            if state.phase == Phase::Probing {
-                state.probe(py, &[access(slot.location, mode)])?;
-                return Ok(false);
-            }
-            if !state.is_visible(slot.location) && !state.halted {
-                state.quiet(&[access(slot.location, mode)]);
-                state.plain_access(&[access(slot.location, mode)]);
-                return Ok(false);
-            }
-        }
-        let kind = if mode == AccessMode::Read { OperationKind::Load } else { OperationKind::Store };
-        self.perform_on_slot(py, slot.location, mode, kind)?;
-        Ok(true)
-    }
-
-    fn perform_on_slot(
-        &self,
-        py: Python<'_>,
-        location: LocationId,
-        mode: AccessMode,
-        kind: OperationKind,
-    ) -> PyResult<()> {
-        let operation = Operation { order: MemoryOrder::Relaxed, ..Operation::new(kind, location, 0) };
-        self.perform(py, operation, 1, |_| Touch::of(smallvec![access(location, mode)]))?;
-        self.state().plain_access(&[access(location, mode)]);
-        self.require_ordered_store(py, location, mode)
-    }
-
-    /// Perform the deletion of what a slot holds, which finds out whether there is anything. Returns whether it was an
-    /// event.
-    pub fn touch_deletion(&self, py: Python<'_>, slot: Slot) -> PyResult<bool> {
-        let finds = {
-            let state = self.state();
-            let by_value = state.driver.wants_values() && state.running() && state.is_visible(slot.location);
-            state.chooses(slot.location) || by_value
-        };
-        if !finds {
-            return self.touch_slot(py, slot, AccessMode::Write);
-        }
-        self.perform_on_slot(py, slot.location, AccessMode::Write, OperationKind::ReadModifyWrite)?;
-        self.state().affect_loops();
-        Ok(true)
-    }
-
-    /// An access that touches more than the place itself: a load finds the instance's value or the class's and reads both.
-    fn touch_several(&self, py: Python<'_>, slot: Slot, mode: AccessMode) -> PyResult<bool> {
-        let accesses = slot.accesses(mode);
-        {
-            let mut state = self.state();
-            if state.phase == Phase::Probing {
-                state.probe(py, &accesses)?;
-                return Ok(false);
-            }
-            if !state.halted && !accesses.iter().any(|access| state.is_visible(access.location)) {
-                state.quiet(&accesses);
-                state.plain_access(&accesses);
-                return Ok(false);
-            }
-        }
-        let kind = if mode == AccessMode::Read { OperationKind::Load } else { OperationKind::Store };
-        self.perform(py, Operation::new(kind, slot.location, 0), 1, |state| {
-            state.plain_access(&accesses);
-            Touch::of(state.visible_part(accesses.clone()))
-        })?;
-        match slot.default {
-            Some(default) if mode == AccessMode::Read => self.settle_default(py, slot.location, default)?,
-            _ => {}
-        }
-        Ok(true)
-    }
-
-    /// Before a store or a deletion that the class decides about: explorers in which a write reads nothing cannot order it
-    /// with a change of the class.
-    fn require_settled_class(&self, py: Python<'_>, slot: Slot) -> PyResult<()> {
-        let races = {
-            let state = self.state();
-            let default = slot.default.filter(|_| slot.class_decides);
-            default.is_some_and(|default| state.running() && state.is_visible(default))
-        };
-        let is_split = races && {
-            let state = self.state();
-            state.reads.enabled || state.driver.wants_values()
-        };
-        match is_split || races && self.is_buffered(slot.location) {
-            true => self.leave_untreated(py, "an attribute that is stored to both in instances and in their class"),
-            false => Ok(()),
-        }
-    }
-
     /// A load that finds the instance's value or else the class's, where it reads from writes of its choice: it is one load
     /// or two. Returns whether there was any.
     fn choose_attribute(
@@ -392,6 +161,13 @@ impl Host {
         get: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let Some(slot) = self.find_attribute(object, name) else { return self.load_constant(py, object, name, get) };
+        if slot.in_container {
+            let event = self.touch_container(py, object, ContainerEffect::ReadWhole, None)?;
+            let value = self.noted(py, get(), Word::Load, object, Some(name.as_any()), event)?;
+            self.adopt(&value, slot);
+            self.note(py, Word::Load, Some(object), Some(name.as_any()), Some(&value), event);
+            return Ok(value);
+        }
         let explores = self.state().explores_reads() && self.state().phase == Phase::Running;
         let event = match slot.default.filter(|_| explores) {
             Some(default) => self.choose_attribute(py, slot, default, object, name)?,
@@ -453,6 +229,13 @@ impl Host {
         };
         self.check_fresh(py, object)?;
         self.require_settled_class(py, slot)?;
+        if slot.in_container {
+            let event = self.touch_container(py, object, ContainerEffect::WriteWhole, None)?;
+            self.keep_attribute(event, object, name)?;
+            self.noted(py, put(), Word::Store, object, Some(name.as_any()), event)?;
+            self.note(py, Word::Store, Some(object), Some(name.as_any()), Some(value), event);
+            return Ok(());
+        }
         if self.is_buffered(slot.location) {
             if through == Through::Class && is_intercepted(object, "__setattr__")? {
                 return put();
@@ -485,7 +268,9 @@ impl Host {
         if self.may_reshape(object, name)? {
             self.refuse_reshaping(py, object, name)?;
             if let Some(namespace) = self.rebound_in(py, object, name)? {
-                return self.delete_global(py, &namespace, name);
+                return self
+                    .delete_global(py, &namespace, name)
+                    .map_err(|error| missing_in_module(py, error, object, name));
             }
             if matches!(self.kind(object), TypeKind::Class | TypeKind::Module) {
                 // The attribute comes from another class then, or from none.
@@ -505,7 +290,10 @@ impl Host {
         self.check_fresh(py, object)?;
         self.require_settled_class(py, slot)?;
         self.drain_if_owed(py)?;
-        let event = self.touch_deletion(py, slot)?;
+        let event = match slot.in_container {
+            true => self.touch_container(py, object, ContainerEffect::WriteWhole, None)?,
+            false => self.touch_deletion(py, slot)?,
+        };
         self.keep_attribute(event, object, name)?;
         let place = || Place::Attribute { object: object.clone().unbind(), name: name.clone().unbind() };
         self.keep_write(py, event, slot.location, place, None)?;
@@ -536,15 +324,30 @@ impl Host {
         }
         let value = get()?;
         match kind {
-            TypeKind::Immutable | TypeKind::Module => Ok(value),
-            TypeKind::Instance | TypeKind::Class => {
+            TypeKind::Module => Ok(value),
+            TypeKind::Immutable | TypeKind::Instance | TypeKind::Class => {
                 if name.to_str()? == "__dict__" {
                     self.alias_instance_dict(&value, object);
                 }
                 Ok(value)
             }
             // A method of a container that is called later is an operation then.
-            _ => self.control(py, value),
+            _ => {
+                if kind == TypeKind::Opaque && !tells_what_it_holds(object) {
+                    self.take_for_part(&value, object);
+                }
+                self.control(py, value)
+            }
+        }
+    }
+
+    /// Let what an object in C gives stand for the object, if nothing tells what the object keeps of it.
+    fn take_for_part(&self, value: &Bound<'_, PyAny>, object: &Bound<'_, PyAny>) {
+        let mut state = self.state();
+        let (facts, kind) = (state.types.facts(object), state.types.facts(value).kind);
+        if state.running() && kind.is_tracked() && !matches!(kind, TypeKind::Class | TypeKind::Module) {
+            let id = state.object(object, facts);
+            state.alias(value, id);
         }
     }
 
@@ -552,9 +355,23 @@ impl Host {
     pub fn alias_instance_dict(&self, namespace: &Bound<'_, PyAny>, object: &Bound<'_, PyAny>) {
         let mut state = self.state();
         let facts = state.types.facts(object);
-        if state.running() && matches!(facts.kind, TypeKind::Instance | TypeKind::Class) {
+        if !state.running() {
+            return;
+        }
+        if let (TypeKind::Immutable, Some(id)) = (facts.kind, state.function(object)) {
+            if state.reads.enabled {
+                state.untreated.get_or_insert("the attributes of a function as a dict");
+            }
+            state.instance_dicts.note(id);
+            state.take_whole(facts.token);
+            return state.alias(namespace, id);
+        }
+        if matches!(facts.kind, TypeKind::Instance | TypeKind::Class) {
             let id = state.object(object, facts);
             if facts.kind == TypeKind::Class {
+                if state.reads.enabled {
+                    state.untreated.get_or_insert("the attributes of a class as a dict");
+                }
                 state.take_whole(facts.token);
                 return state.alias(namespace, id);
             }
@@ -637,4 +454,18 @@ impl Host {
     ) -> PyResult<()> {
         self.delete_through(py, object, name, || object.delattr(name))
     }
+}
+
+/// Whether the type of an object in C tells the garbage collector what its instances hold.
+fn tells_what_it_holds(object: &Bound<'_, PyAny>) -> bool {
+    const HAS_REFERENTS: u64 = 1 << 14;
+    object.get_type().getattr("__flags__").and_then(|flags| flags.extract::<u64>()).unwrap_or(0) & HAS_REFERENTS != 0
+}
+
+/// The error that deleting an attribute of a module gives, where deleting the variable says that there is none.
+fn missing_in_module(py: Python<'_>, error: PyErr, module: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyErr {
+    if !error.is_instance_of::<PyNameError>(py) {
+        return error;
+    }
+    module.delattr(name).err().unwrap_or(error)
 }

@@ -74,7 +74,7 @@ impl State {
         inside: Inside,
     ) {
         // Containers in C, such as a deque, are read by the iterators over them.
-        let iterates = self.types.facts(&held).kind == TypeKind::Iterator && !is_generator(&held);
+        let iterates = self.types.facts(&held).kind == TypeKind::Iterator;
         let written = advances && (iterates || is_shared_by_iterators(&held));
         look.finds(held, Inside { written, ..inside });
     }
@@ -97,6 +97,20 @@ fn list_and_position<'py>(iterator: &Bound<'py, PyAny>) -> Option<(Bound<'py, Py
 
 pub fn is_generator(object: &Bound<'_, PyAny>) -> bool {
     object.get_type().name().is_ok_and(|name| name == "generator")
+}
+
+/// Whether the next step of a generator runs none of its code, so that nobody can find it running: it has ended, or an
+/// exception comes before it has begun.
+pub fn runs_nothing(generator: &Bound<'_, PyAny>, raises: bool) -> PyResult<bool> {
+    let py = generator.py();
+    let is = |name: &str| generator.getattr(name).and_then(|value| value.is_truthy());
+    if is("gi_running")? {
+        return Ok(false);
+    }
+    if generator.getattr(intern!(py, "gi_frame"))?.is_none() {
+        return Ok(true);
+    }
+    Ok(raises && !is("gi_suspended")?)
 }
 
 /// What several iterators advance together: that of `itertools.tee`.

@@ -3,7 +3,7 @@
 use pyo3::exceptions::{PyAttributeError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyString, PyTuple, PyType};
 
 use super::attributes::Through;
 use super::builtins::{interned, BuiltinEffect};
@@ -12,7 +12,7 @@ use super::container_effects::ContainerEffect;
 use super::controlled_call::makes_container;
 use super::host::Host;
 use super::recording::Word;
-use super::types::TypeKind;
+use super::types::{is_heap_class, TypeKind};
 use super::whole_reads::{given, Depth, Part};
 
 impl Host {
@@ -54,7 +54,7 @@ impl Host {
                 }
                 let key = intern!(py, "next").as_any();
                 let call = || function.call(arguments, keywords);
-                let (called, event) = self.step_iterator(py, &object, ContainerEffect::WriteWhole, call)?;
+                let (called, event) = self.step_iterator(py, &object, ContainerEffect::WriteWhole, false, call)?;
                 let result = self.noted(py, called, Word::Call, &object, Some(key), event)?;
                 self.note(py, Word::Call, Some(&object), Some(key), Some(&result), event);
                 Ok(result)
@@ -96,11 +96,7 @@ impl Host {
             }
             BuiltinEffect::Print => self.print(py, function, arguments, keywords),
             BuiltinEffect::Attributes if arguments.len() == 1 => {
-                let object = arguments.get_item(0)?;
-                let parts = match self.kind(&object) {
-                    TypeKind::Instance => vec![Part { object, effect: ContainerEffect::ReadWhole }],
-                    _ => Vec::new(),
-                };
+                let parts = self.named_parts(&arguments.get_item(0)?)?;
                 let (names, _) =
                     self.operate_on_wholes(py, &parts, Depth::Everything, || function.call(arguments, keywords))?;
                 self.created(names)
@@ -124,6 +120,7 @@ impl Host {
                 let call = || function.call(&arguments, keywords.as_ref());
                 let (result, event) = self.operate_on_wholes(py, &parts, depth, call)?;
                 self.note_reads(py, &parts, event);
+                self.assume_view_end(py, &result, event);
                 let result = if makes_container(function) { self.made(result)? } else { self.created(result)? };
                 if let (BuiltinEffect::Alias, Ok(object)) = (effect, arguments.get_item(0)) {
                     self.alias_of(&result, &object);
@@ -133,8 +130,9 @@ impl Host {
         }
     }
 
-    /// `print`: as many calls of the stream's `write` as CPython makes, where that is code of the model; else one operation on
-    /// the stream.
+    /// `print`: as many calls of the stream's `write` as CPython makes, where another thread can come between them: they are
+    /// code of the model, or a file's whose decoder is written in Python or whose buffer is full. Else one operation on the
+    /// stream.
     pub fn print<'py>(
         &self,
         py: Python<'py>,
@@ -158,15 +156,29 @@ impl Host {
                 .all(|name| name.extract::<String>().is_ok_and(|name| known.contains(&name.as_str())))
         });
         let own = stream.get_type().hasattr(intern!(py, "__dpor_untracked__"))?;
-        if self.kind(&stream) == TypeKind::Instance && regular && !own {
+        let write = |text: &Bound<'py, PyAny>| -> PyResult<()> {
+            self.method(py, &stream, intern!(py, "write"))?.call1((text,)).map(drop)
+        };
+        let flush = || -> PyResult<()> {
+            if option("flush")?.is_some_and(|flush| flush.is_truthy().unwrap_or(false)) {
+                self.method(py, &stream, intern!(py, "flush"))?.call0()?;
+            }
+            Ok(())
+        };
+        if own && regular {
+            let text = self.printed(py, function, arguments, keywords)?;
+            if stream.call_method1(intern!(py, "dpor_prints_at_once"), (&text,))?.is_truthy()? {
+                write(&text)?;
+                flush()?;
+                return Ok(py.None().into_bound(py));
+            }
+        }
+        if (own || self.kind(&stream) == TypeKind::Instance) && regular {
             let text = |option: Option<Bound<'py, PyAny>>, default: &str| match option {
                 Some(text) => text,
                 None => PyString::new(py, default).into_any(),
             };
             let (separator, end) = (text(option("sep")?, " "), text(option("end")?, "\n"));
-            let write = |text: &Bound<'py, PyAny>| -> PyResult<()> {
-                self.method(py, &stream, intern!(py, "write"))?.call1((text,)).map(drop)
-            };
             for (index, argument) in arguments.iter().enumerate() {
                 if index > 0 {
                     write(&separator)?;
@@ -176,23 +188,7 @@ impl Host {
                 write(shown.as_any())?;
             }
             write(&end)?;
-            if option("flush")?.is_some_and(|flush| flush.is_truthy().unwrap_or(false)) {
-                self.method(py, &stream, intern!(py, "flush"))?.call0()?;
-            }
-            return Ok(py.None().into_bound(py));
-        }
-        if own && regular {
-            // A file, whose methods in C the stand-in tells of: no code runs between the calls of `write`.
-            let buffer = py.import("io")?.call_method0(intern!(py, "StringIO"))?;
-            let named = keywords.map(|keywords| keywords.copy()).transpose()?.unwrap_or_else(|| PyDict::new(py));
-            named.set_item("file", &buffer)?;
-            let flushes = option("flush")?.is_some_and(|flush| flush.is_truthy().unwrap_or(false));
-            let parts = self.reading_parts(&given(arguments, None), Depth::Text);
-            self.operate_on_wholes(py, &parts, Depth::Text, || function.call(arguments, Some(&named)))?;
-            self.method(py, &stream, intern!(py, "write"))?.call1((buffer.call_method0("getvalue")?,))?;
-            if flushes {
-                self.method(py, &stream, intern!(py, "flush"))?.call0()?;
-            }
+            flush()?;
             return Ok(py.None().into_bound(py));
         }
         let mut parts = self.reading_parts(&given(arguments, None), Depth::Text);
@@ -202,5 +198,48 @@ impl Host {
         }
         self.operate_on_wholes(py, &parts, Depth::Text, || function.call(arguments, keywords))
             .map(|(result, _)| result)
+    }
+
+    /// What `print` writes for these arguments, in all.
+    fn printed<'py>(
+        &self,
+        py: Python<'py>,
+        function: &Bound<'py, PyAny>,
+        arguments: &Bound<'py, PyTuple>,
+        keywords: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let buffer = py.import("io")?.call_method0(intern!(py, "StringIO"))?;
+        let named = keywords.map(|keywords| keywords.copy()).transpose()?.unwrap_or_else(|| PyDict::new(py));
+        named.set_item("file", &buffer)?;
+        let parts = self.reading_parts(&given(arguments, None), Depth::Text);
+        self.operate_on_wholes(py, &parts, Depth::Text, || function.call(arguments, Some(&named)))?;
+        buffer.call_method0(intern!(py, "getvalue"))
+    }
+
+    /// What `dir(object)` looks at: the attributes of the object and of its classes.
+    fn named_parts<'py>(&self, object: &Bound<'py, PyAny>) -> PyResult<Vec<Part<'py>>> {
+        let py = object.py();
+        let whole = |object| Part { object, effect: ContainerEffect::ReadWhole };
+        let mut parts = Vec::new();
+        let classes = match object.cast::<PyType>() {
+            Ok(class) => class.mro(),
+            Err(_) => {
+                match (self.kind(object), object.getattr_opt(intern!(py, "__dict__"))?) {
+                    (TypeKind::Instance, _) => parts.push(whole(object.clone())),
+                    (_, Some(namespace)) => {
+                        self.alias_instance_dict(&namespace, object);
+                        parts.push(whole(namespace));
+                    }
+                    _ => {}
+                }
+                object.get_type().mro()
+            }
+        };
+        for class in classes.iter().filter(|class| class.cast::<PyType>().is_ok_and(is_heap_class)) {
+            let namespace = class.getattr(intern!(py, "__dict__"))?;
+            self.alias_instance_dict(&namespace, &class);
+            parts.push(whole(namespace));
+        }
+        Ok(parts)
     }
 }

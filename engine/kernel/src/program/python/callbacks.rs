@@ -76,6 +76,16 @@ impl Callback {
         self.function.bind(py).getattr(name)
     }
 
+    /// As the function is copied by `copy.deepcopy`.
+    fn __deepcopy__(&self, py: Python<'_>, memo: &Bound<'_, PyAny>) -> PyResult<Callback> {
+        let function = py.import("copy")?.call_method1(intern!(py, "deepcopy"), (&self.function, memo))?;
+        Ok(Callback { host: self.host.clone_ref(py), function: function.unbind() })
+    }
+
+    fn __copy__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         Ok(self.function.bind(py).repr()?.to_string())
     }

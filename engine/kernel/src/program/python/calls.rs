@@ -195,7 +195,7 @@ impl Host {
                 None => object.getattr(name),
             },
             TypeKind::Immutable => {
-                let function = object.getattr(name)?;
+                let function = self.load_attribute(py, object, name)?;
                 let callable = self.callable_kind(&function);
                 if callable == CallableKind::MethodWrapper && self.callable_kind(object) == CallableKind::Function {
                     if let Some(effect) = attribute_effect(name.to_str()?) {

@@ -1,8 +1,7 @@
 //! What the operations of built-in containers do, by type and name.
 
-use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PySet, PySlice};
+use pyo3::types::PySlice;
 
 use super::types::TypeKind;
 
@@ -140,32 +139,5 @@ pub fn item_effect(kind: TypeKind, key: &Bound<'_, PyAny>, effect: ContainerEffe
         TypeKind::List | TypeKind::Dict | TypeKind::DefaultDict => effect,
         _ if effect == CellLoad => ReadWhole,
         _ => WriteWhole,
-    }
-}
-
-/// Whether a method takes the items of its arguments, rather than the arguments themselves.
-pub fn takes_items(name: &str) -> bool {
-    matches!(name, "extend" | "extendleft" | "update" | "union" | "intersection" | "difference")
-        || matches!(name, "symmetric_difference" | "issubset" | "issuperset" | "isdisjoint" | "__iadd__" | "__ior__")
-        || name.ends_with("_update")
-}
-
-/// The content of a built-in container, or of a view of one, as it is now, in one of its own; anything else as it is.
-///
-/// An operation that reads a container at one event and takes effect at a later one has to take what it read.
-pub fn content(object: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
-    let py = object.py();
-    let known = object.is_exact_instance_of::<PyList>()
-        || object.is_exact_instance_of::<PyDict>()
-        || object.is_exact_instance_of::<PySet>();
-    if known {
-        return object.call_method0(intern!(py, "copy"));
-    }
-    let dictionary = py.get_type::<PyDict>();
-    match object.get_type().name()?.to_str()? {
-        "dict_keys" => dictionary.call_method1(intern!(py, "fromkeys"), (object,))?.call_method0(intern!(py, "keys")),
-        "dict_items" => dictionary.call1((object,))?.call_method0(intern!(py, "items")),
-        "dict_values" => Ok(object.try_iter()?.collect::<PyResult<Vec<_>>>()?.into_pyobject(py)?.into_any()),
-        _ => Ok(object),
     }
 }

@@ -6,16 +6,17 @@ use std::rc::Rc;
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PySet, PyString, PyTuple};
+use pyo3::types::{PyDict, PyList, PyMemoryView, PySet, PyString, PyTuple};
 
 use super::assumptions::{package_of, AssumptionKind};
 use super::attributes::Through;
-use super::behind_iterators::is_generator;
+use super::behind_iterators::{is_generator, runs_nothing};
 use super::builtins::{gives_container, interned, BuiltinEffect};
 use super::callbacks::OpenOperation;
-use super::container_effects::{content, method_effect, takes_items, ContainerEffect};
+use super::container_effects::{method_effect, ContainerEffect};
 use super::harmless_methods::is_harmless_method;
 use super::host::{require_host, Host};
+use super::items::has_builtin_items;
 use super::recording::Word;
 use super::types::TypeKind;
 use super::whole_reads::{given, looks_inside, reading_effect, Depth, Part};
@@ -157,8 +158,9 @@ impl ControlledCall {
                     false => Vec::new(),
                 };
                 let (given, keywords) = host.with_callbacks(py, function, arguments, keywords)?;
-                let (made, _) =
+                let (made, event) =
                     host.operate_on_wholes(py, &parts, Depth::Items, || function.call(given, keywords.as_ref()))?;
+                host.assume_view_end(py, &made, event);
                 if let Ok(seen) = arguments.get_item(0) {
                     // A view of what it is given: `memoryview`, `MappingProxyType`.
                     host.alias_of(&made, &seen);
@@ -237,19 +239,9 @@ impl Host {
         if kind == TypeKind::List && text == "pop" && arguments.is_empty() && object.len().unwrap_or(1) == 0 {
             effect = ContainerEffect::WriteWhole;
         }
-        // Arguments that are containers are read first (`extend`, `update`, set operations).
-        let mut read = arguments.clone();
         let whole = matches!(effect, ContainerEffect::WriteWhole | ContainerEffect::ReadWhole);
         let calls_back = arguments.iter().any(|argument| self.may_call_back(&argument));
-        if whole && !calls_back && looks_inside(text).is_none() {
-            let takes_items = takes_items(text);
-            let mut contents = Vec::with_capacity(arguments.len());
-            for argument in arguments.iter() {
-                let argument = self.observe(py, argument)?;
-                contents.push(if takes_items { content(argument)? } else { argument });
-            }
-            read = PyTuple::new(py, contents)?;
-        }
+        let holds = arguments.iter().any(|argument| has_builtin_items(self.kind(&argument)));
         let concrete = match effect {
             ContainerEffect::CellLoad
             | ContainerEffect::CellStore
@@ -278,26 +270,26 @@ impl Host {
         }
         self.touch_namespace(py, object, key.as_ref(), effect)?;
         let is_iterator = kind == TypeKind::Iterator && !text.starts_with("__") || text == "__next__";
-        let (read, keywords) = self.with_callbacks(py, function, &read, keywords)?;
+        let (read, keywords) = self.with_callbacks(py, function, arguments, keywords)?;
         let call = || function.call(&read, keywords.as_ref());
-        let (called, event) = match looks_inside(text) {
-            _ if is_iterator => self.step_iterator(py, object, effect, call)?,
-            Some(depth) if key.is_none() => {
-                let depth = if keywords.is_some() { Depth::Everything } else { depth };
+        let depth = match looks_inside(text) {
+            Some(depth) if key.is_none() => Some(if keywords.is_some() { Depth::Everything } else { depth }),
+            // What is given to it is read in the same step.
+            _ if whole && (calls_back || holds) => Some(Depth::Items),
+            _ => None,
+        };
+        let (called, event) = match depth {
+            _ if is_iterator && (is_generator(object) || !holds && !calls_back) => {
+                self.step_iterator(py, object, effect, matches!(text, "throw" | "close"), call)?
+            }
+            Some(depth) => {
                 let read = arguments.iter().map(|object| Part { effect: reading_effect(self.kind(&object)), object });
                 let parts: Vec<Part<'_>> =
                     [Part { object: object.clone(), effect }].into_iter().chain(read).collect();
                 let event = self.touch_wholes(py, &parts, depth)?;
                 (self.operating(OpenOperation::on_wholes(&parts, depth), call), event)
             }
-            _ if whole && calls_back => {
-                let read = read.iter().map(|object| Part { effect: reading_effect(self.kind(&object)), object });
-                let parts: Vec<Part<'_>> =
-                    [Part { object: object.clone(), effect }].into_iter().chain(read).collect();
-                let event = self.touch_wholes(py, &parts, Depth::Items)?;
-                (self.operating(OpenOperation::on_wholes(&parts, Depth::Items), call), event)
-            }
-            _ => {
+            None => {
                 let event = self.touch_container(py, object, effect, key.as_ref())?;
                 let on_cell = matches!(effect, ContainerEffect::Append | ContainerEffect::Length) || key.is_some();
                 if on_cell && !calls_back {
@@ -309,6 +301,7 @@ impl Host {
             }
         };
         let result = self.noted(py, called, Word::Call, object, Some(name.as_any()), event)?;
+        self.assume_view_end(py, &result, event);
         if effect == ContainerEffect::View && self.kind(&result) == TypeKind::View {
             self.alias_of(&result, object);
         } else {
@@ -363,6 +356,13 @@ impl Host {
                 Ok(py.None().into_bound(py))
             }
             _ => call(),
+        }
+    }
+
+    /// While a view of memory lives, what it shows cannot be resized; when it ends is not followed.
+    pub fn assume_view_end(&self, py: Python<'_>, made: &Bound<'_, PyAny>, event: bool) {
+        if event && made.is_instance_of::<PyMemoryView>() {
+            self.assume(py, AssumptionKind::ObjectEnd, "memoryview");
         }
     }
 
@@ -421,17 +421,21 @@ impl Host {
         result
     }
 
-    /// Let an iterator take a step, by `next`: an operation on it and on what it runs over. Returns what `next` gives, and
-    /// whether it was an event.
+    /// Let an iterator take a step, by `next`: an operation on it and on what it runs over; `raises` says that a generator
+    /// goes on by an exception. Returns what `next` gives, and whether it was an event.
     pub fn step_iterator<'py>(
         &self,
         py: Python<'py>,
         iterator: &Bound<'py, PyAny>,
         effect: ContainerEffect,
+        raises: bool,
         next: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
     ) -> PyResult<(PyResult<Bound<'py, PyAny>>, bool)> {
         if is_generator(iterator) {
             let event = self.touch_container(py, iterator, effect, None)?;
+            if runs_nothing(iterator, raises)? {
+                return Ok((next(), event));
+            }
             return Ok((self.advance(py, iterator, next), event));
         }
         let parts = [Part { object: iterator.clone(), effect }];

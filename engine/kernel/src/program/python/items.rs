@@ -136,7 +136,7 @@ fn factory_in_python<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'
 }
 
 /// Whether item operations on an object go to built-in code.
-fn has_builtin_items(kind: TypeKind) -> bool {
+pub fn has_builtin_items(kind: TypeKind) -> bool {
     kind.is_container() || kind == TypeKind::View
 }
 
@@ -179,12 +179,14 @@ impl Host {
         let concrete = self.concrete_key(object, key)?;
         let key = concrete.as_ref().unwrap_or(key);
         let mut effect = item_effect(kind, key, ContainerEffect::CellLoad);
-        let factory = if effect == ContainerEffect::CellDefault { factory_in_python(object)? } else { None };
-        if factory.is_some() {
+        let with_factory = effect == ContainerEffect::CellDefault;
+        if with_factory && factory_in_python(object)?.is_some() {
             effect = ContainerEffect::CellLoad;
         }
         self.touch_namespace(py, object, Some(key), effect)?;
         let (event, forwarded) = self.touch_item(py, object, effect, key)?;
+        // Another thread may have set it meanwhile.
+        let factory = if with_factory { factory_in_python(object)? } else { None };
         if let (Some(factory), None) = (&factory, &forwarded) {
             let missing = self.operating_on_key(object, effect, key, || Ok(!object.contains(key)?))?;
             if missing {
@@ -352,7 +354,7 @@ impl Host {
                 let event = self.touch_container(py, &object, ContainerEffect::ReadWhole, None)?;
                 self.note(py, Word::ReadAll, Some(&object), None, Some(&object), event);
             }
-            _ => {}
+            _ => self.touch_foreign_items(py, &object, &[])?,
         }
         Ok(object)
     }
@@ -460,6 +462,7 @@ impl ListSteps {
         let list = list.cast_into::<PyList>()?;
         if position >= list.len() {
             slf.borrow_mut().list = None;
+            host.get().note_end_of_iteration(py, list.as_any(), event);
             return Ok(None);
         }
         let value = match forwarded {
@@ -497,7 +500,7 @@ impl Steps {
         let host = host.get();
         let next = || inner.call_method0(intern!(py, "__next__"));
         let (next, event) = match effect {
-            ContainerEffect::WriteWhole => host.step_iterator(py, &source, effect, next)?,
+            ContainerEffect::WriteWhole => host.step_iterator(py, &source, effect, false, next)?,
             _ => {
                 let event = host.touch_container(py, &source, effect, None)?;
                 (host.operating(OpenOperation::on_container(&source, effect, None), next), event)
@@ -508,8 +511,13 @@ impl Steps {
                 host.note(py, Word::Iterate, Some(&source), None, Some(&value), event);
                 Ok(Some(value))
             }
-            Err(error) if error.is_instance_of::<PyStopIteration>(py) => Ok(None),
-            Err(error) => Err(error),
+            Err(error) => {
+                host.note_end_of_iteration(py, &source, event);
+                if error.is_instance_of::<PyStopIteration>(py) {
+                    return Ok(None);
+                }
+                Err(error)
+            }
         }
     }
 }

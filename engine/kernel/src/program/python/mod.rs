@@ -36,6 +36,7 @@ mod primitives;
 mod rebinding;
 mod recording;
 mod services;
+mod slots;
 mod state;
 mod switching;
 mod symbolic;

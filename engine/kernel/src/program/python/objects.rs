@@ -11,6 +11,7 @@ use super::host::Host;
 use super::identity::{KeyId, ObjectId};
 use super::state::{Phase, State};
 use super::types::{TypeFacts, TypeKind};
+use super::whole_reads::referents;
 
 /// The identities of one kind of objects by address; they are kept alive so that addresses keep their meaning.
 #[derive(Default)]
@@ -179,6 +180,9 @@ fn shown_by_memory_view<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py, Py
         return None;
     }
     let shown = object.getattr(intern!(object.py(), "obj")).ok()?;
-    // That of a BytesIO shows an object of its own, which nobody else can reach.
+    // That of a BytesIO shows an object of its own, which stands for the stream.
+    if shown.get_type().name().is_ok_and(|name| name == "_BytesIOBuffer") {
+        return referents(&shown).into_iter().next();
+    }
     (!shown.is_none()).then_some(shown)
 }

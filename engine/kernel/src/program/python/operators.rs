@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple};
 
 use super::callbacks::OpenOperation;
-use super::container_effects::{content, ContainerEffect};
+use super::container_effects::ContainerEffect;
 use super::host::Host;
 use super::recording::Word;
 use super::whole_reads::{has_nothing_inside, reading_effect, Depth, Part};
@@ -159,10 +159,6 @@ impl Host {
             let operand = self.observe(py, operand)?;
             return apply(operator, true, target, &operand);
         }
-        if !self.may_call_back(&operand) {
-            let operand = self.before_inplace(py, target, operand)?;
-            return apply(operator, true, target, &operand);
-        }
         let parts = [
             Part { object: target.clone(), effect: ContainerEffect::WriteWhole },
             Part { object: operand.clone(), effect: reading_effect(self.kind(&operand)) },
@@ -175,21 +171,17 @@ impl Host {
         Ok(updated)
     }
 
-    /// `target += operand` is about to change `target` in place, if it is a container, and reads the operand.
-    #[pyo3(signature = (target, operand, /))]
-    pub fn before_inplace<'py>(
-        &self,
-        py: Python<'py>,
-        target: &Bound<'py, PyAny>,
-        operand: Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let mut operand = self.observe(py, operand)?;
-        if self.kind(target).is_container() {
-            operand = content(operand)?;
-            let event = self.touch_container(py, target, ContainerEffect::WriteWhole, None)?;
-            self.note(py, Word::WriteAll, Some(target), None, Some(&operand), event);
+    /// Built-in code is about to read these containers in one step, or to change all of them.
+    #[pyo3(signature = (containers, *, writes))]
+    fn together<'py>(&self, py: Python<'py>, containers: Vec<Bound<'py, PyAny>>, writes: bool) -> PyResult<()> {
+        let effect = if writes { ContainerEffect::WriteWhole } else { ContainerEffect::ReadWhole };
+        let word = if writes { Word::WriteAll } else { Word::ReadAll };
+        let parts: Vec<Part<'py>> = containers.into_iter().map(|object| Part { object, effect }).collect();
+        let event = self.touch_wholes(py, &parts, Depth::Items)?;
+        for Part { object, .. } in &parts {
+            self.note(py, word, Some(object), None, Some(object), event);
         }
-        Ok(operand)
+        Ok(())
     }
 
     /// The text of a field of an f-string: `conversion` is the code of `s`, `r` or `a`, or -1.

@@ -495,6 +495,14 @@ pub fn holder_of<'py>(class: &Bound<'py, PyType>, name: &Bound<'py, PyString>) -
         .find(|base| base.getattr("__dict__").and_then(|namespace| namespace.contains(name)).unwrap_or(false))
 }
 
+/// The class in which `super()` finds `name`.
+pub fn holder_after<'py>(object: &Bound<'py, PyAny>, name: &Bound<'py, PyString>) -> Option<Bound<'py, PyAny>> {
+    let own = |name: &str| object.getattr(name).ok();
+    let (class, behind) = (own("__self_class__")?.cast_into::<PyType>().ok()?, own("__thisclass__")?);
+    let mut bases = class.mro().iter().skip_while(|base| !base.is(&behind)).skip(1);
+    bases.find(|base| base.getattr("__dict__").and_then(|namespace| namespace.contains(name)).unwrap_or(false))
+}
+
 /// Whether a dict is the namespace of an instrumented module.
 pub fn is_instrumented_namespace(namespace: &Bound<'_, PyDict>) -> bool {
     namespace.contains(intern!(namespace.py(), "__dpor_namespace__")).unwrap_or(false)

@@ -4,11 +4,11 @@ use pyo3::exceptions::{PyNameError, PyUnboundLocalError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
-use super::attributes::Slot;
 use super::host::Host;
 use super::identity::KeyId;
 use super::place::Place;
 use super::recording::Word;
+use super::slots::Slot;
 use super::state::{Phase, Restart};
 use super::undo::Undo;
 use crate::operation::AccessMode;

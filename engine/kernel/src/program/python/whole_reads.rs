@@ -25,7 +25,7 @@ use crate::operation::{Access, AccessMode, Accesses, Buffering, LocationId, Memo
 /// How deep an operation looks into the objects that it is given.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Depth {
-    /// At the items of a container.
+    /// At the items of a container, and at objects of which code without instrumentation gives the items.
     Items,
     /// Also at what is in the items, and at objects that code without instrumentation compares.
     Comparison,
@@ -38,7 +38,7 @@ pub enum Depth {
 impl Depth {
     fn looks_into(self, facts: &TypeFacts) -> bool {
         match self {
-            Depth::Items => false,
+            Depth::Items => facts.items_by_foreign_code,
             Depth::Comparison => facts.compared_by_foreign_code,
             Depth::Text => facts.shown_by_foreign_code,
             Depth::Everything => facts.kind == TypeKind::Instance,
@@ -195,7 +195,7 @@ impl State {
         }
         if facts.kind == TypeKind::Iterator {
             self.look_behind_iterator(look, object, Inside { written: writes, ..inside });
-        } else if inside.deep || look.depth != Depth::Items {
+        } else if inside.deep || look.depth != Depth::Items || look.depth.looks_into(&facts) {
             self.look_inside(look, object, inside);
         }
     }

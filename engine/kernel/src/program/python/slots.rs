@@ -1,0 +1,277 @@
+//! Which place an attribute is, and what an access to such a place touches.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyString, PySuper};
+use smallvec::smallvec;
+
+use super::builtins::CallableKind;
+use super::host::Host;
+use super::identity::{KeyId, ObjectId};
+use super::rebinding::decides_meaning;
+use super::state::{access, Phase, Restart, State};
+use super::switching::Touch;
+use super::types::{holder_after, holder_of, instrumented_namespace, AttributeKind, TypeFacts, TypeKind};
+use crate::operation::{AccessMode, Accesses, LocationId, MemoryOrder, Operation, OperationKind, ThreadId};
+
+/// A place that holds one value: an attribute, a module variable, a closure variable.
+#[derive(Clone, Copy)]
+pub struct Slot {
+    pub location: LocationId,
+    pub object: ObjectId,
+    pub key: KeyId,
+    /// Where the class's value for the attribute lives, which a load may find instead.
+    pub default: Option<LocationId>,
+    /// Whether that value may come and go: if it is a descriptor, it decides what a store or a deletion does, too.
+    pub class_decides: bool,
+    /// Whether it is part of what C code keeps of a container, an iterator or the like.
+    pub in_container: bool,
+    /// The object as a whole, if some operation takes objects of its type as wholes.
+    pub whole: Option<LocationId>,
+}
+
+impl Slot {
+    /// A place of its own, which no operation takes together with others.
+    pub fn alone(location: LocationId, object: ObjectId, key: KeyId) -> Slot {
+        Slot { location, object, key, default: None, class_decides: false, in_container: false, whole: None }
+    }
+
+    fn reads_class(self, mode: AccessMode) -> bool {
+        mode == AccessMode::Read || self.class_decides
+    }
+
+    /// What an access to the place touches.
+    pub fn accesses(self, mode: AccessMode) -> Accesses {
+        let mut found: Accesses = smallvec![access(self.location, mode)];
+        let intent = if mode == AccessMode::Read { AccessMode::IntentRead } else { AccessMode::IntentWrite };
+        found.extend(self.default.filter(|_| self.reads_class(mode)).map(|at| access(at, AccessMode::Read)));
+        found.extend(self.whole.map(|at| access(at, intent)));
+        found
+    }
+}
+
+impl State {
+    /// The slot of an attribute; None if reading or writing it is no visible operation.
+    #[inline]
+    pub fn attribute_slot(&mut self, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> Option<Slot> {
+        let facts = self.types.facts(object);
+        match facts.kind {
+            TypeKind::Immutable => {
+                return self.inherited_slot(object, name).or_else(|| self.function_slot(object, name, facts));
+            }
+            TypeKind::Proxy => return None,
+            TypeKind::Module if !self.types.is_rebound(name) || instrumented_namespace(object).is_some() => {
+                return None
+            }
+            _ => {}
+        }
+        let kind = match facts.kind {
+            TypeKind::Module => AttributeKind::Data,
+            kind => self.types.attribute(object, name, kind),
+        };
+        if kind == AttributeKind::Constant {
+            return None;
+        }
+        let own = self.object(object, facts);
+        let id = self.instance_dicts.replaced(own);
+        let key = self.identities.name(name);
+        let is_class = facts.kind == TypeKind::Class;
+        if kind == AttributeKind::Native {
+            let whole = self.container_of(id, facts.kind).whole;
+            let in_container = facts.kind.is_container() || matches!(facts.kind, TypeKind::View | TypeKind::Iterator);
+            return Some(Slot { in_container, ..Slot::alone(whole, id, key) });
+        }
+        if kind == AttributeKind::DataOfAnyClass {
+            let of_classes = self.identities.location(ObjectId::CLASSES, key, false);
+            let whole = self.taken_whole(id, facts);
+            if is_class {
+                return Some(Slot { whole, ..Slot::alone(of_classes, id, key) });
+            }
+            let location = self.identities.location(id, key, true);
+            return Some(Slot {
+                default: Some(of_classes),
+                class_decides: true,
+                whole,
+                ..Slot::alone(location, id, key)
+            });
+        }
+        let location = self.identities.location(id, key, !is_class);
+        let default = match kind {
+            AttributeKind::DataWithDefault => holder_of(&object.get_type(), name).map(|class| {
+                let facts = self.types.facts(&class);
+                let class = self.object(&class, facts);
+                self.identities.location(class, key, false)
+            }),
+            _ => None,
+        };
+        Some(Slot { default, whole: self.taken_whole(id, facts), ..Slot::alone(location, id, key) })
+    }
+
+    /// The location of an instance or class as a whole, if operations take those of its type as wholes.
+    #[inline]
+    fn taken_whole(&mut self, id: ObjectId, facts: TypeFacts) -> Option<LocationId> {
+        let is_whole = matches!(facts.kind, TypeKind::Instance | TypeKind::Class);
+        let taken = is_whole && self.types.is_taken_whole(facts.token);
+        // Where loads read from a write of their choice, operations on wholes have to be ordered with stores (`chosen_items.rs`).
+        (taken && !self.reads.enabled).then(|| self.container_of(id, facts.kind).whole)
+    }
+
+    /// The slot of an attribute that a program gives to a function. Functions are told apart by their names alone, so those
+    /// that one definition makes share it.
+    #[inline]
+    fn function_slot(
+        &mut self,
+        object: &Bound<'_, PyAny>,
+        name: &Bound<'_, PyString>,
+        facts: TypeFacts,
+    ) -> Option<Slot> {
+        if name.to_str().is_ok_and(|name| decides_meaning(name) || name == "__dict__") {
+            return None;
+        }
+        let id = self.function(object)?;
+        let key = self.identities.name(name);
+        let location = self.identities.location(id, key, true);
+        let taken = self.types.is_taken_whole(facts.token) && !self.reads.enabled;
+        let whole = taken.then(|| self.container_of(id, TypeKind::Instance).whole);
+        Some(Slot { whole, ..Slot::alone(location, id, key) })
+    }
+
+    /// The identity of a function that can be given attributes; None for anything else.
+    pub fn function(&mut self, object: &Bound<'_, PyAny>) -> Option<ObjectId> {
+        if self.builtins.kind_of(object) != CallableKind::Function {
+            return None;
+        }
+        let token = self.types.name_token(object);
+        Some(self.identities.part(ObjectId::NAMED, KeyId(token), token))
+    }
+
+    /// The slot of an attribute that `super()` looks up in the bases of a class; None for any other object.
+    #[inline]
+    fn inherited_slot(&mut self, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> Option<Slot> {
+        if !object.is_instance_of::<PySuper>() {
+            return None;
+        }
+        let key = self.identities.name(name);
+        if self.types.is_rebound(name) {
+            let of_classes = self.identities.location(ObjectId::CLASSES, key, false);
+            return Some(Slot::alone(of_classes, ObjectId::CLASSES, key));
+        }
+        let class = holder_after(object, name)?;
+        if self.types.attribute(&class, name, TypeKind::Class) == AttributeKind::Constant {
+            return None;
+        }
+        let facts = self.types.facts(&class);
+        let id = self.object(&class, facts);
+        Some(Slot::alone(self.identities.location(id, key, false), id, key))
+    }
+
+    /// Whether no thread has been started yet, so that all that any other one does comes later.
+    pub fn is_alone(&self) -> bool {
+        self.current == ThreadId::MAIN && self.driver.threads.get(ThreadId::MAIN).spawned == 0
+    }
+
+    /// An operation takes instances of this type as wholes.
+    pub fn take_whole(&mut self, token: u32) {
+        if self.types.note_taken_whole(token) && self.learning {
+            self.restart.get_or_insert(Restart::Visible);
+        }
+    }
+}
+
+impl Host {
+    /// Perform an access to a slot: as an event if its location is visible. Returns whether it was one.
+    #[inline]
+    pub fn touch_slot(&self, py: Python<'_>, slot: Slot, mode: AccessMode) -> PyResult<bool> {
+        if slot.whole.is_some() || slot.default.is_some() && slot.reads_class(mode) {
+            return self.touch_several(py, slot, mode);
+        }
+        {
+            let mut state = self.state();
+            if state.phase == Phase::Probing {
+                state.probe(py, &[access(slot.location, mode)])?;
+                return Ok(false);
+            }
+            if !state.is_visible(slot.location) && !state.halted {
+                state.quiet(&[access(slot.location, mode)]);
+                state.plain_access(&[access(slot.location, mode)]);
+                return Ok(false);
+            }
+        }
+        let kind = if mode == AccessMode::Read { OperationKind::Load } else { OperationKind::Store };
+        self.perform_on_slot(py, slot.location, mode, kind)?;
+        Ok(true)
+    }
+
+    pub fn perform_on_slot(
+        &self,
+        py: Python<'_>,
+        location: LocationId,
+        mode: AccessMode,
+        kind: OperationKind,
+    ) -> PyResult<()> {
+        let operation = Operation { order: MemoryOrder::Relaxed, ..Operation::new(kind, location, 0) };
+        self.perform(py, operation, 1, |_| Touch::of(smallvec![access(location, mode)]))?;
+        self.state().plain_access(&[access(location, mode)]);
+        self.require_ordered_store(py, location, mode)
+    }
+
+    /// Perform the deletion of what a slot holds, which finds out whether there is anything. Returns whether it was an
+    /// event.
+    pub fn touch_deletion(&self, py: Python<'_>, slot: Slot) -> PyResult<bool> {
+        let finds = {
+            let state = self.state();
+            let by_value = state.driver.wants_values() && state.running() && state.is_visible(slot.location);
+            state.chooses(slot.location) || by_value
+        };
+        if !finds {
+            return self.touch_slot(py, slot, AccessMode::Write);
+        }
+        self.perform_on_slot(py, slot.location, AccessMode::Write, OperationKind::ReadModifyWrite)?;
+        self.state().affect_loops();
+        Ok(true)
+    }
+
+    /// An access that touches more than the place itself: a load finds the instance's value or the class's and reads both.
+    fn touch_several(&self, py: Python<'_>, slot: Slot, mode: AccessMode) -> PyResult<bool> {
+        let accesses = slot.accesses(mode);
+        {
+            let mut state = self.state();
+            if state.phase == Phase::Probing {
+                state.probe(py, &accesses)?;
+                return Ok(false);
+            }
+            if !state.halted && !accesses.iter().any(|access| state.is_visible(access.location)) {
+                state.quiet(&accesses);
+                state.plain_access(&accesses);
+                return Ok(false);
+            }
+        }
+        let kind = if mode == AccessMode::Read { OperationKind::Load } else { OperationKind::Store };
+        self.perform(py, Operation::new(kind, slot.location, 0), 1, |state| {
+            state.plain_access(&accesses);
+            Touch::of(state.visible_part(accesses.clone()))
+        })?;
+        match slot.default {
+            Some(default) if mode == AccessMode::Read => self.settle_default(py, slot.location, default)?,
+            _ => {}
+        }
+        Ok(true)
+    }
+
+    /// Before a store or a deletion that the class decides about: explorers in which a write reads nothing cannot order it
+    /// with a change of the class.
+    pub fn require_settled_class(&self, py: Python<'_>, slot: Slot) -> PyResult<()> {
+        let races = {
+            let state = self.state();
+            let default = slot.default.filter(|_| slot.class_decides);
+            default.is_some_and(|default| state.running() && state.is_visible(default))
+        };
+        let is_split = races && {
+            let state = self.state();
+            state.reads.enabled || state.driver.wants_values()
+        };
+        match is_split || races && self.is_buffered(slot.location) {
+            true => self.leave_untreated(py, "an attribute that is stored to both in instances and in their class"),
+            false => Ok(()),
+        }
+    }
+}
