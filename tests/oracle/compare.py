@@ -70,23 +70,22 @@ def compare(
     if observed is None:
         return Comparison(program, Finding.UNDECIDED, checked)
     missing, unseen = _differences(checked, observed)
+    finer = any(re.search(one, program.text) for one in FINER)
     for more in thorough:
         # An outcome that needs more than was run is looked for longer before the check is doubted.
-        if missing or not unseen or observed.complete == NEVER:
+        if missing or not unseen or observed.complete == NEVER or finer:
             break
         observed = _together(observed, oracle.observe(program, more), more.focused)
         missing, unseen = _differences(checked, observed)
     finding = Finding.AGREES
     if missing:
         finding = Finding.ASSUMED if checked.assumptions else Finding.FALSE_PASS
+    elif unseen and finer:
+        finding = Finding.FINER
     elif unseen:
         needed = min(preemptions_needed(program, outcome, folder) for outcome in unseen)
-        finding = _alarm(program) if observed.complete >= needed else Finding.UNOBSERVED
+        finding = Finding.ALARM if observed.complete >= needed else Finding.UNOBSERVED
     return Comparison(program, finding, checked, observed, missing, unseen)
-
-
-def _alarm(program: Program) -> Finding:
-    return Finding.FINER if any(re.search(one, program.text) for one in FINER) else Finding.ALARM
 
 
 def _together(first: Observed, second: Observed | None, focused: bool) -> Observed:

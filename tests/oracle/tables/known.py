@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+_APPLYING = r"\b(map|filter|starmap|takewhile|dropwhile|filterfalse|accumulate|reduce)"
+_IN_C = r"(operator\.|\w+\.(append|index|__getitem__|get|pop|add)\b)"
+
 FINER: dict[str, str] = {
-    r"\b(map|filter|starmap|takewhile|dropwhile|filterfalse|accumulate|reduce)\((operator\.|\w+\.(append|index|__getitem__|get|pop|add)\b)": (
+    rf"{_APPLYING}\({_IN_C}": (
         "a C function that an iterator in C applies is a step for each item, which it is on free-threaded builds"
     ),
     r"\.(throw|close)\(": "a generator that an exception enters can be found running, though it may have no handler",
     r"lru_cache\(maxsize=None\)|functools\.cache\b": "a lookup and what cache_info counts of it are two steps",
 }
-"""Operations of which a check shows more orders than the GIL lets happen: a pattern in the program, and why. An alarm in a
-program that has one is explained; docs/atomicity.md says the same to users.
+"""Operations of which a check shows more orders than the GIL lets happen: a pattern in the program, and why. An alarm
+in a program that has one is explained; docs/atomicity.md says the same to users.
 """
 
 LEFT_OUT: dict[tuple[str, str], str] = {}
