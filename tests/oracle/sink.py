@@ -7,14 +7,15 @@ import tempfile
 
 _ADDRESS = re.compile(r"<(?:[^<>]|<\w+>)* at 0x[0-9a-f]+([^<>]*)>")
 _TEMPORARY = re.compile(re.escape(tempfile.gettempdir()) + r"[/\\]\w+")
+_THREAD = re.compile(r"\bThread-\d+")
 _outcomes: list[str] = []
 
 
 def foreseeable(outcome: str) -> str:
-    """The outcome without what no program can foresee: where objects lie, what stands in for a lock, and the names of
-    temporary files.
+    """The outcome without what no program can foresee: where objects lie, what stands in for a lock, the numbers of
+    threads, and the names of temporary files.
     """
-    return _TEMPORARY.sub("<temporary>", _ADDRESS.sub(r"<object\1>", outcome))
+    return _THREAD.sub("Thread", _TEMPORARY.sub("<temporary>", _ADDRESS.sub(r"<object\1>", outcome)))
 
 
 def record(outcome: str) -> None:

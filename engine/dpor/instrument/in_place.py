@@ -68,9 +68,10 @@ class Library:
         self._state.restore()
         self._tables.clear()
 
-    def begin(self) -> None:
-        """Start an execution, in its main thread."""
-        self._state.begin()
+    @property
+    def begin(self) -> Callable[[], None]:
+        """What is to be called when an execution begins, in its main thread."""
+        return self._state.begin
 
     def include(self, wanted: list[FunctionType | type | ModuleType]) -> None:
         """Instrument modules, and those that have defined some functions and classes."""

@@ -65,6 +65,7 @@ class Output:
     def __init__(self) -> None:
         self._real: tuple[Any, Any] | None = None
         self._streams: tuple[ModelStream, ...] = ()
+        self._quiet = False
 
     def install(self) -> None:
         """Put the streams of the model in place; `restore` puts those of the process back."""
@@ -74,8 +75,12 @@ class Output:
 
     def begin(self, *, quiet: bool) -> None:
         """Give an execution streams that nothing has been redirected from, quiet ones or not."""
-        if self._real is None:
+        streams = self._streams
+        if self._real is None or (
+            quiet and self._quiet and sys.stdout is streams[0] and sys.stderr is streams[1]
+        ):
             return
+        self._quiet = quiet
         for stream in self._streams:
             stream.dpor_quiet = quiet
         sys.stdout, sys.stderr = self._streams  # type: ignore[assignment]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from dpor.results import AssumptionKind
 from dpor.runtime import current
 from dpor.runtime.execution import Execution
-from dpor.runtime.unrun import unrun
+from dpor.runtime.unrun import PLAIN, unrun
 
 if TYPE_CHECKING:
     import random
@@ -192,7 +192,7 @@ class Thread(RealThread):
         try:
             # Kernels reuse greenlets, and with them their context; a thread begins with an empty one.
             result = Context().run(self.run)
-            if result is not None:
+            if type(result) not in PLAIN:
                 _note_unrun(self.run, result)
         except SystemExit:
             pass
@@ -205,13 +205,13 @@ class Thread(RealThread):
             # Made when its module was imported: every execution starts it anew, so it must keep its target.
             if self._target is not None:
                 result = _controlled(self._target)(*self._args, **self._kwargs)
-                if result is not None:
+                if type(result) not in PLAIN:
                     _note_unrun(self._target, result)
             return
         try:
             if self._target is not None:
                 result = _controlled(self._target)(*self._args, **self._kwargs)
-                if result is not None:
+                if type(result) not in PLAIN:
                     _note_unrun(self._target, result)
         finally:
             del self._target, self._args, self._kwargs
@@ -225,8 +225,8 @@ class Thread(RealThread):
             return
         if not self._initialized:
             raise RuntimeError("Thread.__init__() not called")
-        index = self._started_index(host)
-        if index is None:
+        index = self.dpor_index if self.dpor_states is None else self._started_index(host)
+        if index is None or index == _STARTING or self._is_stale(host):
             raise RuntimeError("cannot join thread before it is started")
         if index == host.current_index():
             raise RuntimeError("cannot join current thread")

@@ -12,8 +12,9 @@ _SUSPENDED: tuple[tuple[Any, str, str], ...] = (
     (AsyncGenerator, "ag_frame", "an async generator"),
     (Coroutine, "cr_frame", "a coroutine"),
 )
-# The commonest results, told without asking abstract classes.
-_RUN = frozenset({bool, bytes, dict, float, int, list, set, str, tuple, type(None)})
+PLAIN = frozenset({bool, bytes, dict, float, int, list, set, str, tuple, type(None)})
+"""The commonest types of results, none of which leaves code to run."""
+
 _AWAITABLE: Any = Awaitable
 _ITERATORS: Any = (Iterator, AsyncIterator)
 _CONTEXTS: Any = (contextlib.AbstractContextManager, contextlib.AbstractAsyncContextManager)
@@ -25,7 +26,7 @@ def unrun(value: Any) -> str | None:
     A generator or coroutine that has come to its end has been run, and so has a future that is done. What is written in
     C, or only acts as a generator, does not show whether it has.
     """
-    if type(value) in _RUN:
+    if type(value) in PLAIN:
         return None
     for kind, frame, words in _SUSPENDED:
         if isinstance(value, kind):

@@ -102,7 +102,8 @@ class Settings:
 
     def reset(self) -> None:
         """Go back to what executions begin with."""
-        self._put_back(self._changed)
+        if self._changed:
+            self._put_back(self._changed)
         self._collects = True
         for names, name, value, items in self._lists:
             if names[name] is not value or value != items:

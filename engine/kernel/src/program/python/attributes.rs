@@ -362,7 +362,7 @@ impl Host {
             if state.reads.enabled {
                 state.untreated.get_or_insert("the attributes of a function as a dict");
             }
-            state.instance_dicts.note(id);
+            state.instance_dicts.note_function(id);
             state.take_whole(facts.token);
             return state.alias(namespace, id);
         }

@@ -8,6 +8,8 @@ use super::identity::ObjectId;
 pub struct InstanceDicts {
     /// Instances whose `__dict__` was reached as a dict.
     reached: FxHashSet<ObjectId>,
+    /// Those of them that are functions.
+    functions: FxHashSet<ObjectId>,
     /// Instances whose `__dict__` is a dict that the program has given them, in this execution.
     replaced: FxHashMap<ObjectId, ObjectId>,
 }
@@ -15,6 +17,16 @@ pub struct InstanceDicts {
 impl InstanceDicts {
     pub fn note(&mut self, instance: ObjectId) {
         self.reached.insert(instance);
+    }
+
+    /// The same for a function: whoever it was that made it, it may exist before executions begin.
+    pub fn note_function(&mut self, function: ObjectId) {
+        self.reached.insert(function);
+        self.functions.insert(function);
+    }
+
+    pub fn is_function(&self, object: ObjectId) -> bool {
+        self.functions.contains(&object)
     }
 
     /// Whether the object is an instance whose `__dict__` was reached as a dict.

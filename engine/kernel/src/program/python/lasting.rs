@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::containers::Container;
 use super::host::Host;
-use super::state::Phase;
+use super::state::{Phase, Restart};
 use super::types::{TypeFacts, TypeKind};
 use super::undo::Undo;
 
@@ -135,6 +135,15 @@ impl Host {
                 && state.is_permanent(object)
                 && !state.instance_dicts.reaches(container.object)
         };
+        let of_function = {
+            let state = self.state();
+            state.instance_dicts.is_function(container.object)
+                && state.phase == Phase::Running
+                && !state.fresh_modules
+        };
+        if of_function {
+            return Err(self.restart_with(py, Restart::ModuleState));
+        }
         match puts_back {
             true => self.keep_original(object),
             false => self.check_fresh(py, object),

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use super::assumptions::AssumptionKind;
 use super::host::Host;
@@ -85,7 +85,8 @@ impl Origins {
     /// Functions may have other code from now on. What is returned has to be dropped where no state is borrowed.
     #[must_use]
     pub fn forget_functions(&mut self) -> impl Sized {
-        std::mem::take(&mut self.functions)
+        let room = FxHashMap::with_capacity_and_hasher(self.functions.len(), FxBuildHasher);
+        std::mem::replace(&mut self.functions, room)
     }
 
     #[cold]
