@@ -5,17 +5,22 @@ from __future__ import annotations
 import re
 import tempfile
 
-_ADDRESS = re.compile(r"<(?:[^<>]|<\w+>)* at 0x[0-9a-f]+([^<>]*)>")
-_TEMPORARY = re.compile(re.escape(tempfile.gettempdir()) + r"[/\\]\w+")
-_THREAD = re.compile(r"\bThread-\d+")
+_UNFORESEEN = (
+    (re.compile(r"<(?:[^<>]|<\w+>)* at 0x[0-9a-f]+([^<>]*)>"), r"<object\1>"),
+    (re.compile(re.escape(tempfile.gettempdir()) + r"[/\\]\w+"), "<temporary>"),
+    (re.compile(r"\bThread-\d+"), "Thread"),
+    (re.compile(r"\b(checked_program|program_under_test)\b"), "program"),
+)
 _outcomes: list[str] = []
 
 
 def foreseeable(outcome: str) -> str:
     """The outcome without what no program can foresee: where objects lie, what stands in for a lock, the numbers of
-    threads, and the names of temporary files.
+    threads, the names of temporary files, and that of its own module.
     """
-    return _THREAD.sub("Thread", _TEMPORARY.sub("<temporary>", _ADDRESS.sub(r"<object\1>", outcome)))
+    for pattern, put in _UNFORESEEN:
+        outcome = pattern.sub(put, outcome)
+    return outcome
 
 
 def record(outcome: str) -> None:

@@ -6,8 +6,8 @@ _APPLYING = r"\b(map|filter|starmap|takewhile|dropwhile|filterfalse|accumulate|r
 _IN_C = r"(operator\.|\w+\.(append|index|__getitem__|get|pop|add)\b)"
 
 FINER: dict[str, str] = {
-    rf"{_APPLYING}\({_IN_C}": (
-        "a C function that an iterator in C applies is a step for each item, which it is on free-threaded builds"
+    rf"({_APPLYING}\(|key=){_IN_C}": (
+        "a C function that other C code applies is a step for each item, which it is on free-threaded builds"
     ),
     r"\.(throw|close)\(": "a generator that an exception enters can be found running, though it may have no handler",
     r"lru_cache\(maxsize=None\)|functools\.cache\b": "a lookup and what cache_info counts of it are two steps",
