@@ -123,3 +123,16 @@ def test_a_descriptor_that_is_replaced_is_seen_by_a_deletion(tmp_path: Path, alg
     (tmp_path / "model.py").write_text(PROPERTY, encoding="utf-8")
     result = check_model(CheckRequest("model.py", "model", str(tmp_path), options={"algorithm": algorithm}))
     assert result.verdict is Verdict.VIOLATED
+
+
+def test_an_import_that_finds_nothing_has_looked(tmp_path: Path) -> None:
+    lines = "del helper.flag\n    try:\n        from helper import flag\n    except ImportError:\n        flag = 0"
+    write = "try: helper.flag = helper.flag + 1\n        except AttributeError: pass"
+    assert check(tmp_path, write, f"{lines}\n    assert flag == 0").verdict is Verdict.VIOLATED
+    assert check(tmp_path, "pass", f"{lines}\n    assert flag == 0").verdict is Verdict.VERIFIED
+
+
+def test_an_import_of_what_is_not_there_fails_as_in_plain_python(tmp_path: Path) -> None:
+    failing = "try:\n        from helper import missing\n    except ImportError as e:\n        told = str(e)"
+    failing += "\n    assert told.startswith(\"cannot import name 'missing' from 'helper'\")"
+    assert check(tmp_path, "pass", failing).verdict is Verdict.VERIFIED

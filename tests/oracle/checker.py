@@ -131,10 +131,10 @@ def preemptions_needed(program: Program, outcome: str, folder: Path) -> int:
         "record(outcome)", "" if outcome == DEADLOCK else f"assert foreseeable(outcome) != {outcome!r}"
     )
     try:
-        result = _run(program, model, folder, {"timeout": 20.0}, all_violations=False)
-        threads = [
-            step.thread for step in decode(result.violations[0].schedule).steps if step.thread != "main"
-        ]
+        result = _run(program, model, folder, {"timeout": 20.0}, all_violations=True)
+        kind = ViolationKind.DEADLOCK if outcome == DEADLOCK else ViolationKind.ASSERTION
+        found = [violation for violation in result.violations if violation.kind is kind]
+        threads = [step.thread for step in decode(found[0].schedule).steps if step.thread != "main"]
     except (DporError, IndexError):
         return 0
     return sum(

@@ -225,20 +225,22 @@ class Scheduler:
         if self.aborting:
             raise Abandoned
         actor = self.current
-        actor.ready, actor.timed = ready, timeout is not None
         end = self.now + (timeout or 0)
-        chosen = self._choose()
-        if chosen is None:
-            self._abort(DEADLOCK)
-            raise Abandoned
-        if chosen is not actor:
-            self._hand_over(actor, chosen)
-        actor.ready = None
-        self._others = None
-        got = ready()
-        if not got:
-            self.now = max(self.now, end)
-        return got
+        while True:
+            actor.ready, actor.timed = ready, timeout is not None
+            chosen = self._choose()
+            if chosen is None:
+                self._abort(DEADLOCK)
+                raise Abandoned
+            if chosen is not actor:
+                self._hand_over(actor, chosen)
+            actor.ready = None
+            self._others = None
+            if ready():
+                return True
+            if timeout is not None:
+                self.now = max(self.now, end)
+                return False
 
     def _enabled(self, actor: Actor) -> bool:
         return not actor.done and (actor.ready is None or actor.timed or actor.ready())

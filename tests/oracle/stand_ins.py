@@ -135,6 +135,7 @@ def primitives(scheduler: Scheduler) -> dict[str, type]:
             while block and timeout != 0 and self.empty():
                 if not scheduler.wait(lambda: not self.empty(), timeout):
                     break
+            scheduler.changed()
             return super().get(False)
 
         def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:

@@ -186,22 +186,16 @@ class Assignments(Iterables):
         return self.tidy(result, node)
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.stmt | list[ast.stmt]:
-        result: list[ast.stmt] = [node]
-        if node.module == "__future__":
+        if node.module == "__future__" or node.names[0].name == "*":
             return node
+        result: list[ast.stmt] = []
         for alias in node.names:
             bound = alias.asname or alias.name
-            if bound == "*":
-                continue
-            plain = self.access(bound) is Access.PLAIN
-            name = bound if plain else self.temporary()
             where = [ast.Constant(node.module or ""), ast.Constant(node.level), ast.Constant(alias.name)]
-            found = at(ast.Name(name, ast.Load()), alias)
-            value = self.implicit(Implicit.IMPORTED, alias, found, namespace(), *where)
-            if plain:
-                result.append(at(ast.Assign([ast.Name(name, ast.Store())], value), node))
+            value = self.implicit(Implicit.IMPORTED, alias, namespace(), *where)
+            if self.access(bound) is Access.PLAIN:
+                result.append(at(ast.Assign([ast.Name(bound, ast.Store())], value), node))
             else:
-                alias.asname = name
                 result.append(at(ast.Expr(self.store_name(value, bound, node)), node))
         return self.tidy(result, node)
 

@@ -85,17 +85,24 @@ class _Functions:
         """True for instrumented code, and for what is not there, which the interpreter refuses."""
         return method is None or (type(method) is FunctionType and self._marker in method.__globals__)
 
-    def imported(
-        self, value: object, namespace: dict[str, Any], module: str, level: int, name: str
-    ) -> object:
-        """What `from module import name` binds, after the interpreter has found `value`: a variable of a module is
-        read again, seen this time.
+    def imported(self, namespace: dict[str, Any], module: str, level: int, name: str) -> object:
+        """What `from module import name` binds, with `level` dots before the module: a variable of a module is read in
+        sight of the check, also where there is none. Raises ImportError as the interpreter does.
         """
         found = __import__(module, namespace, None, (name,), level)
-        # Other attributes are made when they are asked for, or are modules that are still being loaded.
-        if isinstance(found, ModuleType) and name in vars(found):
-            return self._load_attribute(found, name)
-        return value
+        if isinstance(found, ModuleType):
+            try:
+                return self._load_attribute(found, name)
+            except AttributeError:
+                # Perhaps a module that is still being loaded.
+                pass
+        variables = {key: namespace[key] for key in _PACKAGE if key in namespace}
+        exec(f"from {'.' * level}{module} import {name}", variables)
+        return variables[name]
+
+
+# What relative imports are resolved by.
+_PACKAGE = ("__name__", "__package__", "__spec__", "__path__", "__file__")
 
 
 def _special(kind: type, name: str) -> Any:

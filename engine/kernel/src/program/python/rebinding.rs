@@ -20,6 +20,8 @@ const HARMLESS_DUNDERS: &[&str] = &[
     "__name__",
     "__notes__",
     "__qualname__",
+    // What copyreg found out about a class, and would find out again.
+    "__slotnames__",
     "__suppress_context__",
     "__traceback__",
     "__type_params__",
