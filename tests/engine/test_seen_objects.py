@@ -82,6 +82,16 @@ CASES = {
     "attributes of a function": ("function", "s.note = 1", "assert not vars(s)"),
     "dict of a function": ("function", "s.note = 1", "assert 'note' not in s.__dict__"),
     "store in the dict of a function": ("function", "vars(s)['note'] = 1", "assert not hasattr(s, 'note')"),
+    "annotations of a function": (
+        "function",
+        "s.__annotations__['note'] = int",
+        "assert not s.__annotations__",
+    ),
+    "annotations of a function of the module": (
+        "count",
+        "s.__annotations__['note'] = int",
+        "assert len(s.__annotations__) == 0",
+    ),
     "names of a function": ("function", "s.note = 1", "assert 'note' not in dir(s)"),
     "names of a class": ("Base", "s.note = 1", "assert 'note' not in dir(s)"),
     "names of an instance": ("Derived()", "Base.note = 1", "assert 'note' not in dir(s)"),

@@ -254,6 +254,10 @@ class Thread(RealThread):
         index = self.dpor_index
         return None if index == _STARTING or self._is_stale(host) else index
 
+    def __deepcopy__(self, memo: object) -> Thread:
+        """TypeError, as the locks in a thread cannot be copied."""
+        raise TypeError("cannot pickle '_thread.lock' object")
+
     def _is_stale(self, host: Host) -> bool:
         """Whether the thread was started in an execution that is over."""
         return self.dpor_execution is not host.current_thread().dpor_execution

@@ -182,6 +182,7 @@ impl Host {
             None => get()?,
         };
         self.adopt(&value, slot);
+        self.adopt_of_function(&value, object, name);
         self.note(py, Word::Load, Some(object), Some(name.as_any()), Some(&value), event);
         Ok(value)
     }
@@ -323,6 +324,7 @@ impl Host {
             }
         }
         let value = get()?;
+        self.adopt_of_function(&value, object, name);
         match kind {
             TypeKind::Module => Ok(value),
             TypeKind::Immutable | TypeKind::Instance | TypeKind::Class => {
@@ -338,6 +340,24 @@ impl Host {
                 }
                 self.control(py, value)
             }
+        }
+    }
+
+    /// If the value is a dict that a function keeps: its definition has made it.
+    fn adopt_of_function(&self, dict: &Bound<'_, PyAny>, function: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) {
+        if !dict.is_exact_instance_of::<PyDict>() {
+            return;
+        }
+        let mut state = self.state();
+        if !state.running() || name.to_str().is_ok_and(|name| name == "__dict__" || name == "__globals__") {
+            return;
+        }
+        if let Some(id) = state.function(function) {
+            let key = state.identities.name(name);
+            state.adopt(dict, id, key);
+            let facts = state.types.facts(dict);
+            let id = state.object(dict, facts);
+            state.instance_dicts.note_of_function(id);
         }
     }
 
@@ -362,7 +382,8 @@ impl Host {
             if state.reads.enabled {
                 state.untreated.get_or_insert("the attributes of a function as a dict");
             }
-            state.instance_dicts.note_function(id);
+            state.instance_dicts.note(id);
+            state.instance_dicts.note_of_function(id);
             state.take_whole(facts.token);
             return state.alias(namespace, id);
         }

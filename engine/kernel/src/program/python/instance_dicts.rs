@@ -8,8 +8,8 @@ use super::identity::ObjectId;
 pub struct InstanceDicts {
     /// Instances whose `__dict__` was reached as a dict.
     reached: FxHashSet<ObjectId>,
-    /// Those of them that are functions.
-    functions: FxHashSet<ObjectId>,
+    /// Dicts that functions keep: of their attributes, their annotations, their defaults.
+    of_functions: FxHashSet<ObjectId>,
     /// Instances whose `__dict__` is a dict that the program has given them, in this execution.
     replaced: FxHashMap<ObjectId, ObjectId>,
 }
@@ -19,14 +19,13 @@ impl InstanceDicts {
         self.reached.insert(instance);
     }
 
-    /// The same for a function: whoever it was that made it, it may exist before executions begin.
-    pub fn note_function(&mut self, function: ObjectId) {
-        self.reached.insert(function);
-        self.functions.insert(function);
+    /// The object is a dict that a function keeps: whoever touches it first, it may exist before executions begin.
+    pub fn note_of_function(&mut self, dict: ObjectId) {
+        self.of_functions.insert(dict);
     }
 
-    pub fn is_function(&self, object: ObjectId) -> bool {
-        self.functions.contains(&object)
+    pub fn is_of_function(&self, dict: ObjectId) -> bool {
+        self.of_functions.contains(&dict)
     }
 
     /// Whether the object is an instance whose `__dict__` was reached as a dict.

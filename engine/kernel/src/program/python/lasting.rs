@@ -137,7 +137,7 @@ impl Host {
         };
         let of_function = {
             let state = self.state();
-            state.instance_dicts.is_function(container.object)
+            state.instance_dicts.is_of_function(container.object)
                 && state.phase == Phase::Running
                 && !state.fresh_modules
         };
