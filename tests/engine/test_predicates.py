@@ -342,6 +342,7 @@ OUTSIDE = {
         "mark_module_state",
         "marker",
         "together",
+        "touch_whole",
         "outside",
         "sleep",
         "tell_origin",

@@ -25,13 +25,13 @@ _QUEUE_FIELDS = ("unfinished_tasks", "is_shutdown")
 
 def _field(name: str) -> Any:
     def read(self: Any) -> Any:
+        fields = self.__dict__.get("dpor_fields") or _fields(self)
         host = current.active_host()
-        fields = _fields(self)
         return fields[name] if host is None else host.load_item(fields, name)
 
     def write(self: Any, value: Any) -> None:
+        fields = self.__dict__.get("dpor_fields") or _fields(self)
         host = current.active_host()
-        fields = _fields(self)
         if host is None:
             fields[name] = value
         else:

@@ -32,6 +32,7 @@ real_allocate_lock = _thread.allocate_lock
 real_reentrant_lock = _thread.RLock
 
 _STARTING = -1
+_STARTED = "started"
 
 
 def _controlled(target: Callable[..., object]) -> Callable[..., object]:
@@ -73,8 +74,8 @@ class Thread(RealThread):
     # How many files it has opened, and how many names of temporary files it has drawn.
     dpor_calls: int = 0
     dpor_names: int = 0
-    # Whether it was started, for those who ask; None if only its starter knows the thread before it runs.
-    dpor_states: dict[str, Any] | None = None
+    # Whether it was started, and has begun to run, for those who ask; None if only its starter knows the thread before it runs.
+    dpor_states: dict[str, bool] | None = None
     dpor_running_loop: Any = None
     dpor_event_loop: EventLoop | None = None
 
@@ -142,9 +143,10 @@ class Thread(RealThread):
         assert execution is not None
         states = self.dpor_states
         if states is not None:
-            claim = object()
-            if host.method(states, "setdefault")("starter", claim) is not claim:
+            host.touch_whole(states, True)
+            if states:
                 raise RuntimeError("threads can only be started once")
+            states[_STARTED] = False
         elif self.dpor_index is not None and self.dpor_execution is execution:
             raise RuntimeError("threads can only be started once")
         self.dpor_execution = execution
@@ -154,7 +156,8 @@ class Thread(RealThread):
         self.dpor_index = host.spawn(self, self.dpor_run, self._daemonic)
         execution.threads.append(self)
         if states is not None:
-            host.store_item(True, states, "started")
+            host.touch_whole(states, True)
+            states[_STARTED] = True
 
     def dpor_spawn(
         self,
@@ -249,8 +252,10 @@ class Thread(RealThread):
     def _started_index(self, host: Host) -> int | None:
         """The kernel's number of the thread if it was started in this execution."""
         states = self.dpor_states
-        if states is not None and not host.contains("started", states):
-            return None
+        if states is not None:
+            host.touch_whole(states, False)
+            if not states.get(_STARTED):
+                return None
         index = self.dpor_index
         return None if index == _STARTING or self._is_stale(host) else index
 

@@ -20,6 +20,7 @@ from dpor.runtime.patching import Patches
 def host(monkeypatch: pytest.MonkeyPatch) -> Iterator[fake_kernel.Host]:
     """A fake host that the runtime layer takes for the real one."""
     monkeypatch.setattr(current, "current_host", fake_kernel.current_host)
+    monkeypatch.setattr(current, "active_host", fake_kernel.active_host)
     monkeypatch.setattr(current, "Abort", fake_kernel.Abort)
     with fake_kernel.Host() as fake:
         yield fake

@@ -52,6 +52,11 @@ def current_host() -> Host | None:
     return _installed[-1] if _installed else None
 
 
+def active_host() -> Host | None:
+    host = current_host()
+    return host if host is not None and host.active else None
+
+
 class Host:
     id = staticmethod(id)
 
@@ -102,6 +107,12 @@ class Host:
 
     def created(self, value: Any) -> Any:
         return value
+
+    def touch_whole(self, container: Any, writes: bool) -> None:
+        pass
+
+    def together(self, containers: Any, *, writes: bool) -> None:
+        pass
 
     def load_item(self, container: Any, key: Any) -> Any:
         return container[key]

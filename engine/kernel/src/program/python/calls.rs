@@ -26,6 +26,9 @@ use super::types::{referent, TypeKind};
 impl Host {
     /// The receiver of a module-level method (`random.random`) is who it is by its place in the module.
     fn adopt_receiver(&self, function: &Bound<'_, PyAny>, module: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) {
+        if function.is_instance_of::<PyType>() {
+            return;
+        }
         if let Ok(receiver) = function.getattr(intern!(function.py(), "__self__")) {
             let Some(mut state) = self.awake() else { return };
             if state.running() && !receiver.is(module) {

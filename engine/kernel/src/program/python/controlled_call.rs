@@ -161,7 +161,7 @@ impl ControlledCall {
                 let (made, event) =
                     host.operate_on_wholes(py, &parts, Depth::Items, || function.call(given, keywords.as_ref()))?;
                 host.assume_view_end(py, &made, event);
-                if let Ok(seen) = arguments.get_item(0) {
+                if let Some(seen) = arguments.iter().next() {
                     // A view of what it is given: `memoryview`, `MappingProxyType`.
                     host.alias_of(&made, &seen);
                 }

@@ -63,6 +63,12 @@ pub fn current_host(py: Python<'_>) -> Option<Py<Host>> {
     CURRENT.with_borrow(|current| current.as_ref().map(|host| host.clone_ref(py)))
 }
 
+/// The Host of the execution that the caller is part of, or None if the caller is ordinary code.
+#[pyfunction]
+pub fn active_host(py: Python<'_>) -> Option<Py<Host>> {
+    current_host(py).filter(|host| host.get().active())
+}
+
 /// The installed host, for primitives that are being created.
 pub fn require_host(py: Python<'_>) -> PyResult<Py<Host>> {
     current_host(py).ok_or_else(|| PyRuntimeError::new_err("no Host is installed in this OS thread"))

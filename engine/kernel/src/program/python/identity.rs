@@ -329,6 +329,9 @@ impl Identities {
             }
             return self.intern(key);
         }
+        if key.is_exact_instance_of::<PyString>() {
+            return self.intern(key);
+        }
         if is_atom(key) {
             // Equal keys of different types (1, True, 1.0) must share a key.
             if let Ok(index) = key.extract::<f64>() {

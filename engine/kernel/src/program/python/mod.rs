@@ -67,5 +67,6 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<origins::Marker>()?;
     module.add("Abort", module.py().get_type::<host::Abort>())?;
     module.add_function(wrap_pyfunction!(host::current_host, module)?)?;
+    module.add_function(wrap_pyfunction!(host::active_host, module)?)?;
     Ok(())
 }

@@ -184,6 +184,19 @@ impl Host {
         Ok(())
     }
 
+    /// The same for one container, which reports mention only where it is an event.
+    #[pyo3(signature = (container, writes, /))]
+    fn touch_whole(&self, py: Python<'_>, container: &Bound<'_, PyAny>, writes: bool) -> PyResult<()> {
+        let (effect, word) = match writes {
+            true => (ContainerEffect::WriteWhole, Word::WriteAll),
+            false => (ContainerEffect::ReadWhole, Word::ReadAll),
+        };
+        if self.touch_container(py, container, effect, None)? {
+            self.note(py, word, Some(container), None, Some(container), true);
+        }
+        Ok(())
+    }
+
     /// The text of a field of an f-string: `conversion` is the code of `s`, `r` or `a`, or -1.
     #[pyo3(signature = (value, conversion, specification, /))]
     fn format<'py>(
