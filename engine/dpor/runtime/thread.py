@@ -74,7 +74,7 @@ class Thread(RealThread):
     # How many files it has opened, and how many names of temporary files it has drawn.
     dpor_calls: int = 0
     dpor_names: int = 0
-    # Whether it was started, and has begun to run, for those who ask; None if only its starter knows the thread before it runs.
+    # Whether it was started, and runs, for those who ask; None if only its starter knows the thread before it runs.
     dpor_states: dict[str, bool] | None = None
     dpor_running_loop: Any = None
     dpor_event_loop: EventLoop | None = None
