@@ -184,16 +184,15 @@ impl Host {
         Ok(())
     }
 
-    /// The same for one container, which reports mention only where it is an event.
+    /// The same for one container.
     #[pyo3(signature = (container, writes, /))]
     fn touch_whole(&self, py: Python<'_>, container: &Bound<'_, PyAny>, writes: bool) -> PyResult<()> {
         let (effect, word) = match writes {
             true => (ContainerEffect::WriteWhole, Word::WriteAll),
             false => (ContainerEffect::ReadWhole, Word::ReadAll),
         };
-        if self.touch_container(py, container, effect, None)? {
-            self.note(py, word, Some(container), None, Some(container), true);
-        }
+        let event = self.touch_container(py, container, effect, None)?;
+        self.note(py, word, Some(container), None, Some(container), event);
         Ok(())
     }
 

@@ -146,11 +146,9 @@ impl Host {
         result
     }
 
-    /// Tell the recorder of a step of an iteration that gave nothing: a step of the schedule, if it was an event.
+    /// Tell the recorder of a step of an iteration that gave nothing.
     pub fn note_end_of_iteration(&self, py: Python<'_>, source: &Bound<'_, PyAny>, event: bool) {
-        if event {
-            self.note(py, Word::Iterate, Some(source), None, None, event);
-        }
+        self.note(py, Word::Iterate, Some(source), None, None, event);
     }
 
     /// Tell the recorder of an operation that gave a truth value.
