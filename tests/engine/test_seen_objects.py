@@ -92,6 +92,8 @@ CASES = {
         "s.__annotations__['note'] = int",
         "assert len(s.__annotations__) == 0",
     ),
+    "name of a function": ("function", "s.__name__ = 'other'", "assert s.__name__ == 'function'"),
+    "name of a function of the module": ("count", "s.__name__ = 'other'", "assert s.__name__ == 'count'"),
     "names of a function": ("function", "s.note = 1", "assert 'note' not in dir(s)"),
     "names of a class": ("Base", "s.note = 1", "assert 'note' not in dir(s)"),
     "names of an instance": ("Derived()", "Base.note = 1", "assert 'note' not in dir(s)"),

@@ -115,8 +115,8 @@ impl State {
         (taken && !self.reads.enabled).then(|| self.container_of(id, facts.kind).whole)
     }
 
-    /// The slot of an attribute that a program gives to a function. Functions are told apart by their names alone, so those
-    /// that one definition makes share it.
+    /// The slot of an attribute that a program gives to a function. Functions are told apart by their definitions alone, so
+    /// those that one definition makes share it.
     #[inline]
     fn function_slot(
         &mut self,
@@ -140,7 +140,7 @@ impl State {
         if self.builtins.kind_of(object) != CallableKind::Function {
             return None;
         }
-        let token = self.types.name_token(object);
+        let token = self.types.code_token(object)?;
         Some(self.identities.part(ObjectId::NAMED, KeyId(token), token))
     }
 

@@ -229,6 +229,14 @@ impl TypeTable {
         *self.tokens.entry(name).or_insert(next)
     }
 
+    /// A number for a function, by where it is defined: its names can be changed.
+    pub fn code_token(&mut self, function: &Bound<'_, PyAny>) -> Option<u32> {
+        let code = function.getattr(intern!(function.py(), "__code__")).ok()?;
+        let text = |name: &str| code.getattr(name).map(|value| value.to_string()).unwrap_or_default();
+        let place = (text("co_filename"), text("co_firstlineno"), text("co_qualname"));
+        Some(self.token(format!("code {place:?}")))
+    }
+
     /// A number for a class or module, by its name.
     pub fn name_token(&mut self, object: &Bound<'_, PyAny>) -> u32 {
         let text = |name: &str| object.getattr(name).and_then(|value| value.extract::<String>()).unwrap_or_default();
