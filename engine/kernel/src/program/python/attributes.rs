@@ -6,7 +6,7 @@ use pyo3::types::{PyDict, PyString};
 
 use super::builtins::CallableKind;
 use super::container_effects::ContainerEffect;
-use super::host::Host;
+use super::host::{report_escape, Host};
 use super::place::{is_intercepted, own_attribute, Place};
 use super::recording::Word;
 use super::slots::Slot;
@@ -419,8 +419,7 @@ impl Host {
         put: impl FnOnce() -> PyResult<()>,
     ) -> PyResult<()> {
         if !self.state().is_alone() {
-            let report = py.import("dpor.runtime.escapes")?.getattr("report")?;
-            report.call1(("stores to the __dict__ of an object while other threads run",))?;
+            report_escape(py, "stores to the __dict__ of an object while other threads run")?;
         }
         self.check_fresh(py, object)?;
         let object = object.clone();

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCode, PyDict, PyString, PyTuple};
 
 use super::builtins::interned;
-use super::host::Host;
+use super::host::{report_escape, Host};
 use super::state::Phase;
 
 impl Host {
@@ -106,9 +106,7 @@ impl Host {
         let text = code.is_instance_of::<PyString>() || code.is_instance_of::<PyBytes>();
         if self.state().phase == Phase::Running && (text || code.is_instance_of::<PyCode>()) {
             let name: String = function.getattr(intern!(py, "__name__"))?.extract()?;
-            // It knows the line of the call.
-            let report = py.import("dpor.runtime.escapes")?.getattr("report")?;
-            report.call1((format!("runs code from a string with {name}"),))?;
+            report_escape(py, &format!("runs code from a string with {name}"))?;
         }
         Ok(())
     }

@@ -74,6 +74,12 @@ pub fn require_host(py: Python<'_>) -> PyResult<Py<Host>> {
     current_host(py).ok_or_else(|| PyRuntimeError::new_err("no Host is installed in this OS thread"))
 }
 
+/// End the check: the running line of the model does `what` (a verb phrase), which cannot be controlled.
+pub fn report_escape(py: Python<'_>, what: &str) -> PyResult<()> {
+    let report = py.import("dpor.runtime.escapes")?.getattr("report")?;
+    report.call1((what,)).map(drop)
+}
+
 impl Host {
     #[inline]
     pub fn state(&self) -> RefMut<'_, State> {

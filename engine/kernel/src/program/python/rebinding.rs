@@ -5,7 +5,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
-use super::host::Host;
+use super::host::{report_escape, Host};
 use super::state::{Phase, Restart, State};
 use super::types::{holder_of, instrumented_namespace, AttributeKind, TypeKind};
 
@@ -111,9 +111,8 @@ impl Host {
         if self.state().is_alone() || !shapes || self.state().phase != Phase::Running {
             return Ok(());
         }
-        let report = py.import("dpor.runtime.escapes")?.getattr("report")?;
         let class = object.get_type().name()?.to_string();
-        report.call1((format!("changes {name} of a {class} while other threads run"),)).map(drop)
+        report_escape(py, &format!("changes {name} of a {class} while other threads run"))
     }
 
     /// Before an attribute of a module is changed: the namespace to change it in, if the module is instrumented. Its own
