@@ -348,7 +348,7 @@ impl Host {
         if !dict.is_exact_instance_of::<PyDict>() {
             return;
         }
-        let mut state = self.state();
+        let Some(mut state) = self.awake() else { return };
         if !state.running() || name.to_str().is_ok_and(|name| name == "__dict__" || name == "__globals__") {
             return;
         }
@@ -363,7 +363,7 @@ impl Host {
 
     /// Let what an object in C gives stand for the object, if nothing tells what the object keeps of it.
     fn take_for_part(&self, value: &Bound<'_, PyAny>, object: &Bound<'_, PyAny>) {
-        let mut state = self.state();
+        let Some(mut state) = self.awake() else { return };
         let (facts, kind) = (state.types.facts(object), state.types.facts(value).kind);
         if state.running() && kind.is_tracked() && !matches!(kind, TypeKind::Class | TypeKind::Module) {
             let id = state.object(object, facts);
@@ -373,7 +373,7 @@ impl Host {
 
     /// Let the dict of an instance's attributes stand for the instance, and what shows those of a class for the class.
     pub fn alias_instance_dict(&self, namespace: &Bound<'_, PyAny>, object: &Bound<'_, PyAny>) {
-        let mut state = self.state();
+        let Some(mut state) = self.awake() else { return };
         let facts = state.types.facts(object);
         if !state.running() {
             return;
