@@ -133,6 +133,12 @@ def _words(kind: AssumptionKind, subject: str) -> tuple[str, str]:
                 "iterate over or await",
                 "start a function that does so",
             )
+        case AssumptionKind.CHANGED_DEFINITION:
+            return (
+                f"{subject} is changed while other threads run: which of their uses of it come before the change was "
+                "explored only as far as other operations order them",
+                "change it before the threads start",
+            )
 
 
 def _way_inside(package: str) -> str:

@@ -131,7 +131,8 @@ class AssumptionKind(enum.Enum):
 
     Calls of code that is not instrumented were taken as one operation each, or ran without being seen; objects end
     later than they would; containers keep their order under a memory model that does not say so; values were drawn from
-    a fixed seed, or are those of this machine and moment; a thread was given a generator function, which runs nothing.
+    a fixed seed, or are those of this machine and moment; a thread was given a generator function, which runs nothing;
+    a class, a function or an object's class is changed while other threads run.
     """
 
     FOREIGN_CODE = "foreign-code"
@@ -141,6 +142,7 @@ class AssumptionKind(enum.Enum):
     DRAWN_VALUE = "drawn-value"
     FIXED_WORLD = "fixed-world"
     UNRUN_GENERATOR = "unrun-generator"
+    CHANGED_DEFINITION = "changed-definition"
 
 
 @dataclass(frozen=True)

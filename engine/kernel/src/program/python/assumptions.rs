@@ -21,10 +21,11 @@ pub enum AssumptionKind {
     DrawnValue,
     FixedWorld,
     UnrunGenerator,
+    ChangedDefinition,
 }
 
 impl AssumptionKind {
-    const ALL: [AssumptionKind; 7] = [
+    const ALL: [AssumptionKind; 8] = [
         AssumptionKind::ForeignCode,
         AssumptionKind::UnseenCode,
         AssumptionKind::ObjectEnd,
@@ -32,6 +33,7 @@ impl AssumptionKind {
         AssumptionKind::DrawnValue,
         AssumptionKind::FixedWorld,
         AssumptionKind::UnrunGenerator,
+        AssumptionKind::ChangedDefinition,
     ];
 
     pub fn name(self) -> &'static str {
@@ -43,6 +45,7 @@ impl AssumptionKind {
             AssumptionKind::DrawnValue => "drawn-value",
             AssumptionKind::FixedWorld => "fixed-world",
             AssumptionKind::UnrunGenerator => "unrun-generator",
+            AssumptionKind::ChangedDefinition => "changed-definition",
         }
     }
 

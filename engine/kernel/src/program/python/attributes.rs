@@ -197,8 +197,9 @@ impl Host {
         through: Through,
         put: impl FnOnce() -> PyResult<()>,
     ) -> PyResult<()> {
+        let mut reshapes = false;
         if self.may_reshape(object, name)? {
-            self.refuse_reshaping(py, object, name)?;
+            reshapes = self.reshapes(py, object, name)?;
             if name.to_str()? == "__dict__" && self.kind(object) == TypeKind::Instance {
                 return self.replace_instance_dict(py, value, object, put);
             }
@@ -210,6 +211,13 @@ impl Host {
                 self.keep_original_of_module(object, name)?;
             }
         }
+        let put = || {
+            put()?;
+            if reshapes {
+                self.forget_definitions();
+            }
+            Ok(())
+        };
         let Some(slot) = self.find_attribute(object, name) else {
             let Some(phase) = self.awake().map(|state| state.phase) else { return put() };
             self.had_effect(py, "writes")?;
@@ -266,8 +274,9 @@ impl Host {
         name: &Bound<'_, PyString>,
         delete: impl FnOnce() -> PyResult<()>,
     ) -> PyResult<()> {
+        let mut reshapes = false;
         if self.may_reshape(object, name)? {
-            self.refuse_reshaping(py, object, name)?;
+            reshapes = self.reshapes(py, object, name)?;
             if let Some(namespace) = self.rebound_in(py, object, name)? {
                 return self
                     .delete_global(py, &namespace, name)
@@ -279,6 +288,13 @@ impl Host {
                 self.keep_original_of_module(object, name)?;
             }
         }
+        let delete = || {
+            delete()?;
+            if reshapes {
+                self.forget_definitions();
+            }
+            Ok(())
+        };
         let Some(slot) = self.find_attribute(object, name) else {
             self.had_effect(py, "writes")?;
             if self.kind(object) == TypeKind::Proxy {

@@ -14,7 +14,7 @@ use super::undo::Undo;
 
 /// What an object was before an execution changed it.
 enum Original {
-    Content(Undo),
+    Value(Undo),
     Attributes { object: Py<PyAny>, attributes: Py<PyDict> },
     Class { class: Py<PyAny>, attributes: Py<PyDict> },
     Variable { namespace: Py<PyDict>, name: Py<PyString>, value: Option<Py<PyAny>> },
@@ -40,7 +40,7 @@ impl Lasting {
 impl Original {
     fn put_back(self, py: Python<'_>) -> PyResult<()> {
         match self {
-            Original::Content(mut undo) => undo.swap(py),
+            Original::Value(mut undo) => undo.swap(py),
             Original::Attributes { object, attributes } => {
                 let now = object.bind(py).getattr(intern!(py, "__dict__"))?;
                 now.call_method0(intern!(py, "clear"))?;
@@ -82,7 +82,7 @@ fn copied<'py>(mapping: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
 fn original_of(object: &Bound<'_, PyAny>, kind: TypeKind) -> PyResult<Option<Original>> {
     let py = object.py();
     if kind.is_container() {
-        return Ok(Undo::of_container(object)?.map(Original::Content));
+        return Ok(Undo::of_container(object)?.map(Original::Value));
     }
     let Some(attributes) = object.getattr_opt(intern!(py, "__dict__"))? else { return Ok(None) };
     let (attributes, kept) = (copied(&attributes)?.unbind(), object.clone().unbind());
@@ -167,6 +167,13 @@ impl Host {
         let (namespace, name) = (namespace.clone().unbind(), name.clone().unbind());
         self.state().lasting.originals.push(Original::Variable { namespace, name, value });
         Ok(true)
+    }
+
+    /// What decides the meaning of an object is about to be changed: the code of a function, the bases of a class.
+    pub fn keep_original_definition(&self, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<()> {
+        let undo = self.asleep(|| Undo::of_attribute(object, name))?;
+        self.state().lasting.originals.push(Original::Value(undo));
+        Ok(())
     }
 
     /// A variable of a module that is not instrumented, if the object is one, is about to be changed.

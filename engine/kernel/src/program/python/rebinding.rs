@@ -5,7 +5,8 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
-use super::host::{report_escape, Host};
+use super::assumptions::AssumptionKind;
+use super::host::Host;
 use super::state::{Phase, Restart, State};
 use super::types::{holder_of, instrumented_namespace, AttributeKind, TypeKind};
 
@@ -31,6 +32,15 @@ const HARMLESS_DUNDERS: &[&str] = &[
 /// Whether an attribute decides what other accesses to the object mean, by its name.
 pub fn decides_meaning(name: &str) -> bool {
     name.starts_with("__") && name.ends_with("__") && !HARMLESS_DUNDERS.contains(&name)
+}
+
+/// How a report names an object that a definition belongs to: a function or class by its name, others by their class.
+fn owner_of_definition(object: &Bound<'_, PyAny>) -> PyResult<String> {
+    let own = object.getattr_opt(intern!(object.py(), "__qualname__"))?;
+    match own.and_then(|name| name.extract::<String>().ok()) {
+        Some(name) => Ok(name),
+        None => Ok(format!("an object of class {}", object.get_type().name()?)),
+    }
 }
 
 impl State {
@@ -89,30 +99,33 @@ impl Host {
         Ok(kind != TypeKind::Instance || name.to_str()?.starts_with("__"))
     }
 
-    /// Before an attribute is changed that decides what other accesses to the object mean: such as its class, or the code of
-    /// a function. A thread that is alone may do so; what it means beside others is not followed.
-    pub fn refuse_reshaping(
-        &self,
-        py: Python<'_>,
-        object: &Bound<'_, PyAny>,
-        name: &Bound<'_, PyString>,
-    ) -> PyResult<()> {
-        let name = name.to_str()?;
-        if !decides_meaning(name) {
-            return Ok(());
-        }
-        if name == "__code__" {
-            let functions = self.state().types.origins.forget_functions();
-            drop(functions);
+    /// Before an attribute is changed: whether it decides what other accesses to the object mean, such as its class, or the
+    /// code of a function. A thread that is alone may change it; that others use the object meanwhile is assumed away.
+    pub fn reshapes(&self, py: Python<'_>, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<bool> {
+        if !decides_meaning(name.to_str()?) {
+            return Ok(false);
         }
         let kind = self.kind(object);
         let native = object.get_type().getattr_opt(name)?.is_some();
         let shapes = matches!(kind, TypeKind::Class | TypeKind::Module | TypeKind::Immutable) || native;
-        if self.state().is_alone() || !shapes || self.state().phase != Phase::Running {
-            return Ok(());
+        if shapes && self.state().phase == Phase::Running {
+            self.keep_original_definition(object, name)?;
+            if !self.state().is_alone() {
+                let whose = self.asleep(|| owner_of_definition(object))?;
+                self.assume(py, AssumptionKind::ChangedDefinition, &format!("{name} of {whose}"));
+            }
         }
-        let class = object.get_type().name()?.to_string();
-        report_escape(py, &format!("changes {name} of a {class} while other threads run"))
+        Ok(shapes)
+    }
+
+    /// After an attribute was changed that decides what accesses mean: forget what followed from it.
+    pub fn forget_definitions(&self) {
+        let functions = {
+            let mut state = self.state();
+            state.types.forget();
+            state.types.origins.forget_functions()
+        };
+        drop(functions);
     }
 
     /// Before an attribute of a module is changed: the namespace to change it in, if the module is instrumented. Its own

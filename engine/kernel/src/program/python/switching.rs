@@ -328,7 +328,7 @@ impl Host {
                 thread.looks = false;
             }
             if state.fresh_modules {
-                state.types.forget_heap_types();
+                state.types.forget();
             }
             state.execution_number += 1;
             state.driver.begin_execution();

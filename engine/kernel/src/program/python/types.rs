@@ -244,15 +244,9 @@ impl TypeTable {
         self.token(name)
     }
 
-    /// Forget what follows from the code of methods, which has changed.
+    /// Forget what follows from classes and the code of their methods: these have changed, or existed only in one execution
+    /// (their modules are loaded afresh for each).
     pub fn forget(&mut self) {
-        self.origins.forget_classes();
-        self.attributes.clear();
-        self.types.clear();
-    }
-
-    /// Forget types that exist only in one execution (their modules are loaded afresh for each).
-    pub fn forget_heap_types(&mut self) {
         self.origins.forget_classes();
         self.attributes.clear();
         self.types.clear();
