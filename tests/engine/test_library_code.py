@@ -48,6 +48,7 @@ def numbers():
 
 
 NUMBERS = numbers()
+FINALIZED = next(weakref.finalize._index_iter)
 KEPT = logging.getLogger("kept")
 
 
@@ -176,6 +177,7 @@ def test_other_threads_run_in_the_middle(tmp_path: Path, name: str) -> None:
 LEFT = {
     "attributes of members": "hits = getattr(Color.RED, 'hits', 0); Color.RED.hits = hits + 1; assert not hits",
     "generators": "assert next(NUMBERS) == 0",
+    "counts": "weakref.finalize(p, print); assert next(weakref.finalize._index_iter) == FINALIZED + 2",
     "loggers": "assert 'new' not in logging.root.manager.loggerDict; logging.getLogger('new')",
     "handlers": "assert not KEPT.handlers; KEPT.addHandler(logging.NullHandler())",
     "levels": "assert logging.root.level == logging.WARNING; logging.root.setLevel(1)",

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+import operator
 from collections.abc import Callable, Iterator, Mapping
-from types import FunctionType, ModuleType
+from dataclasses import dataclass
+from functools import partial
+from types import FunctionType, MethodWrapperType, ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
@@ -13,46 +17,108 @@ _ATOMS = (str, bytes, int, float, complex, bool, type(None), type(Ellipsis), ran
 _MOST = 20_000
 
 
+@dataclass(frozen=True)
+class _Place:
+    """Where a module keeps an object that nothing can put back.
+
+    An execution has what `make` gives there, and after the check there is what `real` gives.
+    """
+
+    put: Callable[[object], None]
+    real: Callable[[], object]
+    make: Callable[[], object]
+
+
 class LibraryState:
     """The objects that can be reached from instrumented modules of the standard library.
 
     The host is told of them, and puts back what an execution changes. Real locks among them are replaced by controlled
-    ones, made anew for each execution.
+    ones, and `itertools.count` by one that counts from the same number, made anew for each execution.
     """
 
     def __init__(self, host: Host, locks: Mapping[type, Callable[[], object]]) -> None:
         self._host = host
         self._locks = locks
         self._seen: dict[int, object] = {}
-        self._places: list[tuple[dict[Any, Any], Any, object]] = []
+        self._places: list[_Place] = []
+        self._counts: list[_Count] = []
 
     def keep(self, namespace: dict[str, Any]) -> None:
         """Tell the host of the objects of a module, by its namespace."""
         name = str(namespace["__name__"])
         self._host.keep(namespace, True)
-        self._find_locks(namespace)
+        self._find_places(namespace, partial(operator.setitem, namespace))
         for value in objects_of(namespace, self._seen):
-            if not isinstance(value, type) or value.__module__ == name:
-                self._host.keep(value, isinstance(value, type | FunctionType))
+            if isinstance(value, type):
+                if value.__module__ != name:
+                    continue
+                self._find_places(vars(value), partial(setattr, value))
+            self._host.keep(value, isinstance(value, type | FunctionType))
             for place in _dicts_of(value):
-                self._find_locks(place)
+                self._find_places(place, partial(operator.setitem, place))
 
     def begin(self) -> None:
-        """Start an execution: every lock is free."""
-        for place, key, real in self._places:
-            place[key] = self._locks[type(real)]()
+        """Start an execution: every lock is free, and every count where it was."""
+        for count in self._counts:
+            count.begin()
+        for place in self._places:
+            place.put(place.make())
 
     def restore(self) -> None:
-        """Put the real locks back."""
+        """Put the real objects back."""
+        for count in self._counts:
+            count.begin()
         while self._places:
-            place, key, real = self._places.pop()
-            place[key] = real
+            place = self._places.pop()
+            place.put(place.real())
         self._seen.clear()
+        self._counts.clear()
 
-    def _find_locks(self, place: dict[Any, Any]) -> None:
-        for key, value in place.items():
-            if type(value) in self._locks:
-                self._places.append((place, key, value))
+    def _find_places(self, parts: Mapping[Any, object], put: Callable[[Any, object], None]) -> None:
+        for key, value in parts.items():
+            # Also of `count().__next__`.
+            owner: object = value.__self__ if isinstance(value, MethodWrapperType) else value
+            if isinstance(owner, itertools.count):
+                count = self._count(cast("itertools.count[int]", owner))
+                get = count.get if owner is value else count.step
+                self._places.append(_Place(partial(put, key), get, get))
+            elif type(value) in self._locks:
+                self._places.append(
+                    _Place(partial(put, key), partial(_same, value), self._locks[type(value)])
+                )
+
+    def _count(self, found: itertools.count[int]) -> _Count:
+        known = next((count for count in self._counts if count.current is found), None)
+        if known is None:
+            known = _Count(found)
+            self._counts.append(known)
+        return known
+
+
+def _same(value: object) -> object:
+    return value
+
+
+class _Count:
+    """An `itertools.count` of a module, of which all places that hold it get the same one in an execution."""
+
+    def __init__(self, found: itertools.count[int]) -> None:
+        self.current = found
+        self._begins: tuple[int, int] | None = None
+
+    def begin(self) -> None:
+        """Start an execution: count from where it was before the first one, as modules that were imported left it."""
+        if self._begins is None:
+            start = next(self.current)
+            # There is no other way to learn where it is that all versions of Python have.
+            self._begins = start, next(self.current) - start
+        self.current = itertools.count(*self._begins)
+
+    def get(self) -> itertools.count[int]:
+        return self.current
+
+    def step(self) -> Callable[[], int]:
+        return self.current.__next__
 
 
 def objects_of(namespace: dict[str, Any], seen: dict[int, object]) -> Iterator[object]:

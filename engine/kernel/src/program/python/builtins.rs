@@ -172,21 +172,60 @@ impl Builtins {
     }
 }
 
-/// Functions of `operator` that change their first argument.
-const CHANGING: &[&str] = &[
-    "setitem",
-    "delitem",
-    "iadd",
-    "iconcat",
-    "iand",
-    "ior",
-    "ixor",
-    "isub",
-    "imul",
-    "imatmul",
-    "setrecursionlimit",
-    "pack_into",
+/// Functions of `operator` that change nothing by themselves.
+const READING_OPERATORS: &[&str] = &[
+    "_compare_digest",
+    "abs",
+    "add",
+    "and_",
+    "concat",
+    "contains",
+    "countOf",
+    "eq",
+    "floordiv",
+    "ge",
+    "getitem",
+    "gt",
+    "index",
+    "indexOf",
+    "inv",
+    "invert",
+    "is_",
+    "is_none",
+    "is_not",
+    "is_not_none",
+    "le",
+    "length_hint",
+    "lshift",
+    "lt",
+    "matmul",
+    "mod",
+    "mul",
+    "ne",
+    "neg",
+    "not_",
+    "or_",
+    "pos",
+    "pow",
+    "rshift",
+    "sub",
+    "truediv",
+    "truth",
+    "xor",
 ];
+/// Functions of modules of the interpreter that read what they are given, as far as its items.
+const READING_OF_INTERPRETER: &[&str] = &[
+    "exception",
+    "exc_info",
+    "get_referents",
+    "get_referrers",
+    "getrefcount",
+    "getsizeof",
+    "intern",
+    "is_finalized",
+    "is_tracked",
+];
+const READING_OF_STRUCT: &[&str] = &["calcsize", "iter_unpack", "pack", "unpack", "unpack_from"];
 
 pub fn attribute_effect(name: &str) -> Option<BuiltinEffect> {
     match name {
@@ -217,16 +256,17 @@ pub fn is_json_worker(callable: &Bound<'_, PyAny>) -> bool {
     callable.get_type().module().is_ok_and(|module| module.to_str().is_ok_and(|module| module == "_json"))
 }
 
-/// What a function of a C module does with its arguments.
+/// What a function of a C module does with its arguments: one that is not known to read only may change them.
 pub fn c_function_effect(module: &Bound<'_, PyAny>, function: &str) -> BuiltinEffect {
     let name = module.getattr("__name__").and_then(|name| name.extract::<String>()).unwrap_or_default();
     match name.as_str() {
-        _ if CHANGING.contains(&function) => BuiltinEffect::Write,
-        "operator" | "_operator" | "_statistics" => BuiltinEffect::Compare,
+        "operator" | "_operator" if READING_OPERATORS.contains(&function) => BuiltinEffect::Compare,
+        "_statistics" => BuiltinEffect::Compare,
         "_json" | "_functools" => BuiltinEffect::Examine,
         "_pickle" if function == "dumps" => BuiltinEffect::Examine,
-        "math" | "cmath" | "time" | "sys" | "builtins" | "gc" | "itertools" | "_struct" | "zlib" | "binascii"
-        | "dpor._kernel" => BuiltinEffect::Read,
+        "gc" | "sys" if READING_OF_INTERPRETER.contains(&function) => BuiltinEffect::Read,
+        "_struct" if READING_OF_STRUCT.contains(&function) => BuiltinEffect::Read,
+        "binascii" | "cmath" | "itertools" | "math" | "time" | "zlib" | "dpor._kernel" => BuiltinEffect::Read,
         _ => BuiltinEffect::Write,
     }
 }

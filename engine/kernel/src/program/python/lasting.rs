@@ -27,8 +27,6 @@ pub struct Lasting {
     known: FxHashMap<usize, Py<PyAny>>,
     changed: FxHashSet<usize>,
     originals: Vec<Original>,
-    /// Types of objects that were changed and cannot be put back.
-    pub lost: Vec<String>,
 }
 
 impl Lasting {
@@ -103,14 +101,13 @@ impl Host {
             state.types.facts(object).kind
         };
         let original = self.asleep(|| original_of(object, kind))?;
-        let mut state = self.state();
         match original {
-            Some(original) => state.lasting.originals.push(original),
+            Some(original) => self.state().lasting.originals.push(original),
             None => {
-                let name = object.get_type().name()?.to_string();
-                if !state.lasting.lost.contains(&name) {
-                    state.lasting.lost.push(name);
-                }
+                let class = object.get_type().name()?;
+                let what =
+                    format!("changes a {class} that exists before executions begin, and that cannot be put back");
+                return Err(self.escape_with(object.py(), what));
             }
         }
         Ok(())
