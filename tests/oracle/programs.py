@@ -134,7 +134,7 @@ def drawn(seed: int) -> Program:
 
 
 def _operation(draw: random.Random, kinds: list[Kind]) -> str:
-    if len(kinds) > 1 and draw.random() < 0.2:
+    if len(kinds) > 1 and draw.random() < 0.2 and not kinds[1].endless:
         return draw.choice(_CROSS)
     which = draw.randrange(len(kinds))
     operation = draw.choice(kinds[which].operations)

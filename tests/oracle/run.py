@@ -12,6 +12,8 @@ import multiprocessing
 import sys
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -19,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from oracle.checker import Checked, prepared
 from oracle.client import Oracle
 from oracle.compare import QUICK, Finding, compare, explorers_differ
+from oracle.limits import limit_memory
 from oracle.programs import made, pairs
 from oracle.schedules import Effort
 from oracle.summary import WRONG, Report, in_common, operations_of, report, totals
@@ -36,8 +39,13 @@ def main() -> int:
     work = (
         (share, tuple(options.algorithm), effort, bool(options.one or options.verbose)) for share in shares
     )
-    with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
-        for found in pool.imap_unordered(_share, work):
+    processes = ProcessPoolExecutor(options.jobs, multiprocessing.get_context("spawn"), limit_memory)
+    with processes:
+        for share, future in [(one[0][0], processes.submit(_share, one)) for one in work]:
+            try:
+                found = future.result()
+            except BrokenProcessPool:
+                sys.exit(f"a process died at the 25 programs from {share} on, or soon after; try --jobs 1")
             for one in found:
                 reports.append(one)
                 if one.text:

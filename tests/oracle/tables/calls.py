@@ -166,6 +166,7 @@ CALLS = (
             "o.append(list(zip(s, 'ab')))",
             "o.append(repr(s))",
         ),
+        endless=True,
     ),
     Kind(
         "shared map",

@@ -12,9 +12,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Kind:
-    """`make` is the expression for a new object, `look` the one that shows its final state."""
+    """`make` is the expression for a new object, `look` the one that shows its final state.
+
+    An iteration over one that is `endless` never ends by itself.
+    """
 
     name: str
     make: str
     look: str
     operations: tuple[str, ...]
+    endless: bool = False
