@@ -21,7 +21,8 @@ census` in `tests/engine` writes it, and a test compares.
 - **Finer than with the GIL**, as on free-threaded builds: a function in C that an iterator in C applies
   (`list(map(items.append, more))`, `max(table, key=table.get)`) is a step for each item; a generator into which
   `throw` or `close` raises can be found running; what `cache_info` counts of an unbounded `lru_cache` is a step of
-  its own. A check can show orders of these that the GIL does not let happen.
+  its own; a third thread may find that a thread is not started, which runs already, until its `start` returns. A
+  check can show orders of these that the GIL does not let happen.
 - **On free-threaded builds** a method of `list`, `dict`, `set`, `bytearray` and their kin holds the lock of its
   object, so that the step is the same. An operation on two containers (`a.extend(b)`, `a == b`, `a | b`) is taken
   for one step too, which it is where CPython takes both locks. Iterators (`zip`, `map`, `enumerate`, generators,

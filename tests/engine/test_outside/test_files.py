@@ -73,6 +73,16 @@ def test_an_increment_in_two_steps_can_be_lost_and_in_one_execution_alone(
     assert changed <= {"0", "1", "2", "", "11"}
 
 
+@pytest.mark.parametrize("call", ["flush()", "seek(0)", "close()", "read()"])
+def test_what_one_thread_leaves_in_a_buffer_another_one_can_write_to_the_file(
+    call: str, check: Callable[..., Any]
+) -> None:
+    setup = 'def prepare():\n    global FIRST, SECOND\n    FIRST = open("n", "w+")\n    SECOND = open("n", "w+")\n'
+    second = 'FIRST.write("bc")\nSECOND.truncate(1)'
+    found, _ = check(f"FIRST.{call}", second, '(FIRST.close(), read("n"))', before=setup, begin="prepare()")
+    assert {"b", "bc"} <= {finals[1] for _, finals in found}
+
+
 def _number(value: Any) -> Any:
     # What a listed folder has is its one name.
     return "".join(map(str, cast("tuple[str, ...]", value))) if isinstance(value, tuple) else value

@@ -10,6 +10,7 @@ FINER: dict[str, str] = {
         "a C function that other C code applies is a step for each item, which it is on free-threaded builds"
     ),
     r"\.(throw|close)\(": "a generator that an exception enters can be found running, though it may have no handler",
+    r"\b[st]\.start\(\)": "a thread counts as started when start() returns, not when it begins to run",
     r"lru_cache\(maxsize=None\)|functools\.cache\b": "a lookup and what cache_info counts of it are two steps",
 }
 """Operations of which a check shows more orders than the GIL lets happen: a pattern in the program, and why. An alarm

@@ -119,13 +119,16 @@ class Descriptors:
         except OSError:
             self._files.descriptors.pop(descriptor, None)
 
-    def touch(self, function: str, opened: OpenFile, touched: Touched) -> None:
-        """Perform an operation on an open file. One that was opened while modules were imported has to be so afresh."""
+    def touch(self, function: str, opened: OpenFile, touched: Callable[[], Touched]) -> None:
+        """Perform an operation on an open file: what `touched()` says when its turn has come.
+
+        A file that was opened while modules were imported has to be opened afresh.
+        """
         mode = self._files.world.mode
         if mode.host.active and opened.execution != mode.host.execution:
             mode.host.mark_module_state()
             self._files.world.refuse("uses a file that was opened before the execution began")
-        self._files.world.perform(function, lambda: touched)
+        self._files.world.perform(function, touched)
 
     def _checked(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         real = getattr(system, name)
@@ -149,8 +152,14 @@ class Descriptors:
             if opened is None:
                 self._require_harmless(name, number)
                 return real(descriptor, *args, **kwargs)
-            self.touch(f"os.{name}({_shown(opened)})", opened, effect(opened))
+            # Another thread may close the descriptor before, and open another file by its number.
+            self.touch(
+                f"os.{name}({_shown(opened)})",
+                opened,
+                lambda: effect(files.descriptors.get(number, opened)),
+            )
             found = real(number, *args, **kwargs)
+            opened = files.descriptors.get(number, opened)
             if name == "fstat":
                 return files.shown(found, opened.path, opened.content, opened.mine)
             return found
@@ -177,7 +186,7 @@ class Descriptors:
                 return real(*args, **kwargs)
             old, new = ends[0], ends[1]
             touched = Touched((old.content,), (old.name, new.name, new.content))
-            self.touch(f"os.{name}({_shown(old)}, {_shown(new)})", new, touched)
+            self.touch(f"os.{name}({_shown(old)}, {_shown(new)})", new, lambda: touched)
             return real(*args, **kwargs)
 
         return call
@@ -201,7 +210,7 @@ class Descriptors:
                 self._files.world.refuse("closes a standard stream of the process (os.close)")
             system.close(fd)
             return
-        self.touch(f"os.close({_shown(opened)})", opened, Touched((), (opened.name,)))
+        self.touch(f"os.close({_shown(opened)})", opened, lambda: Touched((), (opened.name,)))
         self._files.descriptors.pop(fd, None)
         system.close(fd)
 
@@ -225,7 +234,9 @@ class Descriptors:
             return system.dup2(fd, fd2, inheritable)
         replaced = files.descriptors.get(fd2)
         if replaced is not None:
-            self.touch(f"os.dup2({_shown(opened)})", replaced, Touched((), (opened.name, replaced.name)))
+            self.touch(
+                f"os.dup2({_shown(opened)})", replaced, lambda: Touched((), (opened.name, replaced.name))
+            )
         files.descriptors[fd2] = opened
         return system.dup2(fd, fd2, inheritable)
 

@@ -63,7 +63,7 @@ class Opened:
 
 
 def _touched(opened: Opened, name: str, args: tuple[Any, ...]) -> Touched:
-    """What a method is about to do."""
+    """What a method does if it is called now."""
     file = opened.file
     own = (file.name,)
     if name == "truncate":
@@ -71,14 +71,18 @@ def _touched(opened: Opened, name: str, args: tuple[Any, ...]) -> Touched:
     if name in _LOOKING or name == "closed":
         return Touched(own)
     if name == "write":
-        opened.unwritten += _size(args[0]) if args else 0
-        fits = opened.unwritten <= opened.buffer
+        fits = opened.unwritten + _written(args) <= opened.buffer
         return Touched((), own if fits else (*own, file.content))
     if opened.unwritten:
         return Touched((), (*own, file.content))
     if name in ("flush", "close", "tell", "detach", "reconfigure"):
         return Touched((), own)
     return Touched((file.content,), own)
+
+
+def _written(args: tuple[Any, ...]) -> int:
+    """How many bytes a call of `write` writes at most."""
+    return _size(args[0]) if args else 0
 
 
 def _size(data: Any) -> int:
@@ -104,7 +108,9 @@ def _method(base: type, name: str) -> Callable[..., Any]:
             # It stays closed, as the thread knows. The interpreter asks often when file objects end.
             return real(self, *args, **kwargs)
         function = f"{name}({os.path.basename(opened.file.path)!r})"
-        opened.descriptors.touch(function, opened.file, _touched(opened, name, args))
+        opened.descriptors.touch(function, opened.file, lambda: _touched(opened, name, args))
+        if name == "write":
+            opened.unwritten += _written(args)
         opened.busy = True
         try:
             if name == "close":

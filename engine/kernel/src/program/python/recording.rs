@@ -162,6 +162,7 @@ impl Host {
 
     #[cold]
     fn tell(&self, py: Python<'_>, word: Word, target: Value, key: Value, value: Value, event: bool) {
+        self.note_open_operation(py);
         let (current, number) = {
             let Some(mut state) = self.awake() else { return };
             if state.evaluating {

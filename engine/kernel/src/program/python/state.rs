@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 use super::assumptions::{Assumptions, Caller};
 use super::builtins::Builtins;
-use super::callbacks::OpenOperation;
+use super::callbacks::OpenOperations;
 use super::chosen_reads::ChosenReads;
 use super::greenlets::Greenlet;
 use super::identity::{Identities, ObjectId};
@@ -77,8 +77,8 @@ pub struct PythonThread {
     pub objects: u32,
     pub predicate: Option<Py<PyAny>>,
     pub predicate_reads: Vec<Access>,
-    /// The operations of built-in code that it is in and that may call back, the innermost last.
-    pub open: Vec<Rc<OpenOperation>>,
+    /// The operations of built-in code that it is in and that may call back.
+    pub open: OpenOperations,
     /// Whether it runs a predicate of `wait_until`, as a loop that looks.
     pub looks: bool,
     /// How many calls of built-in code it is in that are one operation.

@@ -371,7 +371,7 @@ impl Host {
                 threads.extend(thread.predicate.take());
                 threads.extend(thread.waiting.take().and_then(|(_, object)| object));
                 loops.push(std::mem::take(&mut thread.loops));
-                open.append(&mut thread.open);
+                open.push(std::mem::take(&mut thread.open));
             }
             let kept = (state.objects.forget_current(), state.types.origins.forget_functions());
             (kept, std::mem::take(&mut state.failures), std::mem::take(&mut state.misuses))
