@@ -12,10 +12,11 @@ from typing import Any
 
 from dpor import checking
 from dpor.codes import Code
+from dpor.counterexample.replay import replay_model
 from dpor.counterexample.schedule import decode
 from dpor.errors import DporError
 from dpor.executions import Found
-from dpor.results import CheckRequest, ModelResult, Verdict, Violation, ViolationKind
+from dpor.results import CheckRequest, ModelResult, ReplayRequest, Verdict, Violation, ViolationKind
 from oracle import sink
 from oracle.programs import Program
 from oracle.scheduler import DEADLOCK
@@ -97,8 +98,8 @@ def check(program: Program, folder: Path, algorithm: str = "optimal", executions
     sink.take()
     options = {"algorithm": algorithm, "max_executions": executions, "timeout": 20.0}
     try:
-        with _collecting():
-            result = _run(program, _MODEL, folder, options, all_violations=True)
+        with _collecting(), _files(program, _MODEL, folder) as path:
+            result = _checked(path, options, all_violations=True)
     except DporError as error:
         sink.take()
         return Checked("error", refused=error.code.value, message=error.message)
@@ -127,33 +128,69 @@ def preemptions_needed(program: Program, outcome: str, folder: Path) -> int:
     """With how many preemptions the check reaches an outcome, at most: those of its counterexample to a model that
     says that there is no such outcome.
     """
-    model = _MODEL.replace(
-        "record(outcome)", "" if outcome == DEADLOCK else f"assert foreseeable(outcome) != {outcome!r}"
-    )
     try:
-        result = _run(program, model, folder, {"timeout": 20.0}, all_violations=True)
-        kind = ViolationKind.DEADLOCK if outcome == DEADLOCK else ViolationKind.ASSERTION
-        found = [violation for violation in result.violations if violation.kind is kind]
-        threads = [step.thread for step in decode(found[0].schedule).steps if step.thread != "main"]
-    except (DporError, IndexError):
+        with _files(program, _denying(outcome), folder) as path:
+            found = _counterexample(path, outcome)
+    except DporError:
         return 0
+    if found is None:
+        return 0
+    threads = [step.thread for step in decode(found.schedule).steps if step.thread != "main"]
     return sum(
         one != other and one in threads[number + 2 :] for number, (one, other) in enumerate(pairwise(threads))
     )
 
 
-def _run(
-    program: Program, model: str, folder: Path, options: dict[str, Any], all_violations: bool
-) -> ModelResult:
+def replayed(program: Program, outcome: str, folder: Path) -> str:
+    """What is wrong with the replay of the counterexample to a model that says that there is no such outcome;
+    empty if it breaks the model in the same way.
+    """
+    with _files(program, _denying(outcome), folder) as path:
+        found = _counterexample(path, outcome)
+        if found is None:
+            return ""
+        again = replay_model(
+            ReplayRequest(file=str(path), model="checked", root=str(folder), schedule=found.schedule)
+        )
+    if again.divergence is not None:
+        return again.divergence
+    if again.violation is None:
+        return "it breaks nothing"
+    return "" if again.violation.message == found.message else f"it breaks by {again.violation.message}"
+
+
+def _denying(outcome: str) -> str:
+    return _MODEL.replace(
+        "record(outcome)", "" if outcome == DEADLOCK else f"assert foreseeable(outcome) != {outcome!r}"
+    )
+
+
+def _counterexample(path: Path, outcome: str) -> Violation | None:
+    result = _checked(path, {"timeout": 20.0}, all_violations=True)
+    kind = ViolationKind.DEADLOCK if outcome == DEADLOCK else ViolationKind.ASSERTION
+    return next((violation for violation in result.violations if violation.kind is kind), None)
+
+
+def _checked(path: Path, options: dict[str, Any], all_violations: bool) -> ModelResult:
+    request = CheckRequest(
+        file=str(path),
+        model="checked",
+        root=str(path.parent),
+        options=options,
+        all_violations=all_violations,
+    )
+    return checking.check_model(request, lambda progress: None)
+
+
+@contextlib.contextmanager
+def _files(program: Program, model: str, folder: Path) -> Iterator[Path]:
+    """The program and its modules as files, for as long as the context lasts."""
     for name, source in program.modules.items():
         (folder / f"{name}.py").write_text(source, encoding="utf-8")
     path = folder / "checked_program.py"
     path.write_text(program.text + model, encoding="utf-8")
-    request = CheckRequest(
-        file=str(path), model="checked", root=str(folder), options=options, all_violations=all_violations
-    )
     try:
-        return checking.check_model(request, lambda progress: None)
+        yield path
     finally:
         for name in program.modules:
             (folder / f"{name}.py").unlink()

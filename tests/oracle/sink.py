@@ -7,6 +7,7 @@ import tempfile
 
 _UNFORESEEN = (
     (re.compile(r"<(?:[^<>]|<\w+>)* at 0x[0-9a-f]+([^<>]*)>"), r"<object\1>"),
+    (re.compile(r"(<module '\w+') from '[^']*'>"), r"\1>"),
     (re.compile(re.escape(tempfile.gettempdir()) + r"[/\\]\w+"), "<temporary>"),
     (re.compile(r"\bThread-\d+"), "Thread"),
     (re.compile(r"\b(checked_program|program_under_test)\b"), "program"),
@@ -15,8 +16,8 @@ _outcomes: list[str] = []
 
 
 def foreseeable(outcome: str) -> str:
-    """The outcome without what no program can foresee: where objects lie, what stands in for a lock, the numbers of
-    threads, the names of temporary files, and that of its own module.
+    """The outcome without what no program can foresee: where objects and modules lie, what stands in for a lock, the
+    numbers of threads, the names of temporary files, and that of its own module.
     """
     for pattern, put in _UNFORESEEN:
         outcome = pattern.sub(put, outcome)
