@@ -148,18 +148,16 @@ class Descriptors:
 
         def call(descriptor: Any, *args: Any, **kwargs: Any) -> Any:
             number = descriptor if isinstance(descriptor, int) else descriptor.fileno()
-            opened = files.descriptors.get(number)
-            if opened is None:
+            known = files.descriptors.get(number)
+            if known is None:
                 self._require_harmless(name, number)
                 return real(descriptor, *args, **kwargs)
             # Another thread may close the descriptor before, and open another file by its number.
             self.touch(
-                f"os.{name}({_shown(opened)})",
-                opened,
-                lambda: effect(files.descriptors.get(number, opened)),
+                f"os.{name}({_shown(known)})", known, lambda: effect(files.descriptors.get(number, known))
             )
             found = real(number, *args, **kwargs)
-            opened = files.descriptors.get(number, opened)
+            opened = files.descriptors.get(number, known)
             if name == "fstat":
                 return files.shown(found, opened.path, opened.content, opened.mine)
             return found
