@@ -404,8 +404,9 @@ impl Host {
             return next();
         }
         let address = iterator.as_ptr() as usize;
-        let free = self.state().advancing.insert(address);
-        if !free {
+        // CPython 3.11 looks for what a generator delegates to before it sees that the generator runs, and may crash.
+        let runs = iterator.getattr(intern!(py, "gi_running"))?.is_truthy()?;
+        if runs || !self.state().advancing.insert(address) {
             return Err(PyValueError::new_err("generator already executing"));
         }
         let told = Rc::new(Cell::new(false));
