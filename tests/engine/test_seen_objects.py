@@ -18,6 +18,7 @@ MODEL = """
 import array
 import collections
 import decimal
+import functools
 import io
 
 import dpor
@@ -64,6 +65,11 @@ CASES = {
     "generator behind enumerate": ("count()", "list(enumerate(s))", "assert next(enumerate(s), None)"),
     "generator behind map": ("count()", "list(map(str, s))", "assert list(map(str, s))"),
     "generator that has ended": ("count()", "list(zip(s, s))", "assert s.gi_frame is not None"),
+    "keywords of a partial, and an attribute of it": (
+        "functools.partial(dict)",
+        "s.keywords['k'] = 3; s.x = 5",
+        "assert hasattr(s, 'x') or s() == {}",
+    ),
     "factory of a defaultdict": (
         "collections.defaultdict(list)",
         "s.default_factory = None",

@@ -31,6 +31,8 @@ def primitives(scheduler: Scheduler) -> dict[str, type]:
     """The classes that take the place of the library's locks and of its queue in C."""
 
     class Lock:
+        # No attributes of its own, as the one in C.
+        __slots__ = ("__weakref__", "_taken")
         __reduce_ex__ = _not_copied
 
         def __init__(self) -> None:
@@ -70,6 +72,7 @@ def primitives(scheduler: Scheduler) -> dict[str, type]:
             self._taken = False
 
     class RLock:
+        __slots__ = ("__weakref__", "_count", "_owner")
         __reduce_ex__ = _not_copied
 
         def __init__(self) -> None:

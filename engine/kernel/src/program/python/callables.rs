@@ -67,7 +67,9 @@ impl Host {
         if has_gaps {
             return partial.call(arguments, keywords);
         }
-        let kept_names = self.observe(py, partial.getattr(intern!(py, "keywords"))?)?;
+        // Not by `getattr`: it is known by its place, whoever comes to it first.
+        let kept_names = self.load_attribute(py, partial, intern!(py, "keywords"))?;
+        let kept_names = self.observe(py, kept_names)?;
         let named: Bound<'py, PyDict> = kept_names.cast_into::<PyDict>()?.copy()?;
         if let Some(keywords) = keywords {
             named.update(keywords.as_mapping())?;
