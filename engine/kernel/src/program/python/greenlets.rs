@@ -2,7 +2,9 @@
 
 use pyo3::exceptions::PyImportError;
 use pyo3::ffi;
+use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
 
 type SwitchFunction =
     unsafe extern "C" fn(*mut ffi::PyObject, *mut ffi::PyObject, *mut ffi::PyObject) -> *mut ffi::PyObject;
@@ -68,10 +70,43 @@ impl GreenletApi {
     /// Run `target` until somebody switches back. An exception that is thrown into this greenlet is returned.
     #[inline]
     pub fn switch(&self, py: Python<'_>, target: &Greenlet) -> PyResult<()> {
+        let shown = Shown::take(py)?;
         // SAFETY: the reference is valid for the call; no borrow of the host's state is held here (`Host::switch_to`).
-        unsafe {
+        let result = unsafe {
             let result = (self.switch)(target.0.as_ptr(), std::ptr::null_mut(), std::ptr::null_mut());
             Bound::from_owned_ptr_or_err(py, result).map(drop)
+        };
+        if let Some(shown) = shown {
+            shown.put_back()?;
         }
+        result
+    }
+}
+
+/// The objects that the running greenlet is turning into text. CPython keeps them for each of its own threads, to show
+/// `[...]` for an object that holds itself; greenlets share one.
+struct Shown<'py> {
+    list: Bound<'py, PyList>,
+    objects: Bound<'py, PyList>,
+}
+
+impl<'py> Shown<'py> {
+    #[inline]
+    fn take(py: Python<'py>) -> PyResult<Option<Shown<'py>>> {
+        // SAFETY: returns a borrowed reference to a dict, or null if there is none.
+        let of_thread = unsafe { Bound::from_borrowed_ptr_or_opt(py, ffi::PyThreadState_GetDict()) };
+        let Some(of_thread) = of_thread else { return Ok(None) };
+        let found = of_thread.cast_into::<PyDict>()?.get_item(intern!(py, "Py_Repr"))?;
+        let Some(list) = found.and_then(|list| list.cast_into::<PyList>().ok()).filter(|list| !list.is_empty())
+        else {
+            return Ok(None);
+        };
+        let objects = list.get_slice(0, list.len());
+        list.del_slice(0, list.len())?;
+        Ok(Some(Shown { list, objects }))
+    }
+
+    fn put_back(self) -> PyResult<()> {
+        self.list.set_slice(0, self.list.len(), &self.objects)
     }
 }
