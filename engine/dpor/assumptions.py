@@ -135,8 +135,8 @@ def _words(kind: AssumptionKind, subject: str) -> tuple[str, str]:
             )
         case AssumptionKind.CHANGED_DEFINITION:
             return (
-                f"{subject} is changed while other threads run: which of their uses of it come before the change was "
-                "explored only as far as other operations order them",
+                f"{subject} is changed while other threads run: whether they use it before or after the change was not "
+                "explored",
                 "change it before the threads start",
             )
 

@@ -119,3 +119,94 @@ def test_a_change_by_a_thread_that_is_alone_is_none_and_ends_with_the_execution(
 
 def test_strict_accepts_no_such_change(tmp_path: Path) -> None:
     assert check(tmp_path, BESIDE, CHANGES[0], strict=True).verdict is Verdict.ERROR
+
+
+KEYS = """
+import dpor
+
+class Key:
+    def __init__(self, number):
+        self.number = number
+    def __eq__(self, other):
+        return self.number == other.number
+    def __hash__(self):
+        return self.number
+
+@dpor.model
+def model():
+    apart = dpor.choose({choices})
+    if apart:
+        Key.__hash__ = object.__hash__
+        Key.__eq__ = object.__eq__
+    first, second = Key(1), Key(1)
+    counts = {{first: 0, second: 0}}
+    def count(key):
+        counts[key] = counts[key] + 1
+    dpor.spawn(count, first)
+    dpor.spawn(count, second)
+    dpor.join_all()
+    assert counts[first] == (1 if apart else 2)
+"""
+
+
+@pytest.mark.parametrize("choices", ["[True, False]", "[False, True]"])
+def test_what_follows_from_a_changed_class_does_not_outlive_the_execution(
+    tmp_path: Path, choices: str
+) -> None:
+    (tmp_path / "model.py").write_text(KEYS.format(choices=choices), encoding="utf-8")
+    result = check_model(CheckRequest(str(tmp_path / "model.py"), "model", str(tmp_path)))
+    assert result.verdict is Verdict.VIOLATED
+
+
+REFUSED = ["(5).__class__ = str", "int.__add__ = None", "f.__closure__ = None", "A.__mro__ = ()"]
+
+
+@pytest.mark.parametrize("change", REFUSED)
+def test_a_change_that_python_refuses_is_no_error_of_the_check(tmp_path: Path, change: str) -> None:
+    case = (f"try: {change}\n        except (AttributeError, TypeError): pass", "f()", 2, 2, "")
+    assert check(tmp_path, ALONE, case).verdict is Verdict.VERIFIED
+    assert check(tmp_path, BESIDE, case).verdict is Verdict.VERIFIED
+
+
+MADE_BY_CODE = """
+import dpor
+
+class Table:
+    def __init__(self):
+        self.__dict__["table"] = {{"x": 1}}
+    def __getattr__(self, name):
+        return self.__dict__["table"][name]
+
+class Other(Table):
+    pass
+
+class Given:
+    def __get__(self, instance, owner=None):
+        return hash
+
+class Plain:
+    x = 1
+
+@dpor.model
+def table():
+    shared = Table()
+    def change():
+        shared.__class__ = Other
+    dpor.spawn(change)
+    dpor.join_all()
+    assert shared.x == 1
+
+@dpor.model
+def descriptor():
+    shared = Plain()
+    assert shared.x == 1
+    Plain.__hash__ = Given()
+    assert shared.x == 1
+"""
+
+
+@pytest.mark.parametrize("name", ["table", "descriptor"])
+def test_no_code_of_the_model_runs_to_learn_of_a_class(tmp_path: Path, name: str) -> None:
+    (tmp_path / "model.py").write_text(MADE_BY_CODE.format(), encoding="utf-8")
+    result = check_model(CheckRequest(str(tmp_path / "model.py"), name, str(tmp_path)))
+    assert result.verdict is Verdict.VERIFIED

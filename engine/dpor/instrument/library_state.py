@@ -107,7 +107,7 @@ class _Count:
         self._begins: tuple[int, int] | None = None
 
     def begin(self) -> None:
-        """Start an execution: count from where it was before the first one, as modules that were imported left it."""
+        """Start an execution, with a counter that starts where the real one stood before the first execution."""
         if self._begins is None:
             start = next(self.current)
             # There is no other way to learn where it is that all versions of Python have.

@@ -197,9 +197,9 @@ impl Host {
         through: Through,
         put: impl FnOnce() -> PyResult<()>,
     ) -> PyResult<()> {
-        let mut reshapes = false;
+        let mut original = None;
         if self.may_reshape(object, name)? {
-            reshapes = self.reshapes(py, object, name)?;
+            original = self.reshapes(py, object, name)?;
             if name.to_str()? == "__dict__" && self.kind(object) == TypeKind::Instance {
                 return self.replace_instance_dict(py, value, object, put);
             }
@@ -213,9 +213,7 @@ impl Host {
         }
         let put = || {
             put()?;
-            if reshapes {
-                self.forget_definitions();
-            }
+            self.changed_definition(original);
             Ok(())
         };
         let Some(slot) = self.find_attribute(object, name) else {
@@ -274,9 +272,9 @@ impl Host {
         name: &Bound<'_, PyString>,
         delete: impl FnOnce() -> PyResult<()>,
     ) -> PyResult<()> {
-        let mut reshapes = false;
+        let mut original = None;
         if self.may_reshape(object, name)? {
-            reshapes = self.reshapes(py, object, name)?;
+            original = self.reshapes(py, object, name)?;
             if let Some(namespace) = self.rebound_in(py, object, name)? {
                 return self
                     .delete_global(py, &namespace, name)
@@ -290,9 +288,7 @@ impl Host {
         }
         let delete = || {
             delete()?;
-            if reshapes {
-                self.forget_definitions();
-            }
+            self.changed_definition(original);
             Ok(())
         };
         let Some(slot) = self.find_attribute(object, name) else {

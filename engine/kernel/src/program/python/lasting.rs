@@ -15,9 +15,21 @@ use super::undo::Undo;
 /// What an object was before an execution changed it.
 enum Original {
     Value(Undo),
-    Attributes { object: Py<PyAny>, attributes: Py<PyDict> },
-    Class { class: Py<PyAny>, attributes: Py<PyDict> },
-    Variable { namespace: Py<PyDict>, name: Py<PyString>, value: Option<Py<PyAny>> },
+    /// What decides the meaning of an object: the code of a function, the bases of a class.
+    Definition(Undo),
+    Attributes {
+        object: Py<PyAny>,
+        attributes: Py<PyDict>,
+    },
+    Class {
+        class: Py<PyAny>,
+        attributes: Py<PyDict>,
+    },
+    Variable {
+        namespace: Py<PyDict>,
+        name: Py<PyString>,
+        value: Option<Py<PyAny>>,
+    },
 }
 
 /// The objects that last, and what the running execution has changed of them.
@@ -38,7 +50,7 @@ impl Lasting {
 impl Original {
     fn put_back(self, py: Python<'_>) -> PyResult<()> {
         match self {
-            Original::Value(mut undo) => undo.swap(py),
+            Original::Value(mut undo) | Original::Definition(mut undo) => undo.swap(py),
             Original::Attributes { object, attributes } => {
                 let now = object.bind(py).getattr(intern!(py, "__dict__"))?;
                 now.call_method0(intern!(py, "clear"))?;
@@ -166,11 +178,9 @@ impl Host {
         Ok(true)
     }
 
-    /// What decides the meaning of an object is about to be changed: the code of a function, the bases of a class.
-    pub fn keep_original_definition(&self, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<()> {
-        let undo = self.asleep(|| Undo::of_attribute(object, name))?;
-        self.state().lasting.originals.push(Original::Value(undo));
-        Ok(())
+    /// What decides the meaning of an object has been changed; `original` is what it was.
+    pub fn keep_original_definition(&self, original: Undo) {
+        self.state().lasting.originals.push(Original::Definition(original));
     }
 
     /// A variable of a module that is not instrumented, if the object is one, is about to be changed.
@@ -192,10 +202,16 @@ impl Host {
             state.lasting.changed.clear();
             std::mem::take(&mut state.lasting.originals)
         };
+        let mut redefined = false;
+        let mut failed = Ok(());
         for original in originals.into_iter().rev() {
-            original.put_back(py)?;
+            redefined |= matches!(original, Original::Definition(_));
+            failed = failed.and(original.put_back(py));
         }
-        Ok(())
+        if redefined {
+            self.forget_definitions();
+        }
+        failed
     }
 }
 

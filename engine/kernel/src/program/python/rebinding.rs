@@ -3,12 +3,13 @@
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyDict, PyFunction, PyString, PyType};
 
 use super::assumptions::AssumptionKind;
 use super::host::Host;
 use super::state::{Phase, Restart, State};
 use super::types::{holder_of, instrumented_namespace, AttributeKind, TypeKind};
+use super::undo::Undo;
 
 /// Attributes with two underscores that decide nothing of what other accesses to the object mean.
 const HARMLESS_DUNDERS: &[&str] = &[
@@ -34,10 +35,17 @@ pub fn decides_meaning(name: &str) -> bool {
     name.starts_with("__") && name.ends_with("__") && !HARMLESS_DUNDERS.contains(&name)
 }
 
-/// How a report names an object that a definition belongs to: a function or class by its name, others by their class.
+/// How a report names an object that a definition belongs to: a function or class by its name, others by their class, which
+/// runs no code of the model.
 fn owner_of_definition(object: &Bound<'_, PyAny>) -> PyResult<String> {
-    let own = object.getattr_opt(intern!(object.py(), "__qualname__"))?;
-    match own.and_then(|name| name.extract::<String>().ok()) {
+    let named = match object.cast::<PyType>() {
+        Ok(class) => class.qualname().ok().map(|name| name.to_string()),
+        Err(_) if object.is_instance_of::<PyFunction>() => {
+            object.getattr(intern!(object.py(), "__qualname__"))?.extract().ok()
+        }
+        Err(_) => None,
+    };
+    match named {
         Some(name) => Ok(name),
         None => Ok(format!("an object of class {}", object.get_type().name()?)),
     }
@@ -101,24 +109,40 @@ impl Host {
 
     /// Before an attribute is changed: whether it decides what other accesses to the object mean, such as its class, or the
     /// code of a function. A thread that is alone may change it; that others use the object meanwhile is assumed away.
-    pub fn reshapes(&self, py: Python<'_>, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<bool> {
+    ///
+    /// Returns what the attribute is now if it does, for `changed_definition` after it has been changed.
+    pub fn reshapes(
+        &self,
+        py: Python<'_>,
+        object: &Bound<'_, PyAny>,
+        name: &Bound<'_, PyString>,
+    ) -> PyResult<Option<Undo>> {
         if !decides_meaning(name.to_str()?) {
-            return Ok(false);
+            return Ok(None);
         }
         let kind = self.kind(object);
-        let native = object.get_type().getattr_opt(name)?.is_some();
+        // Not by `getattr`, which would call a descriptor of the model.
+        let native = holder_of(&object.get_type(), name).is_some();
         let shapes = matches!(kind, TypeKind::Class | TypeKind::Module | TypeKind::Immutable) || native;
-        if shapes && self.state().phase == Phase::Running {
-            self.keep_original_definition(object, name)?;
-            if !self.state().is_alone() {
-                let whose = self.asleep(|| owner_of_definition(object))?;
-                self.assume(py, AssumptionKind::ChangedDefinition, &format!("{name} of {whose}"));
-            }
+        if !shapes || self.state().phase != Phase::Running {
+            return Ok(None);
         }
-        Ok(shapes)
+        if !self.state().is_alone() {
+            let whose = self.asleep(|| owner_of_definition(object))?;
+            self.assume(py, AssumptionKind::ChangedDefinition, &format!("{name} of {whose}"));
+        }
+        self.asleep(|| Undo::of_attribute(object, name)).map(Some)
     }
 
-    /// After an attribute was changed that decides what accesses mean: forget what followed from it.
+    /// An attribute was changed that decides what accesses mean: put it back after the execution.
+    pub fn changed_definition(&self, original: Option<Undo>) {
+        if let Some(original) = original {
+            self.keep_original_definition(original);
+            self.forget_definitions();
+        }
+    }
+
+    /// Forget what followed from definitions that have been changed.
     pub fn forget_definitions(&self) {
         let functions = {
             let mut state = self.state();

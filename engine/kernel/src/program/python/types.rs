@@ -5,7 +5,7 @@
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyAny as PyBaseObject, PyDict, PyString, PyType};
+use pyo3::types::{PyAny as PyBaseObject, PyDict, PyFunction, PyString, PyType};
 use pyo3::PyTypeInfo;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -144,7 +144,7 @@ impl TypeTable {
         self.note_shared_memory(ty);
         let token = self.token(name);
         let identity_key = kind == TypeKind::Instance && compares_by_identity(ty);
-        let symbolic = ty.hasattr(intern!(ty.py(), "__dpor_symbolic__")).unwrap_or(false);
+        let symbolic = found_in_class(ty, "__dpor_symbolic__").is_some();
         let is_instance = kind == TypeKind::Instance;
         let compared_by_foreign_code = is_instance && self.has_foreign_method(ty, COMPARISONS);
         let shown_by_foreign_code = is_instance && self.has_foreign_method(ty, CONVERSIONS);
@@ -176,7 +176,7 @@ impl TypeTable {
     /// Note it if the type has a finalizer. Returns whether instances tell that another object has come to its end.
     fn note_end(&mut self, ty: &Bound<'_, PyType>, name: &str) -> bool {
         let py = ty.py();
-        if ty.getattr(intern!(py, "__del__")).is_ok_and(|method| self.is_instrumented(&method)) {
+        if found_in_class(ty, "__del__").is_some_and(|method| self.is_instrumented(&method)) {
             let end = format!("{}.__del__", qualified_name(ty));
             self.assumptions.add(py, AssumptionKind::ObjectEnd, &end, None);
         }
@@ -209,18 +209,20 @@ impl TypeTable {
     /// Whether the class has one of these methods from code that is not instrumented, other than `object`'s own.
     fn has_foreign_method(&mut self, ty: &Bound<'_, PyType>, names: &[&str]) -> bool {
         let object = PyBaseObject::type_object(ty.py());
-        names.iter().any(|name| match (ty.getattr(*name), object.getattr(*name)) {
-            (Ok(method), Ok(inherited)) => {
+        names.iter().any(|name| match (found_in_class(ty, name), found_in_class(&object, name)) {
+            (Some(method), Some(inherited)) => {
                 !method.is(&inherited) && !method.is_none() && !self.is_instrumented(&method)
             }
-            (Ok(method), Err(_)) => !method.is_none() && !self.is_instrumented(&method),
+            (Some(method), None) => !method.is_none() && !self.is_instrumented(&method),
             _ => false,
         })
     }
 
     /// Whether a method is instrumented Python code.
     fn is_instrumented(&mut self, method: &Bound<'_, PyAny>) -> bool {
-        self.origins.of(method).is_ok_and(|written| written.origin == Origin::Instrumented)
+        // To ask anything else for its code could run code of the model.
+        method.is_instance_of::<PyFunction>()
+            && self.origins.of(method).is_ok_and(|written| written.origin == Origin::Instrumented)
     }
 
     /// A number for a name.
@@ -341,12 +343,19 @@ fn has_instance_dict(ty: &Bound<'_, PyType>) -> bool {
 }
 
 fn compares_by_identity(ty: &Bound<'_, PyType>) -> bool {
-    let py = ty.py();
-    let same = |name: &str| -> PyResult<bool> {
-        let object = py.import("builtins")?.getattr("object")?;
-        Ok(ty.getattr(name)?.is(&object.getattr(name)?))
+    let object = PyBaseObject::type_object(ty.py());
+    let same = |name: &str| match (found_in_class(ty, name), found_in_class(&object, name)) {
+        (Some(own), Some(inherited)) => own.is(&inherited),
+        _ => false,
     };
-    same("__hash__").unwrap_or(false) && same("__eq__").unwrap_or(false)
+    same("__hash__") && same("__eq__")
+}
+
+/// What the class or one of its bases has under a name, as it is there: no descriptor runs, and nothing of a metaclass, so
+/// that the host's state may be borrowed.
+fn found_in_class<'py>(class: &Bound<'py, PyType>, name: &str) -> Option<Bound<'py, PyAny>> {
+    let name = PyString::new(class.py(), name);
+    holder_of(class, &name)?.getattr("__dict__").ok()?.get_item(name).ok()
 }
 
 const COMPARISONS: &[&str] = &["__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__"];
