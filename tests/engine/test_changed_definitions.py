@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from dpor.checking import check_model
+from dpor.codes import Code
+from dpor.errors import DporError
 from dpor.results import AssumptionKind, CheckRequest, ModelResult, Verdict
 
 MODEL = """
@@ -156,6 +158,15 @@ def test_what_follows_from_a_changed_class_does_not_outlive_the_execution(
     (tmp_path / "model.py").write_text(KEYS.format(choices=choices), encoding="utf-8")
     result = check_model(CheckRequest(str(tmp_path / "model.py"), "model", str(tmp_path)))
     assert result.verdict is Verdict.VIOLATED
+
+
+@pytest.mark.parametrize("what", ["made", "f"])
+def test_a_dict_of_attributes_that_is_replaced_beside_other_threads_is_refused(
+    tmp_path: Path, what: str
+) -> None:
+    with pytest.raises(DporError, match="__dict__") as caught:
+        check(tmp_path, BESIDE, (f"{what}.__dict__ = {{}}", "1", 1, 1, ""))
+    assert caught.value.code is Code.UNCONTROLLED
 
 
 REFUSED = ["(5).__class__ = str", "int.__add__ = None", "f.__closure__ = None", "A.__mro__ = ()"]

@@ -200,8 +200,12 @@ impl Host {
         let mut original = None;
         if self.may_reshape(object, name)? {
             original = self.reshapes(py, object, name)?;
-            if name.to_str()? == "__dict__" && self.kind(object) == TypeKind::Instance {
-                return self.replace_instance_dict(py, value, object, put);
+            if name.to_str()? == "__dict__" {
+                if self.kind(object) == TypeKind::Instance {
+                    return self.replace_instance_dict(py, value, object, put);
+                }
+                self.check_lone_replacement(py)?;
+                self.check_fresh(py, object)?;
             }
             if let Some(namespace) = self.rebound_in(py, object, name)? {
                 return self.store_global(py, value, &namespace, name);
@@ -430,9 +434,7 @@ impl Host {
         object: &Bound<'_, PyAny>,
         put: impl FnOnce() -> PyResult<()>,
     ) -> PyResult<()> {
-        if !self.state().is_alone() {
-            report_escape(py, "stores to the __dict__ of an object while other threads run")?;
-        }
+        self.check_lone_replacement(py)?;
         self.check_fresh(py, object)?;
         let object = object.clone();
         put()?;
@@ -441,6 +443,13 @@ impl Host {
         let id = state.object(&object, facts);
         if let Some(dict) = state.container(value) {
             state.instance_dicts.replace(id, dict.object);
+        }
+        Ok(())
+    }
+
+    fn check_lone_replacement(&self, py: Python<'_>) -> PyResult<()> {
+        if !self.state().is_alone() {
+            report_escape(py, "stores to the __dict__ of an object while other threads run")?;
         }
         Ok(())
     }
