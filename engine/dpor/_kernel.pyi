@@ -227,6 +227,7 @@ class Host:
         reads: tuple[str, ...],
         writes: tuple[str, ...],
         entered: tuple[str, ...],
+        latent: tuple[str, ...],
         everything: bool,
         label: str,
         /,
@@ -234,7 +235,8 @@ class Host:
         """A system call is about to be made: one operation on what the names stand for. Gives whether other
         threads may have run before it.
 
-        It changes what `writes` names, one entry of each of `entered`, and with `everything` whatever there is.
+        It changes what `writes` names, one entry of each of `entered`, what `latent` names once that matters to another
+        call, and with `everything` whatever there is.
         """
 
     def mark_module_state(self) -> None:

@@ -110,7 +110,7 @@ def failure(end: WorkerEnd, limits: Limits, root: Path, file: Path) -> tuple[Ver
     return Verdict.ERROR, Reason(
         Code.WORKER_DIED,
         f"the process that checked the model {_manner(end.status)}{said}",
-        "the model, or C code that it calls, ended the process: look for os._exit, os.abort and crashing extensions",
+        "C code that the model calls ended the process: look for extensions that crash or call exit",
         location,
     )
 

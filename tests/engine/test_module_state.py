@@ -15,6 +15,8 @@ from dpor.results import CheckRequest, ModelResult, Verdict
 
 HEADER = """
 import collections
+import logging
+import string
 import dpor
 
 NUMBER = 0
@@ -54,9 +56,50 @@ def bump():
     NUMBER += 1
     return NUMBER
 
+"""
+MODEL = """
 @dpor.model
 def model():
     dpor.choose(range(3))
+    {body}
+"""
+# Every other execution is given up, and changes everything on its way out.
+GIVEN_UP = """
+def change():
+    {body}
+
+@dpor.model
+def model():
+    number = dpor.choose(range(4))
+    try:
+        dpor.assume(number % 2 == 1)
+        change()
+    finally:
+        if number % 2 == 0:
+            change()
+"""
+# What is changed when objects are let go: by themselves, or with garbage that nobody reaches.
+LET_GO = """
+def change():
+    {body}
+
+class Ending:
+    def __init__(self, garbage):
+        if garbage:
+            self.me = self
+    def __del__(self):
+        change()
+
+@dpor.model
+def model():
+    number = dpor.choose(range(600))
+    if number in (0, 599):
+        change()
+    else:
+        ending = Ending(number < 400)
+        def keeps():
+            return ending
+        dpor.spawn(keeps).join()
 """
 # What each execution does, and what it must then find.
 PUT_BACK = {
@@ -79,12 +122,28 @@ LOADED_AFRESH = {
     "a deque": "QUEUE.append(2)\n    assert list(QUEUE) == [1, 2]",
     "a generator": "assert next(NUMBERS) == 1",
 }
+OF_THE_LIBRARY = {
+    "an attribute of a module of the library": "assert not hasattr(string, 'new')\n    string.new = 1",
+    "an attribute of a class of the library": "assert not hasattr(string.Template, 'new')\n    string.Template.new = 1",
+    "a special method of a class of the library": (
+        "assert not hasattr(string.Template, '__len__')\n    string.Template.__len__ = len"
+    ),
+    "a name of a class of the library": (
+        "assert string.Template.__name__ == 'Template'\n    string.Template.__name__ = 'Changed'"
+    ),
+    "an attribute of a function of the library": (
+        "assert not hasattr(string.capwords, 'new')\n    string.capwords.new = 1"
+    ),
+    "a registry of the library": (
+        "logging.getLogger('a').propagate ^= True\n    assert not logging.getLogger('a').propagate"
+    ),
+}
 WAYS = ({}, {"algorithm": "exhaustive"}, {"algorithm": "graph"}, {"memory_model": "pso"})
 
 
-def check(folder: Path, body: str, **options: object) -> ModelResult:
+def check(folder: Path, body: str, model: str = MODEL, **options: object) -> ModelResult:
     file = folder / "stateful.py"
-    file.write_text(f"{HEADER}    {body}\n", encoding="utf-8")
+    file.write_text(HEADER + model.format(body=body), encoding="utf-8")
     return check_model(CheckRequest(str(file), "model", str(folder), options=options))
 
 
@@ -103,11 +162,29 @@ def reloads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
-@pytest.mark.parametrize("name", [*PUT_BACK, *LOADED_AFRESH])
+@pytest.mark.parametrize("name", [*PUT_BACK, *LOADED_AFRESH, *OF_THE_LIBRARY])
 def test_every_execution_finds_what_the_module_made(tmp_path: Path, name: str, way: dict[str, str]) -> None:
-    result = check(tmp_path, {**PUT_BACK, **LOADED_AFRESH}[name], **way)
+    result = check(tmp_path, {**PUT_BACK, **LOADED_AFRESH, **OF_THE_LIBRARY}[name], **way)
     assert result.verdict is Verdict.VERIFIED, result.violations
     assert result.executions == 3
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+@pytest.mark.parametrize("name", [*PUT_BACK, *LOADED_AFRESH, *OF_THE_LIBRARY])
+def test_what_an_execution_changes_on_its_way_out_is_put_back(
+    tmp_path: Path, name: str, way: dict[str, str]
+) -> None:
+    result = check(tmp_path, {**PUT_BACK, **LOADED_AFRESH, **OF_THE_LIBRARY}[name], GIVEN_UP, **way)
+    assert result.verdict is Verdict.VERIFIED, result.violations
+    assert (result.executions, result.blocked) == (2, 2)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("name", [*PUT_BACK, *LOADED_AFRESH, *OF_THE_LIBRARY])
+def test_what_is_changed_where_objects_end_is_put_back(tmp_path: Path, name: str) -> None:
+    result = check(tmp_path, {**PUT_BACK, **LOADED_AFRESH, **OF_THE_LIBRARY}[name], LET_GO)
+    assert result.verdict is Verdict.VERIFIED, result.violations
+    assert result.executions == 600
 
 
 @pytest.mark.parametrize("name", [*PUT_BACK, *LOADED_AFRESH])

@@ -244,7 +244,7 @@ def test_a_model_that_ends_its_process_or_never_ends_is_named(launch: Launch, wr
     editor = launch()
     editor.initialize(settings={"timeout": 1})
     text = (
-        "import os\nimport dpor\n\n@dpor.model\ndef leaves():\n    os._exit(3)\n\n"
+        "import ctypes\nimport dpor\n\n@dpor.model\ndef leaves():\n    ctypes.CDLL(None)._exit(3)\n\n"
         "@dpor.model\ndef stays():\n    turns = 0\n    while True:\n        turns += 1\n"
     )
     uri = editor.open(write("m.py", text))

@@ -90,7 +90,10 @@ FAULTS = {
         "bytearray(50_000_000)",
         "kept = []\nwhile True:\n    kept.append(bytearray(50_000_000))",
     ),
-    "a model that ends its process": Fault("DPOR111", "exit status 5", "faulty", "os._exit(5)"),
+    "a model that ends its process": Fault("DPOR108", "ends the process", "os._exit(5)", "os._exit(5)"),
+    "a model that ends its process in C": Fault(
+        "DPOR111", "exit status 5", "faulty", "import ctypes\nctypes.CDLL(None)._exit(5)"
+    ),
     "a model that crashes": Fault(
         "DPOR111",
         "SIGSEGV",

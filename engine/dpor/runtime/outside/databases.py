@@ -182,8 +182,9 @@ class Databases:
             files.world.refuse("opens a database by a URI (sqlite3)")
         if text in ("", ":memory:"):
             return text, files.world.next_name("database")
+        function, name = label("sqlite3.connect", text), files.world.next_name("database")
         try:
-            place, target = files.opened(label("sqlite3.connect", text), text, os.O_RDWR | os.O_CREAT)
+            place, target = files.opened(function, text, os.O_RDWR | os.O_CREAT, name)
         except OSError:
             raise sqlite.OperationalError("unable to open database file") from None
         for suffix in _BESIDE:

@@ -6,12 +6,15 @@ position all descriptors of it share, and on the file's content.
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import stat
 from collections.abc import Callable
 from typing import Any
 
-from dpor.runtime.outside.filesystem import FileSystem, OpenFile, label
+from dpor.runtime.outside.filesystem import FileSystem, label
+from dpor.runtime.outside.numbers import OpenFile
 from dpor.runtime.outside.real import system
 from dpor.runtime.outside.world import Touched
 
@@ -27,11 +30,13 @@ def _writes(file: OpenFile) -> Touched:
     return Touched((), (file.content, file.name))
 
 
-def _looks(file: OpenFile) -> Touched:
+def looks(file: OpenFile) -> Touched:
+    """What a call touches that reads the content of a file, or its status."""
     return Touched((file.content,))
 
 
-def _changes(file: OpenFile) -> Touched:
+def changes(file: OpenFile) -> Touched:
+    """What a call touches that changes the content of a file, or its status."""
     return Touched((), (file.content,))
 
 
@@ -41,33 +46,46 @@ def _moves(file: OpenFile) -> Touched:
 
 
 def _nothing(file: OpenFile) -> Touched:
-    return Touched((file.name,))
+    return Touched()
+
+
+def _sets(file: OpenFile) -> Touched:
+    return Touched((), (file.openness,))
 
 
 # What a function does to the open file that its first argument is a descriptor of.
 _EFFECTS: dict[str, Callable[[OpenFile], Touched]] = {
-    "fchmod": _changes,
-    "fchown": _changes,
+    "fchmod": changes,
+    "fchown": changes,
     "fdatasync": _nothing,
     "fpathconf": _nothing,
-    "fstat": _looks,
+    "fstat": looks,
     "fstatvfs": _nothing,
     "fsync": _nothing,
-    "ftruncate": _changes,
+    "ftruncate": changes,
+    "get_blocking": _nothing,
+    "get_inheritable": _nothing,
+    "isatty": _nothing,
     "lseek": _moves,
-    "posix_fallocate": _changes,
-    "pread": _looks,
-    "preadv": _looks,
-    "pwrite": _changes,
-    "pwritev": _changes,
+    "posix_fadvise": _nothing,
+    "posix_fallocate": changes,
+    "pread": looks,
+    "preadv": looks,
+    "pwrite": changes,
+    "pwritev": changes,
     "read": _reads,
     "readinto": _reads,
     "readv": _reads,
+    "set_blocking": _sets,
+    "set_inheritable": _sets,
+    "ttyname": _nothing,
     "write": _writes,
     "writev": _writes,
 }
 # Functions that take two descriptors: the positions of what is read from and written to.
 _COPYING = {"sendfile": (1, 0), "copy_file_range": (0, 1), "splice": (0, 1)}
+# A number that is never open, where the system has the last word about one that is not.
+_CLOSED = 2**31 - 1
 # They wait for somebody else.
 _REFUSED = {"lockf": "locks a file (os.lockf)"}
 
@@ -101,15 +119,13 @@ class Descriptors:
             name: self._checked(name, function) for name, function in table.items() if hasattr(system, name)
         }
 
-    def open_file(self, descriptor: int, path: str, flags: int, mine: bool) -> OpenFile:
+    def open_file(self, descriptor: int, name: str, path: str, flags: int, mine: bool) -> OpenFile:
         """Note what a descriptor is open for."""
         files = self._files
         host = files.world.mode.host
         execution = host.execution if host.active else None
-        opened = OpenFile(
-            files.world.next_name("open file"), files.content(path), path, flags, mine, execution
-        )
-        files.descriptors[descriptor] = opened
+        opened = OpenFile(name, files.content(path), path, flags, mine, execution)
+        files.descriptors.opened(descriptor, opened)
         return opened
 
     def closed(self, descriptor: int) -> None:
@@ -117,7 +133,7 @@ class Descriptors:
         try:
             system.fstat(descriptor)
         except OSError:
-            self._files.descriptors.pop(descriptor, None)
+            self._files.descriptors.closed(descriptor)
 
     def touch(self, function: str, opened: OpenFile, touched: Callable[[], Touched]) -> None:
         """Perform an operation on an open file: what `touched()` says when its turn has come.
@@ -129,6 +145,71 @@ class Descriptors:
             mode.host.mark_module_state()
             self._files.world.refuse("uses a file that was opened before the execution began")
         self._files.world.perform(function, touched)
+
+    def use(self, function: str, number: int, effect: Callable[[OpenFile], Touched]) -> OpenFile | None:
+        """Perform a call of a function on a descriptor, and give what that is open for when its turn has come.
+
+        Another thread may close the descriptor before, and open another file by its number.
+        """
+        numbers = self._files.descriptors
+
+        def touched() -> Touched:
+            opened = numbers.get(number)
+            if opened is None:
+                return numbers.touched_if_closed(number)
+            return effect(opened).also(Touched((opened.openness,)))
+
+        known = numbers.shown(number)
+        text = f"{function}({number if known is None else _shown(known)})"
+        if known is None:
+            self._files.world.perform(text, touched)
+        else:
+            self.touch(text, known, touched)
+        return numbers.get(number)
+
+    def is_open(self, number: int) -> bool:
+        """Whether the model has opened a descriptor, for a file object on it: one operation.
+
+        Raises OSError if the number is not open.
+        """
+        opened = self.use("open", number, _nothing)
+        if opened is None and self._files.descriptors.is_closed(number):
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF), number)
+        return opened is not None
+
+    def beneath(self, number: int, file: OpenFile) -> Touched | None:
+        """What a call on a file object touches whose number is not open for its file any more; None if it is."""
+        numbers = self._files.descriptors
+        opened = numbers.get(number)
+        if opened is file:
+            return None
+        closed = numbers.touched_if_closed(number)
+        return closed if opened is None else closed.also(changes(opened)).also(Touched((), (opened.name,)))
+
+    def call(
+        self,
+        name: str,
+        real: Callable[..., Any],
+        effect: Callable[[OpenFile], Touched],
+        number: int,
+        *args: Any,
+        **kwargs: Any,
+    ) -> Any:
+        """Call a function of os on a descriptor."""
+        files = self._files
+        opened = self.use(f"os.{name}", number, effect)
+        if opened is None:
+            if not files.descriptors.is_closed(number):
+                self._require_harmless(name, number)
+                return real(number, *args, **kwargs)
+            # The number may be the checker's by now. What the system says of one that is not open is the same for all.
+            return real(_CLOSED, *args, **kwargs)
+        if effect is changes:
+            files.require_copy(opened, f"os.{name}")
+        found = real(number, *args, **kwargs)
+        if name == "fstat":
+            return files.shown(found, opened.path, opened.content, opened.mine)
+        return found
 
     def _checked(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         real = getattr(system, name)
@@ -144,23 +225,9 @@ class Descriptors:
     def _known(
         self, name: str, real: Callable[..., Any], effect: Callable[[OpenFile], Touched]
     ) -> Callable[..., Any]:
-        files = self._files
-
         def call(descriptor: Any, *args: Any, **kwargs: Any) -> Any:
             number = descriptor if isinstance(descriptor, int) else descriptor.fileno()
-            known = files.descriptors.get(number)
-            if known is None:
-                self._require_harmless(name, number)
-                return real(descriptor, *args, **kwargs)
-            # Another thread may close the descriptor before, and open another file by its number.
-            self.touch(
-                f"os.{name}({_shown(known)})", known, lambda: effect(files.descriptors.get(number, known))
-            )
-            found = real(number, *args, **kwargs)
-            opened = files.descriptors.get(number, known)
-            if name == "fstat":
-                return files.shown(found, opened.path, opened.content, opened.mine)
-            return found
+            return self.call(name, real, effect, number, *args, **kwargs)
 
         return call
 
@@ -177,66 +244,86 @@ class Descriptors:
                 )
 
     def _copying(self, name: str, real: Callable[..., Any], source: int, sink: int) -> Callable[..., Any]:
+        numbers = self._files.descriptors
+
         def call(*args: Any, **kwargs: Any) -> Any:
-            ends = [self._files.descriptors.get(args[index]) for index in (source, sink)]
-            if ends[0] is None or ends[1] is None:
-                self._files.world.refuse(f"copies between files that are not known to be open (os.{name})")
+            ends = args[source], args[sink]
+
+            def touched(_: OpenFile) -> Touched:
+                old, new = map(numbers.get, ends)
+                if old is None or new is None:
+                    return numbers.touched_if_closed(ends[0] if old is None else ends[1])
+                return Touched((old.content, old.openness), (old.name, new.name, new.content))
+
+            self.use(f"os.{name}", ends[1], touched)
+            if all(number in numbers for number in ends):
                 return real(*args, **kwargs)
-            old, new = ends[0], ends[1]
-            touched = Touched((old.content,), (old.name, new.name, new.content))
-            self.touch(f"os.{name}({_shown(old)}, {_shown(new)})", new, lambda: touched)
-            return real(*args, **kwargs)
+            if not all(number in numbers or numbers.is_closed(number) for number in ends):
+                self._files.world.refuse(f"copies between files that are not known to be open (os.{name})")
+            raise _not_open()
 
         return call
 
     def _open(self, path: Any, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
         function = label("os.open", path)
+        name = self._files.world.next_name("open file")
         try:
-            place, target = self._files.opened(function, path, flags, dir_fd)
+            place, target = self._files.opened(function, path, flags, name, dir_fd)
             descriptor = system.open(place, flags, mode)
         except OSError as error:
             if error.filename is not None:
                 error.filename = path
             raise
-        self.open_file(descriptor, target.path, flags, not self._files.overlay.owns(place))
+        self.open_file(descriptor, name, target.path, flags, not self._files.overlay.owns(place))
         return descriptor
 
     def _close(self, fd: int) -> None:
-        opened = self._files.descriptors.get(fd)
-        if opened is None:
-            if fd < _STANDARD:
-                self._files.world.refuse("closes a standard stream of the process (os.close)")
-            system.close(fd)
-            return
-        self.touch(f"os.close({_shown(opened)})", opened, lambda: Touched((), (opened.name,)))
-        self._files.descriptors.pop(fd, None)
+        numbers = self._files.descriptors
+        if fd < _STANDARD and numbers.shown(fd) is None:
+            self._files.world.refuse("closes a standard stream of the process (os.close)")
+        opened = self.use("os.close", fd, numbers.touched_by_closing)
+        if opened is None and numbers.is_closed(fd):
+            raise _not_open()
+        numbers.closed(fd)
         system.close(fd)
 
     def _closerange(self, fd_low: int, fd_high: int, /) -> None:
-        for descriptor in sorted(self._files.descriptors):
+        for descriptor, _ in sorted(self._files.descriptors.items(), key=lambda item: item[0]):
             if fd_low <= descriptor < fd_high:
-                self._close(descriptor)
+                with contextlib.suppress(OSError):
+                    self._close(descriptor)
 
     def _dup(self, fd: int, /) -> int:
+        numbers = self._files.descriptors
+        name = self._files.world.next_name("descriptor")
+
+        opened = self.use("os.dup", fd, lambda _: numbers.touched_by_opening(name))
+        if opened is None and numbers.is_closed(fd):
+            raise _not_open()
         copy = system.dup(fd)
-        opened = self._files.descriptors.get(fd)
         if opened is not None:
-            self._files.descriptors[copy] = opened
+            numbers.opened(copy, opened)
         return copy
 
     def _dup2(self, fd: int, fd2: int, inheritable: bool = True) -> int:
-        files = self._files
-        opened = files.descriptors.get(fd)
-        if opened is None or (fd2 < _STANDARD and fd2 not in files.descriptors):
-            files.world.refuse("replaces a descriptor that is not the model's (os.dup2)")
-            return system.dup2(fd, fd2, inheritable)
-        replaced = files.descriptors.get(fd2)
-        if replaced is not None:
-            self.touch(
-                f"os.dup2({_shown(opened)})", replaced, lambda: Touched((), (opened.name, replaced.name))
-            )
-        files.descriptors[fd2] = opened
-        return system.dup2(fd, fd2, inheritable)
+        numbers = self._files.descriptors
+
+        def touched(_: OpenFile) -> Touched:
+            replaced = numbers.get(fd2)
+            if replaced is None:
+                return numbers.touched_if_closed(fd2)
+            return numbers.touched_by_closing(replaced)
+
+        opened = self.use("os.dup2", fd, touched)
+        if opened is None and numbers.is_closed(fd):
+            raise _not_open()
+        known = fd2 in numbers or numbers.is_closed(fd2)
+        if opened is None or not known or (fd2 < _STANDARD and fd2 not in numbers):
+            self._files.world.refuse("replaces a descriptor that is not the model's (os.dup2)")
+        copy = system.dup2(fd, fd2, inheritable)
+        if opened is not None:
+            numbers.opened(copy, opened)
+        return copy
 
     def _refused(self, real: Callable[..., Any], what: str) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -244,6 +331,10 @@ class Descriptors:
             return real(*args, **kwargs)
 
         return call
+
+
+def _not_open() -> OSError:
+    return OSError(errno.EBADF, os.strerror(errno.EBADF))
 
 
 def _shown(opened: OpenFile) -> str:

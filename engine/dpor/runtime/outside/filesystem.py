@@ -14,9 +14,10 @@ import sys
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from dpor.assumptions import OF_A_FILE, OF_A_FOLDER
+from dpor.runtime.outside.numbers import Numbers, OpenFile
 from dpor.runtime.outside.overlay import Overlay, SharedFileError, TooLargeError, fold
 from dpor.runtime.outside.real import HARMLESS_DEVICES, now_ns, system
 from dpor.runtime.outside.world import Touched, World
@@ -42,7 +43,8 @@ _SHORT = 60
 class Target:
     """Where a path leads: `given` is the argument, `path` the absolute path without links.
 
-    `names` are those of all that decides where it leads. `slash` says that it must be a folder.
+    `names` are those of all that decides where it leads. `slash` says that it must be a folder. `number` is that of the
+    descriptor which the path is or is relative to, if that is not open.
     """
 
     given: Any
@@ -50,22 +52,7 @@ class Target:
     names: tuple[str, ...]
     slash: bool
     installed: bool
-
-
-@dataclass
-class OpenFile:
-    """An open file of the system, which descriptors and streams share: its name, that of its content, its path.
-
-    `flags` are those of the system that it was opened with, `mine` says that it is the user's file and no copy.
-    `execution` is None if it was opened when the model's modules were imported.
-    """
-
-    name: str
-    content: str
-    path: str
-    flags: int
-    mine: bool
-    execution: int | None
+    number: int | None = None
 
 
 class FileSystem:
@@ -74,7 +61,7 @@ class FileSystem:
     def __init__(self, world: World) -> None:
         self.world = world
         self.overlay = Overlay(self._copied)
-        self.descriptors: dict[int, OpenFile] = {}
+        self.descriptors = Numbers()
         self.read: set[str] = set()
         self._contents: dict[str, str] = {}
         self._began = 0
@@ -92,6 +79,7 @@ class FileSystem:
     def reset(self) -> None:
         """Begin an execution."""
         self._contents.clear()
+        self.descriptors.reset()
         self.overlay.reset()
 
     # Names
@@ -99,22 +87,26 @@ class FileSystem:
     def target(self, given: Any, follow: bool = True, dir_fd: int | None = None) -> Target:
         """Where a path leads now; `follow` says whether a link at its end is followed.
 
-        Raises TypeError for what is no path, OSError for links that go round. A path relative to a folder that is open
-        and not known ends the check.
+        A path may be the number of a descriptor. Raises TypeError for what is no path, OSError for links that go round.
         """
-        path = os.fsdecode(given)
         names: list[str] = []
+        path = "" if isinstance(given, int) else os.fsdecode(cast(str, given))
+        folder = None
+        number = given if isinstance(given, int) else dir_fd
+        if number is not None and not os.path.isabs(path):
+            folder = self.descriptors.get(number)
+            if folder is None:
+                return Target(given, "", (), False, False, number)
+            names.append(folder.openness)
+            if isinstance(given, int):
+                given = path = folder.path
         slash = path.endswith(os.sep) and len(path) > 1
         if not path or "\0" in path:
             return Target(given, path, (), False, False)
         if not os.path.isabs(path):
-            if dir_fd is None:
+            if folder is None:
                 names.append(CURRENT_FOLDER)
             else:
-                folder = self.descriptors.get(dir_fd)
-                if folder is None:
-                    self.world.refuse("uses a path relative to a folder that is not known to be open")
-                    return Target(given, path, (), False, False)
                 path = os.path.join(folder.path, path)
         resolved, passed = self.overlay.resolve(path, follow)
         folder = resolved + os.sep
@@ -154,10 +146,14 @@ class FileSystem:
 
     def renamed(self, source: str, target: str) -> None:
         """Let a file, or all that is in a folder, keep its name at another path."""
+        moved = target
         source, target = fold(source), fold(target)
         below = source + os.sep
         for path in [path for path in self._contents if path == source or path.startswith(below)]:
             self._contents[target + path[len(source) :]] = self._contents.pop(path)
+        for _, opened in self.descriptors.items():
+            if fold(opened.path) == source or fold(opened.path).startswith(below):
+                opened.path = moved + opened.path[len(source) :]
 
     def linked(self, source: str, target: str) -> None:
         """Note that two paths lead to one file."""
@@ -178,19 +174,38 @@ class FileSystem:
         follow: bool = True,
         dir_fd: int | None = None,
     ) -> Target:
-        """Perform an operation on what a path leads to, and give where it leads at that moment."""
+        """Perform an operation on what a path leads to, and give where it leads at that moment.
+
+        Raises OSError if the path is a descriptor, or relative to one, that is not open.
+        """
         found: list[Target] = [self.target(given, follow, dir_fd)]
 
         def names() -> Touched:
             found[0] = self.target(given, follow, dir_fd)
-            return touched(found[0])
+            return self.touched_if_closed(found[0]) or touched(found[0])
 
         if found[0].installed:
             if _changes(touched(found[0])):
                 self.world.refuse(f"changes an installed file ({label})")
             return found[0]
         self.world.perform(label, names)
+        self.require_open(found[0])
         return found[0]
+
+    def touched_if_closed(self, target: Target) -> Touched | None:
+        """What a call on a path touches that is a descriptor, or relative to one, which is not open; else None."""
+        return None if target.number is None else self.descriptors.touched_if_closed(target.number)
+
+    def require_open(self, target: Target) -> None:
+        """Raise OSError if a path is a descriptor, or relative to one, that is not open.
+
+        One that is open and was not opened by the model ends the check.
+        """
+        if target.number is None:
+            return
+        if not self.descriptors.is_closed(target.number):
+            self.world.refuse("uses a path by a descriptor that the model has not opened")
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
 
     def place(self, target: Target) -> str:
         """Where the system finds it, for a call that changes nothing."""
@@ -213,6 +228,13 @@ class FileSystem:
         except SharedFileError:
             self.world.refuse(f"changes a file that has several names ({_short(path)!r})")
         return path
+
+    def require_copy(self, opened: OpenFile, function: str) -> None:
+        """Let an open file of the user be a copy from now on, because a call of `function` is about to change it."""
+        if opened.mine:
+            self.changed(Target(opened.path, opened.path, (), False, False))
+        if opened.mine:
+            self.world.refuse(f"changes a file that is not where it was opened ({function})")
 
     def note_read(self, target: Target, entries: bool = False) -> None:
         """Note that the verdict rests on what the user's file is, or on which entries the user's folder has.
@@ -241,8 +263,12 @@ class FileSystem:
         if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)) and target.path not in HARMLESS_DEVICES:
             self.world.refuse(f"opens {_short(target.path)!r}, which is a device or pipe")
 
-    def opened(self, label: str, given: Any, flags: int, dir_fd: int | None = None) -> tuple[str, Target]:
+    def opened(
+        self, label: str, given: Any, flags: int, name: str, dir_fd: int | None = None
+    ) -> tuple[str, Target]:
         """Perform the opening of a file with the system's flags. Gives the path to open in its place.
+
+        `name` is that of the open file that is made.
 
         Raises OSError as opening does, for what the scratch folder would allow.
         """
@@ -255,6 +281,10 @@ class FileSystem:
         overlay = self.overlay
 
         def touched(target: Target) -> Touched:
+            path = on_path(target)
+            return path if target.installed else path.also(self.descriptors.touched_by_opening(name))
+
+        def on_path(target: Target) -> Touched:
             path = target.path
             if target.path in HARMLESS_DEVICES:
                 return Touched()
@@ -305,7 +335,7 @@ class FileSystem:
                 moved[opened.name] = descriptor
             else:
                 system.dup2(moved[opened.name], descriptor, system.get_inheritable(descriptor))
-        for opened in self.descriptors.values():
+        for _, opened in self.descriptors.items():
             if opened.name in moved:
                 opened.mine = False
 

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from dpor.runtime.outside.descriptors import Descriptors, changes, looks
 from dpor.runtime.outside.entries import Entries, Entry
 from dpor.runtime.outside.filesystem import CURRENT_FOLDER, UMASK, FileSystem, Target, label
 from dpor.runtime.outside.real import system
@@ -42,8 +43,9 @@ def _all_names(target: Target) -> Touched:
 class Paths:
     """Stand-ins for the functions of os that take paths. `replacements()` gives them by name."""
 
-    def __init__(self, files: FileSystem) -> None:
+    def __init__(self, files: FileSystem, descriptors: Descriptors) -> None:
         self._files = files
+        self._descriptors = descriptors
         self._controls = files.world.controls
         self._overlay = files.overlay
 
@@ -103,7 +105,7 @@ class Paths:
     def _stat(self, path: Any, *, dir_fd: int | None = None, follow_symlinks: bool = True) -> os.stat_result:
         files = self._files
         if isinstance(path, int):
-            return os.fstat(path)
+            return self._descriptors.call("fstat", system.fstat, looks, path)
         overlay = self._overlay
 
         def touched(target: Target) -> Touched:
@@ -160,7 +162,7 @@ class Paths:
         def call(path: Any, *args: Any, follow_symlinks: bool = True) -> Any:
             assert real is not None
             if isinstance(path, int):
-                return real(path, *args)
+                return self._descriptors.call(name, real, looks, path, *args)
 
             def touched(target: Target) -> Touched:
                 return Touched((*target.names, files.content(target.path)))
@@ -173,16 +175,12 @@ class Paths:
     def _names(self, function: str, path: Any) -> tuple[Any, Target]:
         """The path of a folder as an argument and where it leads, after an operation that reads its entries."""
         files = self._files
-        if isinstance(path, int):
-            opened = files.descriptors.get(path)
-            if opened is None:
-                files.world.refuse(f"lists a folder that is not known to be open ({function})")
-            path = opened.path if opened is not None else os.curdir
 
         def touched(target: Target) -> Touched:
             return Touched((*target.names, files.entries(target.path)))
 
-        return path, files.reach(label(function, path), path, touched)
+        target = files.reach(label(function, path), path, touched)
+        return (target.path if isinstance(path, int) else path), target
 
     def _note_listed(self, target: Target) -> None:
         if self._overlay.is_users(target.path):
@@ -334,6 +332,8 @@ class Paths:
         def touched(source: Target) -> Touched:
             target = files.target(dst, False, dst_fd)
             ends[:] = [source, target]
+            if target.number is not None:
+                return files.descriptors.touched_if_closed(target.number)
             names = source.names + target.names
             if not overlay.exists(source.path) or not overlay.is_folder(os.path.dirname(target.path)):
                 return Touched(names)
@@ -344,6 +344,7 @@ class Paths:
 
         files.reach(label(function, src, dst), src, touched, follow=False, dir_fd=src_fd)
         source, target = ends
+        files.require_open(target)
         parent = os.path.dirname(target.path)
         if not overlay.exists(source.path) or not overlay.is_folder(parent):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), src, None, dst)
@@ -383,6 +384,8 @@ class Paths:
         def touched(source: Target) -> Touched:
             target = files.target(dst, False, dst_dir_fd)
             ends[:] = [source, target]
+            if target.number is not None:
+                return files.descriptors.touched_if_closed(target.number)
             names = source.names + target.names
             if not overlay.exists(source.path) or overlay.exists(target.path):
                 return Touched(names)
@@ -392,6 +395,7 @@ class Paths:
 
         files.reach(label("os.link", src, dst), src, touched, follow=False, dir_fd=src_dir_fd)
         source, target = ends
+        files.require_open(target)
         if not overlay.exists(source.path):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), src, None, dst)
         if overlay.exists(target.path):
@@ -426,10 +430,7 @@ class Paths:
         ) -> Any:
             assert real is not None
             if isinstance(path, int):
-                opened = files.descriptors.get(path)
-                if opened is None:
-                    files.world.refuse(f"changes a file that is not known to be open (os.{name})")
-                path = opened.path if opened is not None else path
+                return self._descriptors.call(name, real, changes, path, *args, **more)
 
             def touched(target: Target) -> Touched:
                 if not overlay.exists(target.path):

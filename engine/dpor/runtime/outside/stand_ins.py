@@ -17,6 +17,7 @@ from dpor.runtime.outside.environment import Environment
 from dpor.runtime.outside.filesystem import FileSystem
 from dpor.runtime.outside.paths import Paths
 from dpor.runtime.outside.real import open_file, system
+from dpor.runtime.outside.remaining import refusing
 from dpor.runtime.outside.settings import Settings
 from dpor.runtime.outside.streams import Streams
 from dpor.runtime.outside.world import World
@@ -43,8 +44,8 @@ class Outside:
         self._mode = mode
         self._world = World(mode)
         self._files = FileSystem(self._world)
-        self._paths = Paths(self._files)
         self._descriptors = Descriptors(self._files)
+        self._paths = Paths(self._files, self._descriptors)
         self._streams = Streams(self._files, self._descriptors)
         self._databases = Databases(self._files)
         self._environment = Environment(self._world)
@@ -62,6 +63,7 @@ class Outside:
         system.umask(self._umask)
         table = self._table
         functions = {**self._paths.replacements(), **self._descriptors.replacements()}
+        functions |= refusing(self._world, functions)
         for name, function in functions.items():
             table[getattr(system, name)] = function
         table[open_file] = self._streams.open()

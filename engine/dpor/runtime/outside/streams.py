@@ -17,7 +17,8 @@ from typing import Any, cast
 from dpor.runtime import current
 from dpor.runtime.factories import Factory
 from dpor.runtime.outside.descriptors import Descriptors
-from dpor.runtime.outside.filesystem import FileSystem, OpenFile, label
+from dpor.runtime.outside.filesystem import FileSystem, label
+from dpor.runtime.outside.numbers import Numbers, OpenFile
 from dpor.runtime.outside.real import RawFile as RealRawFile
 from dpor.runtime.outside.real import open_file, system
 from dpor.runtime.outside.world import Touched
@@ -44,19 +45,20 @@ _LOOKING = ("fileno", "isatty", "readable", "writable", "seekable")
 
 
 class Opened:
-    """What the file objects on top of one another share: the open file and what waits in their buffers.
+    """What the file objects on top of one another share: the open file, its number and what waits in their buffers.
 
     `unwritten` is at least the number of bytes that were written and may not have reached the file; `busy` says that a
     method of one of the objects is at work, which calls those of the objects beneath it; `closer` is the thread that
     has closed them.
     """
 
-    __slots__ = ("buffer", "busy", "closer", "descriptors", "file", "unwritten")
+    __slots__ = ("buffer", "busy", "closer", "descriptors", "file", "number", "unwritten")
 
-    def __init__(self, descriptors: Descriptors, file: OpenFile, buffer: int) -> None:
+    def __init__(self, descriptors: Descriptors, file: OpenFile, number: int) -> None:
         self.descriptors = descriptors
         self.file = file
-        self.buffer = buffer
+        self.number = number
+        self.buffer = 0
         self.unwritten = 0
         self.busy = False
         self.closer: int | None = None
@@ -65,19 +67,26 @@ class Opened:
 def _touched(opened: Opened, name: str, args: tuple[Any, ...]) -> Touched:
     """What a method does if it is called now."""
     file = opened.file
-    own = (file.name,)
-    if name == "truncate":
-        return Touched((), (*own, file.content))
+    own = Touched((file.openness,), (file.name,))
+    if opened.closer is not None:
+        return Touched((), (file.name,))
+    beneath = opened.descriptors.beneath(opened.number, file)
+    if beneath is not None:
+        # Somebody has closed the descriptor of the file object, and maybe opened another file by its number.
+        return beneath.also(own)
     if name in _LOOKING or name == "closed":
-        return Touched(own)
+        return Touched((file.name, file.openness))
+    if name == "close":
+        own = own.also(Numbers.touched_by_closing(file))
+    reads, writes = Touched((file.content,)), Touched((), (file.content,))
+    if name == "truncate":
+        return own.also(writes)
     if name == "write":
         fits = opened.unwritten + _written(args) <= opened.buffer
-        return Touched((), own if fits else (*own, file.content))
+        return own if fits else own.also(writes)
     if opened.unwritten:
-        return Touched((), (*own, file.content))
-    if name in ("flush", "close", "tell", "detach", "reconfigure"):
-        return Touched((), own)
-    return Touched((file.content,), own)
+        return own.also(writes)
+    return own if name in ("flush", "close", "tell", "detach", "reconfigure") else own.also(reads)
 
 
 def _written(args: tuple[Any, ...]) -> int:
@@ -198,10 +207,10 @@ class Streams:
             else:
                 _abandon(stream)
         self._open = kept
-        for descriptor, opened in list(self._files.descriptors.items()):
+        for descriptor, opened in self._files.descriptors.items():
             if opened.execution is None and not imported:
                 continue
-            del self._files.descriptors[descriptor]
+            self._files.descriptors.forget(descriptor)
             try:
                 system.close(descriptor)
             except OSError:
@@ -237,7 +246,7 @@ class Streams:
             def __call__(self, file: Any, mode: str = "r", closefd: bool = True, opener: Any = None) -> Any:
                 if not streams._controls():
                     return RealRawFile(file, mode, closefd, opener)
-                if isinstance(file, int) and file not in streams._files.descriptors:
+                if isinstance(file, int) and not streams._descriptors.is_open(file):
                     return RealRawFile(file, mode, closefd, opener)
                 return streams._noted(streams._raw(file, mode, closefd, opener))
 
@@ -256,7 +265,7 @@ class Streams:
     ) -> Any:
         if not isinstance(file, int):
             file = cast(Any, os.fspath(file))
-        if isinstance(file, int) and file not in self._files.descriptors:
+        if isinstance(file, int) and not self._descriptors.is_open(file):
             return open_file(file, mode, buffering, encoding, errors, newline, closefd, opener)
         if not _is_usual(mode, buffering, encoding, errors, newline):
             # The real one says what is wrong, with arguments that open nothing.
@@ -305,9 +314,7 @@ class Streams:
     def _raw(self, file: Any, mode: str, closefd: bool, opener: Any) -> Any:
         files, descriptors = self._files, self._descriptors
         if isinstance(file, int):
-            raw = RawFile(file, mode, closefd)
-            raw.dpor_opened = Opened(descriptors, files.descriptors[file], 0)
-            return raw
+            return self._on_descriptor(RawFile(file, mode, closefd), file)
         flags = _flags(mode)
         if opener is not None:
             # It opens what it wants, by os.open or the like.
@@ -316,24 +323,31 @@ class Streams:
                 raise TypeError("expected integer from opener")
             if descriptor < 0:
                 raise ValueError(f"opener returned {descriptor}")
-            if descriptor not in files.descriptors:
+            if not descriptors.is_open(descriptor):
                 files.world.refuse("opens a file by a way that is not known")
-            raw = RawFile(descriptor, mode, closefd)
+            raw = self._on_descriptor(RawFile(descriptor, mode, closefd), descriptor)
             raw.name = file
-            raw.dpor_opened = Opened(descriptors, files.descriptors[descriptor], 0)
             return raw
         if not closefd:
             raise ValueError("Cannot use closefd=False with file name")
+        name = files.world.next_name("open file")
         try:
-            place, target = files.opened(label("open", file, mode), file, flags)
+            place, target = files.opened(label("open", file, mode), file, flags, name)
             raw = RawFile(place, mode)
         except OSError as error:
             if error.filename is not None:
                 error.filename = file
             raise
         raw.name = file
-        opened = descriptors.open_file(raw.fileno(), target.path, flags, not files.overlay.owns(place))
-        raw.dpor_opened = Opened(descriptors, opened, 0)
+        number = raw.fileno()
+        opened = descriptors.open_file(number, name, target.path, flags, not files.overlay.owns(place))
+        raw.dpor_opened = Opened(descriptors, opened, number)
+        return raw
+
+    def _on_descriptor(self, raw: Any, number: int) -> Any:
+        opened = self._files.descriptors.get(number)
+        if opened is not None:
+            raw.dpor_opened = Opened(self._descriptors, opened, number)
         return raw
 
 

@@ -16,13 +16,25 @@ from dpor.runtime.outside.asking import is_apart
 class Touched(NamedTuple):
     """What a call reads and writes, by name; `entered` are folders of which one entry changes.
 
-    `everything` says that it may change whatever there is.
+    `latent` is changed in a way that matters only to a call that depends on it: it is taken for read until such a call
+    has raced with this one. `everything` says that it may change whatever there is.
     """
 
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     entered: tuple[str, ...] = ()
+    latent: tuple[str, ...] = ()
     everything: bool = False
+
+    def also(self, other: Touched) -> Touched:
+        """What a call touches that touches this and the other."""
+        return Touched(
+            self.reads + other.reads,
+            self.writes + other.writes,
+            self.entered + other.entered,
+            self.latent + other.latent,
+            self.everything or other.everything,
+        )
 
 
 class System(dict[str, object]):
@@ -57,7 +69,7 @@ class World:
                 f"calls {label} in a predicate of wait_until, which looks at files or the environment"
             )
         # Another thread may have moved what a path leads to, up to the moment of the call.
-        while host.outside(self._system, names.reads, names.writes, names.entered, names.everything, label):
+        while host.outside(self._system, *names, label):
             now = touched()
             if now == names:
                 return

@@ -20,7 +20,7 @@ REFUSED = {
     "connects_a_socket": "connects a socket",
     "looks_up_a_host": "looks up a network address",
     "waits_for_a_signal": "waits for a signal",
-    "reads_from_a_pipe": "reads from a pipe",
+    "makes_a_pipe": "makes a pipe",
     "uses_a_lock_made_before_the_check": "imported before the check began",
     "starts_a_thread_in_c": "operating system thread",
     "in_a_thread": "starts a process",
@@ -71,7 +71,7 @@ def waits_for_a_signal():
 
 
 @dpor.model
-def reads_from_a_pipe():
+def makes_a_pipe():
     reader, writer = os.pipe()
     try:
         os.read(reader, 1)

@@ -100,12 +100,12 @@ impl Host {
     pub fn check_fresh(&self, py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<()> {
         let permanent = {
             let state = self.state();
-            if state.phase == Phase::Running && state.lasting.contains(object) {
+            if state.puts_back() && state.lasting.contains(object) {
                 drop(state);
                 return self.keep_original(object);
             }
             let lasting = state.is_permanent(object) || state.builtins.kind_of(object) == CallableKind::Function;
-            state.phase == Phase::Running && !state.fresh_modules && lasting
+            state.puts_back() && !state.fresh_modules && lasting
         };
         if permanent {
             return Err(self.restart_with(py, Restart::ModuleState));
@@ -129,7 +129,7 @@ impl Host {
         // Alone, a thread may do what it likes, such as while a module is loaded.
         let (alone, by_value) = {
             let state = self.state();
-            (state.threads.len() < 2, state.driver.wants_values())
+            (state.threads.len() < 2 || state.is_over(), state.driver.wants_values())
         };
         if by_value && !alone {
             return self.leave_untreated(py, "the variables of a module as a dict");
@@ -217,14 +217,14 @@ impl Host {
         }
         let put = || {
             put()?;
-            self.changed_definition(original);
+            self.keep_original_attribute(original);
             Ok(())
         };
         let Some(slot) = self.find_attribute(object, name) else {
             let Some(phase) = self.awake().map(|state| state.phase) else { return put() };
             self.had_effect(py, "writes")?;
             match phase {
-                Phase::Running => {
+                Phase::Running | Phase::Unwinding | Phase::Releasing => {
                     if self.kind(object) == TypeKind::Proxy {
                         if let Some(object) = referent(object) {
                             return self.store_attribute(py, value, &object, name);
@@ -234,7 +234,7 @@ impl Host {
                 }
                 // Made while modules are imported: it exists before every execution.
                 Phase::Idle => drop(self.created(object.clone())?),
-                _ => {}
+                Phase::Probing => {}
             }
             return put();
         };
@@ -292,7 +292,7 @@ impl Host {
         }
         let delete = || {
             delete()?;
-            self.changed_definition(original);
+            self.keep_original_attribute(original);
             Ok(())
         };
         let Some(slot) = self.find_attribute(object, name) else {
@@ -395,7 +395,7 @@ impl Host {
             return;
         }
         if let (TypeKind::Immutable, Some(id)) = (facts.kind, state.function(object)) {
-            if state.reads.enabled {
+            if state.reads.enabled && state.executes() {
                 state.untreated.get_or_insert("the attributes of a function as a dict");
             }
             state.instance_dicts.note(id);
@@ -406,7 +406,7 @@ impl Host {
         if matches!(facts.kind, TypeKind::Instance | TypeKind::Class) {
             let id = state.object(object, facts);
             if facts.kind == TypeKind::Class {
-                if state.reads.enabled {
+                if state.reads.enabled && state.executes() {
                     state.untreated.get_or_insert("the attributes of a class as a dict");
                 }
                 state.take_whole(facts.token);

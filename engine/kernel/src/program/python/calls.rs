@@ -20,7 +20,6 @@ use super::harmless_methods::is_harmless_method;
 use super::host::Host;
 use super::origins::Origin;
 use super::primitives::{Condition, Lock, RLock};
-use super::state::Phase;
 use super::types::{referent, TypeKind};
 
 impl Host {
@@ -242,7 +241,7 @@ impl Host {
     /// The callee of `function(...)`.
     #[pyo3(signature = (function, /))]
     fn callee<'py>(&self, py: Python<'py>, function: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        if self.awake().is_none_or(|state| state.phase == Phase::Unwinding) {
+        if self.awake().is_none() {
             return Ok(function);
         }
         self.control(py, function)

@@ -77,6 +77,9 @@ impl Host {
     pub fn leave_untreated<T>(&self, py: Python<'_>, what: &'static str) -> PyResult<T> {
         {
             let mut state = self.state();
+            if state.is_over() {
+                return Err(Self::aborted());
+            }
             if state.restart.is_none() {
                 state.untreated = Some(what);
             }

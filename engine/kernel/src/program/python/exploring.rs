@@ -180,7 +180,7 @@ impl Host {
         self.recording.store(false, Ordering::Relaxed);
         self.state().recorder = None;
         let finished = explored?;
-        self.asleep(|| self.put_originals_back(py))?;
+        self.restore(py, || Ok(()))?;
         self.outcome(py, finished)
     }
 
@@ -365,7 +365,8 @@ impl Host {
             since_collection += 1;
             if since_collection == BETWEEN_COLLECTIONS {
                 since_collection = 0;
-                py.import("gc")?.call_method0(intern!(py, "collect"))?;
+                let gc = py.import("gc")?;
+                self.restore(py, || gc.call_method0(intern!(py, "collect")).map(drop))?;
             }
             if let Some(progress) = &plan.on_progress {
                 if reported.elapsed() >= BETWEEN_REPORTS {

@@ -160,6 +160,9 @@ impl Host {
             if state.restart.is_none() || state.restart == Some(Restart::Visible) {
                 state.restart = Some(reason);
             }
+            if state.is_over() {
+                return Self::aborted();
+            }
         }
         match self.leave::<()>(py, End::Cut) {
             Ok(()) => Self::aborted(),

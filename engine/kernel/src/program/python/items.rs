@@ -148,7 +148,7 @@ impl Host {
         }
         self.concrete_content(&object)?;
         let mut state = self.state();
-        if state.phase != Phase::Unwinding {
+        if !state.is_over() {
             let facts = state.types.facts(&object);
             if facts.kind.is_tracked() {
                 state.object(&object, facts);

@@ -8,7 +8,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::containers::Container;
 use super::host::Host;
-use super::state::{Phase, Restart};
+use super::rebinding::OriginalAttribute;
+use super::state::Restart;
 use super::types::{TypeFacts, TypeKind};
 use super::undo::Undo;
 
@@ -139,16 +140,14 @@ impl Host {
         let exact = plain || mapping.is_ok_and(|dict| !is_namespace(dict));
         let puts_back = exact && {
             let state = self.state();
-            state.phase == Phase::Running
+            state.puts_back()
                 && !state.fresh_modules
                 && state.is_permanent(object)
                 && !state.instance_dicts.reaches(container.object)
         };
         let of_function = {
             let state = self.state();
-            state.instance_dicts.is_of_function(container.object)
-                && state.phase == Phase::Running
-                && !state.fresh_modules
+            state.instance_dicts.is_of_function(container.object) && state.puts_back() && !state.fresh_modules
         };
         if of_function {
             return Err(self.restart_with(py, Restart::ModuleState));
@@ -178,9 +177,14 @@ impl Host {
         Ok(true)
     }
 
-    /// What decides the meaning of an object has been changed; `original` is what it was.
-    pub fn keep_original_definition(&self, original: Undo) {
-        self.state().lasting.originals.push(Original::Definition(original));
+    /// An attribute has been changed; `original` is what it was, if that is to be put back.
+    pub fn keep_original_attribute(&self, original: Option<OriginalAttribute>) {
+        let Some(OriginalAttribute { undo, decides }) = original else { return };
+        let original = if decides { Original::Definition(undo) } else { Original::Value(undo) };
+        self.state().lasting.originals.push(original);
+        if decides {
+            self.forget_definitions();
+        }
     }
 
     /// A variable of a module that is not instrumented, if the object is one, is about to be changed.

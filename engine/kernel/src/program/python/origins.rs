@@ -258,12 +258,11 @@ impl Host {
                 self.include_wanted(function.py())?;
                 self.state().types.origins.of(function)
             }
-            Phase::Unwinding => Ok(Written { origin: Origin::Safe, ..found }),
             Phase::Probing => {
                 self.state().types.origins.wanted.push(function.clone().unbind());
                 Ok(Written { origin: Origin::Safe, ..found })
             }
-            Phase::Running => {
+            Phase::Running | Phase::Unwinding | Phase::Releasing => {
                 self.state().types.origins.wanted.push(function.clone().unbind());
                 Err(self.restart_with(function.py(), Restart::Library))
             }
@@ -282,8 +281,10 @@ impl Host {
         };
         match phase {
             Phase::Idle => self.include_wanted(class.py()).map(drop),
-            Phase::Unwinding | Phase::Probing => Ok(()),
-            Phase::Running => Err(self.restart_with(class.py(), Restart::Library)),
+            Phase::Probing => Ok(()),
+            Phase::Running | Phase::Unwinding | Phase::Releasing => {
+                Err(self.restart_with(class.py(), Restart::Library))
+            }
         }
     }
 

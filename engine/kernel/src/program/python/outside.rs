@@ -20,6 +20,9 @@ struct Touched<'a, 'py> {
     writes: &'a Bound<'py, PyTuple>,
     /// Directories in which one entry changes: such changes commute with one another.
     entered: &'a Bound<'py, PyTuple>,
+    /// What the call changes in a way that matters only to a call that depends on it: read until one has raced with it, and
+    /// written from then on.
+    latent: &'a Bound<'py, PyTuple>,
     /// Whether the call may change anything.
     everything: bool,
 }
@@ -36,18 +39,23 @@ impl State {
         use AccessMode::{IntentRead, IntentWrite, Read, Write};
         let mut accesses = Accesses::new();
         let mut everything = touched.everything;
-        for (names, mode) in [(touched.writes, Write), (touched.entered, IntentWrite), (touched.reads, Read)] {
+        let mut writes = !touched.writes.is_empty() || !touched.entered.is_empty();
+        let Touched { reads, writes: written, entered, latent, .. } = touched;
+        for (names, mode) in
+            [(written, Some(Write)), (latent, None), (entered, Some(IntentWrite)), (reads, Some(Read))]
+        {
             for name in names.iter() {
                 let Some(location) = self.outside_location(world, &name) else {
                     everything = true;
                     continue;
                 };
+                let mode = mode.unwrap_or(if self.is_visible(location) { Write } else { Read });
+                writes |= mode == Write;
                 if !accesses.iter().any(|known| known.location == location && known.mode == Write) {
                     accesses.push(access(location, mode));
                 }
             }
         }
-        let writes = !touched.writes.is_empty() || !touched.entered.is_empty();
         let whole = self.identities.location(world, KeyId::WHOLE, false);
         let mode = match (everything, writes) {
             (true, _) => Write,
@@ -62,9 +70,10 @@ impl State {
 #[pymethods]
 impl Host {
     /// A system call is about to be made: one operation, which reads and changes what the names stand for, and one entry
-    /// of each of `entered`; with `everything` it may change all there is. `label` says what is called, for reports.
+    /// of each of `entered`; with `everything` it may change all there is. `latent` is changed once that matters to another
+    /// call. `label` says what is called, for reports.
     /// Gives whether other threads may have run before it, so that it may touch something else now.
-    #[pyo3(signature = (world, reads, writes, entered, everything, label, /))]
+    #[pyo3(signature = (world, reads, writes, entered, latent, everything, label, /))]
     #[expect(clippy::too_many_arguments)]
     fn outside<'py>(
         &self,
@@ -73,6 +82,7 @@ impl Host {
         reads: &Bound<'py, PyTuple>,
         writes: &Bound<'py, PyTuple>,
         entered: &Bound<'py, PyTuple>,
+        latent: &Bound<'py, PyTuple>,
         everything: bool,
         label: &Bound<'py, PyString>,
     ) -> PyResult<bool> {
@@ -81,8 +91,8 @@ impl Host {
         }
         let began = self.state().driver.position();
         self.drain_if_owed(py)?;
-        let touched = Touched { reads, writes, entered, everything };
-        let changes = everything || !writes.is_empty() || !entered.is_empty();
+        let touched = Touched { reads, writes, entered, latent, everything };
+        let changes = everything || !writes.is_empty() || !entered.is_empty() || !latent.is_empty();
         let (accesses, target) = {
             let mut state = self.state();
             let facts = state.types.facts(world);
@@ -125,7 +135,7 @@ impl Host {
     fn mark_module_state(&self, py: Python<'_>) -> PyResult<()> {
         let restarts = {
             let state = self.state();
-            state.phase == Phase::Running && !state.fresh_modules
+            state.puts_back() && !state.fresh_modules
         };
         if restarts {
             return Err(self.restart_with(py, Restart::ModuleState));

@@ -7,7 +7,7 @@ use pyo3::types::{PyDict, PyFunction, PyString, PyType};
 
 use super::assumptions::AssumptionKind;
 use super::host::Host;
-use super::state::{Phase, Restart, State};
+use super::state::{Restart, State};
 use super::types::{holder_of, instrumented_namespace, AttributeKind, TypeKind};
 use super::undo::Undo;
 
@@ -49,6 +49,12 @@ fn owner_of_definition(object: &Bound<'_, PyAny>) -> PyResult<String> {
         Some(name) => Ok(name),
         None => Ok(format!("an object of class {}", object.get_type().name()?)),
     }
+}
+
+/// What an attribute of a class or function was, and whether it decides what other accesses to the object mean.
+pub struct OriginalAttribute {
+    pub undo: Undo,
+    pub decides: bool,
 }
 
 impl State {
@@ -101,7 +107,7 @@ impl Host {
     #[inline]
     pub fn may_reshape(&self, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<bool> {
         let kind = match self.awake() {
-            Some(mut state) if state.phase == Phase::Running => state.types.facts(object).kind,
+            Some(mut state) if state.puts_back() => state.types.facts(object).kind,
             _ => return Ok(false),
         };
         Ok(kind != TypeKind::Instance || name.to_str()?.starts_with("__"))
@@ -110,36 +116,28 @@ impl Host {
     /// Before an attribute is changed: whether it decides what other accesses to the object mean, such as its class, or the
     /// code of a function. A thread that is alone may change it; that others use the object meanwhile is assumed away.
     ///
-    /// Returns what the attribute is now if it does, for `changed_definition` after it has been changed.
+    /// Returns what the attribute is now, for `keep_original_attribute` after it has been changed. Of instances nothing else is
+    /// kept here: they are known from when they were made. A class or function may be anybody's.
     pub fn reshapes(
         &self,
         py: Python<'_>,
         object: &Bound<'_, PyAny>,
         name: &Bound<'_, PyString>,
-    ) -> PyResult<Option<Undo>> {
-        if !decides_meaning(name.to_str()?) {
-            return Ok(None);
-        }
+    ) -> PyResult<Option<OriginalAttribute>> {
         let kind = self.kind(object);
+        let decides = decides_meaning(name.to_str()?);
+        let named = matches!(kind, TypeKind::Class | TypeKind::Immutable) || decides && kind == TypeKind::Module;
         // Not by `getattr`, which would call a descriptor of the model.
-        let native = holder_of(&object.get_type(), name).is_some();
-        let shapes = matches!(kind, TypeKind::Class | TypeKind::Module | TypeKind::Immutable) || native;
-        if !shapes || self.state().phase != Phase::Running {
+        let kept = named || decides && holder_of(&object.get_type(), name).is_some();
+        if !kept || !self.state().puts_back() {
             return Ok(None);
         }
-        if !self.state().is_alone() {
+        if decides && !self.state().is_alone() {
             let whose = self.asleep(|| owner_of_definition(object))?;
             self.assume(py, AssumptionKind::ChangedDefinition, &format!("{name} of {whose}"));
         }
-        self.asleep(|| Undo::of_attribute(object, name)).map(Some)
-    }
-
-    /// An attribute was changed that decides what accesses mean: put it back after the execution.
-    pub fn changed_definition(&self, original: Option<Undo>) {
-        if let Some(original) = original {
-            self.keep_original_definition(original);
-            self.forget_definitions();
-        }
+        let undo = self.asleep(|| Undo::of_attribute(object, name))?;
+        Ok(Some(OriginalAttribute { undo, decides }))
     }
 
     /// Forget what followed from definitions that have been changed.

@@ -191,7 +191,7 @@ impl Host {
     ) {
         let (recorder, path) = {
             let mut state = self.state();
-            if !state.running() {
+            if !state.executes() {
                 return;
             }
             if state.stop_at_race && !state.found_races.is_empty() {

@@ -164,9 +164,9 @@ impl State {
         Some(Slot::alone(self.identities.location(id, key, false), id, key))
     }
 
-    /// Whether no thread has been started yet, so that all that any other one does comes later.
+    /// Whether no thread has been started yet, so that all that any other one does comes later; or whether all have ended.
     pub fn is_alone(&self) -> bool {
-        self.current == ThreadId::MAIN && self.driver.threads.get(ThreadId::MAIN).spawned == 0
+        self.is_over() || self.current == ThreadId::MAIN && self.driver.threads.get(ThreadId::MAIN).spawned == 0
     }
 
     /// An operation takes instances of this type as wholes.

@@ -39,8 +39,11 @@ pub enum Phase {
     Running,
     /// A predicate of `wait_until` is evaluated: reads are collected, nothing is scheduled.
     Probing,
-    /// An execution has ended; suspended threads are unwound.
+    /// An execution has ended; suspended threads are unwound. What code of the model does then is no event, but what it changes
+    /// is put back all the same.
     Unwinding,
+    /// What an execution has made is let go. Its destructors are code of the model, too.
+    Releasing,
 }
 
 /// Why what was explored so far does not count.
@@ -305,8 +308,25 @@ impl State {
         Some(EQUALITY_OF_OBJECTS + object.0)
     }
 
+    /// Whether code of the model runs, so that hooks look at what it does.
     pub fn running(&self) -> bool {
-        self.phase == Phase::Running || self.phase == Phase::Probing
+        self.phase != Phase::Idle
+    }
+
+    /// Whether what the running code does is part of an execution.
+    pub fn executes(&self) -> bool {
+        matches!(self.phase, Phase::Running | Phase::Probing)
+    }
+
+    /// Whether the running code is what is left of an execution that has ended.
+    #[inline]
+    pub fn is_over(&self) -> bool {
+        matches!(self.phase, Phase::Unwinding | Phase::Releasing)
+    }
+
+    /// Whether what the running code changes is put back before the next execution.
+    pub fn puts_back(&self) -> bool {
+        self.phase == Phase::Running || self.is_over()
     }
 
     /// Whether the check cannot go on, whatever the execution still does.
@@ -323,7 +343,7 @@ impl State {
 
     #[inline]
     pub fn is_visible(&self, location: LocationId) -> bool {
-        self.everything_visible || self.identities.is_visible(location)
+        !self.is_over() && (self.everything_visible || self.identities.is_visible(location))
     }
 
     /// Make a location visible from the next exploration on, which begins as soon as this execution has ended.
@@ -339,6 +359,9 @@ impl State {
     /// Note plain accesses of the running thread, visible or not, for the detection of data races.
     #[inline]
     pub fn plain_access(&mut self, accesses: &[Access]) {
+        if self.is_over() {
+            return;
+        }
         if let Some(races) = &mut self.data_races {
             for access in accesses {
                 // An operation on a cell races on the cell, not on the container that it announces itself on.
@@ -387,6 +410,9 @@ impl State {
     /// Note accesses that are no events.
     #[inline]
     pub fn quiet(&mut self, accesses: &[Access]) {
+        if self.is_over() {
+            return;
+        }
         self.check_for_races(accesses);
         self.note_in_loops(accesses, EventId::NONE);
     }

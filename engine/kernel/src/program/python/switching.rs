@@ -50,7 +50,7 @@ impl Host {
             let mut state = self.state();
             match state.phase {
                 Phase::Running | Phase::Probing => {}
-                Phase::Unwinding | Phase::Idle => return Err(Self::aborted()),
+                Phase::Unwinding | Phase::Releasing | Phase::Idle => return Err(Self::aborted()),
             }
             if state.given_up()
                 || state.halted
@@ -300,10 +300,7 @@ impl Host {
     /// Run one execution from the hub. Returns how it ended.
     pub fn run_execution(&self, py: Python<'_>, main: &Py<PyAny>, main_thread: &Py<PyAny>) -> PyResult<End> {
         let hub = self.greenlets.current(py)?;
-        self.asleep(|| {
-            self.release_objects();
-            self.put_originals_back(py)
-        })?;
+        self.restore(py, || Ok(()))?;
         {
             let mut state = self.state();
             state.hub = Some(hub);
@@ -352,7 +349,26 @@ impl Host {
         Ok(end)
     }
 
-    /// Drop what the last execution left behind, without a borrow: destructors are model code.
+    /// Between executions: let go of what the last one made, then `collect` what nobody reaches, and put back what was changed
+    /// of objects that last. Destructors are code of the model, and what they change is put back like all else.
+    pub fn restore(&self, py: Python<'_>, collect: impl FnOnce() -> PyResult<()>) -> PyResult<()> {
+        {
+            let mut state = self.state();
+            state.phase = Phase::Releasing;
+            state.current = ThreadId::MAIN;
+        }
+        let collected = self.woken(|| {
+            self.release_objects();
+            collect()
+        });
+        // What destructors made; its own destructors no longer do anything that is looked at.
+        self.asleep(|| self.release_objects());
+        self.state().phase = Phase::Idle;
+        collected?;
+        self.asleep(|| self.put_originals_back(py))
+    }
+
+    /// Drop what the last execution left behind, without a borrow.
     fn release_objects(&self) {
         let mut threads = Vec::new();
         let mut loops = Vec::new();

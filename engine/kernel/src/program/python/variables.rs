@@ -9,7 +9,7 @@ use super::identity::KeyId;
 use super::place::Place;
 use super::recording::Word;
 use super::slots::Slot;
-use super::state::{Phase, Restart};
+use super::state::Restart;
 use super::undo::Undo;
 use crate::operation::AccessMode;
 
@@ -189,7 +189,7 @@ impl Host {
         let value = value.get_item(0).ok().map(Bound::unbind);
         let cell = Bound::new(py, Cell { name, value })?;
         let Some(mut state) = self.awake() else { return Ok(cell.unbind()) };
-        if state.phase != Phase::Unwinding {
+        if !state.is_over() {
             let facts = state.types.facts(cell.as_any());
             state.object(cell.as_any(), facts);
             if state.in_predicate() {
@@ -259,6 +259,7 @@ impl Host {
     fn delete_cell(&self, py: Python<'_>, cell: &Bound<'_, Cell>) -> PyResult<()> {
         let event = match self.cell_slot(cell) {
             Some(slot) => {
+                self.check_fresh(py, cell.as_any())?;
                 self.drain_if_owed(py)?;
                 let event = self.touch_deletion(py, slot)?;
                 let place = || Place::Cell { cell: cell.clone().unbind(), name: cell.borrow().name.clone_ref(py) };

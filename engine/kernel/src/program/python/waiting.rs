@@ -142,7 +142,7 @@ impl State {
         match self.phase {
             Phase::Probing => true,
             Phase::Running => self.threads.get(self.current.index()).is_some_and(|thread| thread.looks),
-            Phase::Idle | Phase::Unwinding => false,
+            Phase::Idle | Phase::Unwinding | Phase::Releasing => false,
         }
     }
 

@@ -64,7 +64,7 @@ impl Primitive {
                 Some(_) => host_state.identities.primitive(object),
                 None => host_state.identities.location(object, KeyId::STATE, false),
             };
-            let live = host_state.running();
+            let live = host_state.executes();
             if let (true, Some(state)) = (live, state) {
                 host_state.driver.memory.create(location, state);
             }
@@ -93,7 +93,7 @@ impl Primitive {
             (state.phase, state.execution_number)
         };
         match phase {
-            Phase::Idle => Ok(Standing::Plain),
+            Phase::Idle | Phase::Releasing => Ok(Standing::Plain),
             Phase::Unwinding => Ok(Standing::Over),
             _ if self.execution == execution => Ok(Standing::Live),
             _ if self.execution == 0 => Err(self.host().restart_with(py, Restart::ModuleState)),

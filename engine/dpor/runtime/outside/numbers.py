@@ -1,0 +1,119 @@
+"""The numbers of descriptors: what each is open for, and what those were open for that are closed.
+
+A call on a number that is not open fails, unless another thread opens a file that the system gives this number. Hence
+such a call depends on all that opens and closes files, and their order decides what it finds. The order of what only
+opens and closes files decides numbers that no program looks at: it is explored only once a call on a number that is not
+open has raced with one of these (`Touched.latent`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dpor.runtime.outside.real import system
+from dpor.runtime.outside.world import Touched
+
+# Which numbers the system has given.
+_NUMBERS = "the numbers of descriptors"
+# What is open, but not by the model.
+_UNKNOWN = "descriptors that the model has not opened"
+
+
+@dataclass
+class OpenFile:
+    """An open file of the system, which descriptors and streams share: its name, that of its content, its path.
+
+    `flags` are those of the system that it was opened with, `mine` says that it is the user's file and no copy.
+    `execution` is None if it was opened when the model's modules were imported.
+    """
+
+    name: str
+    content: str
+    path: str
+    flags: int
+    mine: bool
+    execution: int | None
+
+    @property
+    def openness(self) -> str:
+        """The name of whether descriptors of it are open."""
+        return _openness(self.name)
+
+
+class Numbers:
+    """The descriptors of the running execution."""
+
+    def __init__(self) -> None:
+        self._open: dict[int, OpenFile] = {}
+        self._former: dict[int, OpenFile] = {}
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def __contains__(self, number: int) -> bool:
+        return number in self._open
+
+    def get(self, number: int) -> OpenFile | None:
+        """What a number is open for."""
+        return self._open.get(number)
+
+    def shown(self, number: int) -> OpenFile | None:
+        """What a number is open for, or was."""
+        return self._open.get(number) or self._former.get(number)
+
+    def items(self) -> Iterator[tuple[int, OpenFile]]:
+        """The numbers that are open, and what for; they may be changed meanwhile."""
+        return iter(list(self._open.items()))
+
+    def opened(self, number: int, file: OpenFile) -> None:
+        """Note that a number is open."""
+        self._open[number] = file
+        self._former.pop(number, None)
+
+    def closed(self, number: int) -> None:
+        """Note that a number is not open any more."""
+        file = self._open.pop(number, None)
+        if file is not None:
+            self._former[number] = file
+
+    def forget(self, number: int) -> None:
+        """Forget a number: its execution is over."""
+        self._open.pop(number, None)
+
+    def reset(self) -> None:
+        """Forget what was closed."""
+        self._former.clear()
+
+    def is_closed(self, number: int) -> bool:
+        """Whether a number is certainly not open."""
+        if number in self._open:
+            return False
+        if number in self._former:
+            return True
+        try:
+            system.fstat(number)
+        except OSError:
+            return True
+        return False
+
+    def touched_if_closed(self, number: int) -> Touched:
+        """What a call on a number touches that is not open, or not by the model."""
+        former = self._former.get(number)
+        if former is not None:
+            return Touched((former.openness,), (_NUMBERS,))
+        return Touched((), (_UNKNOWN, _NUMBERS))
+
+    @staticmethod
+    def touched_by_opening(name: str) -> Touched:
+        """What a call touches, beside all else, that gives a number to the open file of this name."""
+        return Touched((), (_openness(name),), latent=(_NUMBERS,))
+
+    @staticmethod
+    def touched_by_closing(file: OpenFile) -> Touched:
+        """The same for a call that takes a number away."""
+        return Touched((), (file.openness,), latent=(_NUMBERS,))
+
+
+def _openness(name: str) -> str:
+    return f"whether {name} is open"
