@@ -239,6 +239,9 @@ class Host:
         call, and with `everything` whatever there is.
         """
 
+    def is_alone(self) -> bool:
+        """Whether no other thread has been started yet."""
+
     def mark_module_state(self) -> None:
         """Say that the model uses state that its modules made when they were imported, and that changes."""
 

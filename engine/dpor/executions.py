@@ -250,7 +250,7 @@ def apply_restart(hosted: HostedModel, outcome: dict[str, Any]) -> bool:
     match outcome["restart"]:
         case None:
             return False
-        case ["library"]:
+        case ["library"] | ["names"]:
             pass
         case ["rebound", module, variable]:
             hosted.rebind(module, variable)

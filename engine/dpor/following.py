@@ -10,6 +10,7 @@ from typing import Any
 
 from dpor.counterexample.explain import explain, steps_of
 from dpor.counterexample.observation import Observation
+from dpor.counterexample.operations import Operation
 from dpor.counterexample.recorder import Recorder
 from dpor.counterexample.records import Execution
 from dpor.counterexample.schedule import Schedule, ScheduleStep, encode, model_id
@@ -77,7 +78,8 @@ def followed(
         request.overlays,
     ) as hosted:
         hosted.speak()
-        former: _Attempt | None = None
+        best: _Attempt | None = None
+        preparations = [_learn, _load_afresh]
         while True:
             hosted.symbolic.pin(_values_of(schedule))
             follower = _Follower(hosted, schedule, observe(hosted) if observe is not None else None)
@@ -97,18 +99,40 @@ def followed(
             if apply_restart(hosted, outcome):
                 continue
             attempt = _Attempt(follower, seen, outcome)
-            if former is None and not hosted.fresh_modules and follower.diverged(outcome):
-                # A schedule does not say whether the check had to load the modules for each execution; if it had,
-                # their bodies are its first steps.
-                former = attempt
-                hosted.fresh_modules = True
-                continue
-            break
-        if former is not None and former.follower.position >= attempt.follower.position:
-            attempt = former
+            if best is None or attempt.follower.position > best.follower.position:
+                best = attempt
+            if not follower.diverged(outcome) or not preparations:
+                break
+            preparations.pop(0)(hosted)
+        attempt = best
         require_controlled(hosted, attempt.outcome)
         changed = hosted.fingerprint() != schedule.fingerprint
         yield attempt.follower.conclude(changed, attempt.seen, attempt.outcome)
+
+
+def _learn(hosted: HostedModel) -> None:
+    """Let any one execution show what the check had learned before it came to the schedule: which names are rebound,
+    and which code of the library runs.
+    """
+    while True:
+        outcome = run_once(
+            hosted,
+            None,
+            algorithm="follow",
+            steps=[],
+            complete=True,
+            stop_at_failure=False,
+            everything_visible=True,
+        )
+        if not apply_restart(hosted, outcome):
+            break
+
+
+def _load_afresh(hosted: HostedModel) -> None:
+    """A schedule does not say whether the check had to load the modules for each execution; if it had, their bodies are
+    its first steps.
+    """
+    hosted.fresh_modules = True
 
 
 @dataclass(frozen=True)
@@ -148,6 +172,11 @@ def _kernel_step(step: ScheduleStep, chosen_reads: bool) -> tuple[str, int]:
             return step.thread, 0
 
 
+def _scheduled(word: str) -> str:
+    operation = Operation.of(word)
+    return word if operation is Operation.OTHER else operation.scheduled
+
+
 class _Follower(Recorder):
     """Records an execution while comparing it with a schedule; stops it where they disagree."""
 
@@ -173,7 +202,7 @@ class _Follower(Recorder):
             return False
         if self.position < len(self._wanted):
             wanted = self._wanted[self.position]
-            if (wanted.thread, wanted.operation) != (thread, operation):
+            if (wanted.thread, wanted.operation) != (thread, _scheduled(operation)):
                 done = f"{thread}: {operation}"
                 self._divergence = (
                     f"step {self.position + 1}: the schedule has [{wanted}], the model did [{done}]"

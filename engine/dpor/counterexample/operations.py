@@ -20,6 +20,10 @@ class Operation(enum.Enum):
     ITERATE = "iterate"
     READ_ALL = "read-all"
     WRITE_ALL = "write-all"
+    READ = "read"
+    """An operation that has no name of its own, and that reads what it is on."""
+    WRITE = "write"
+    """The same of one that may change it."""
     CALL = "call"
     ACQUIRE = "acquire"
     TRY_ACQUIRE = "try-acquire"
@@ -62,6 +66,18 @@ class Operation(enum.Enum):
         return _BY_WORD.get(word, cls.OTHER)
 
     @property
+    def scheduled(self) -> str:
+        """The word in a schedule. What an operation without a name touches depends on what is visible, which a schedule
+        does not say.
+        """
+        return _NAMELESS if self.is_nameless else self.value
+
+    @property
+    def is_nameless(self) -> bool:
+        """True if the operation has no name of its own."""
+        return self in (Operation.READ, Operation.WRITE)
+
+    @property
     def is_memory(self) -> bool:
         """True if the operation accesses data: variables, attributes, items, containers, atomics."""
         return self in _MEMORY
@@ -76,6 +92,8 @@ class Operation(enum.Enum):
         """True if the operation starts, ends or joins a thread."""
         return self in _LIFECYCLE
 
+
+_NAMELESS = "access"
 
 _BY_WORD = {operation.value: operation for operation in Operation}
 
@@ -103,6 +121,7 @@ _READS = frozenset(
         Operation.LENGTH,
         Operation.ITERATE,
         Operation.READ_ALL,
+        Operation.READ,
         Operation.ATOMIC_LOAD,
     }
 )
@@ -112,6 +131,7 @@ _WRITES = frozenset(
         Operation.STORE,
         Operation.DELETE,
         Operation.WRITE_ALL,
+        Operation.WRITE,
         Operation.ATOMIC_STORE,
         Operation.BUFFER,
         Operation.FLUSH,

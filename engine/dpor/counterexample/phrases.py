@@ -14,6 +14,8 @@ _VERBS = {
     Operation.ITERATE: "iterates over",
     Operation.READ_ALL: "reads all of",
     Operation.WRITE_ALL: "rewrites",
+    Operation.READ: "reads",
+    Operation.WRITE: "changes",
     Operation.CALL: "calls",
     Operation.ACQUIRE: "acquires",
     Operation.TRY_ACQUIRE: "tries to acquire",

@@ -164,9 +164,14 @@ class Recorder:
             state.children += 1
         elif word is Operation.START:
             self._paths.setdefault(id(target), thread)
-        if word is Operation.SPAWN or not self._steps or not self._names.is_known(target):
+        if (
+            word is Operation.SPAWN
+            or not self._steps
+            or not (word.is_nameless or self._names.is_known(target))
+        ):
             self._hold_frames(thread, frame)
-        self._names.number(target)
+        if not word.is_nameless:
+            self._names.number(target)
         for seen in (target, value):
             if lock_of(seen) is not seen:
                 self._conditions[id(lock_of(seen))] = seen
@@ -321,10 +326,17 @@ class Recorder:
 
     def execution(self, failure: Failure | None = None) -> Execution:
         """The execution recorded so far, with every name resolved."""
-        records = [self._record(index, raw) for index, raw in enumerate(self._steps)]
-        records = self._with_sources(records)
+        records = self._with_sources(self._resolved())
         waits = [self._wait(*blocked) for blocked in self._blocked]
         return Execution(records, waits, failure)
+
+    def _resolved(self) -> list[Record]:
+        """The steps with their names, which are numbered as they are resolved: whatever is asked of a recorder first,
+        those of steps that a schedule leaves unnamed come last.
+        """
+        order = sorted(range(len(self._steps)), key=lambda index: self._steps[index].operation.is_nameless)
+        found = {index: self._record(index, self._steps[index]) for index in order}
+        return [found[index] for index in range(len(self._steps))]
 
     def _with_sources(self, records: list[Record]) -> list[Record]:
         """The records, with the writes of those that did not read from the latest one before them."""
@@ -346,9 +358,13 @@ class Recorder:
         """The steps in the form that a schedule keeps: only those that were scheduling points, if so
         wished.
         """
+        self._resolved()
         return tuple(
             ScheduleStep(
-                raw.thread, raw.operation.value, self._target(raw.operation, raw.target, raw), raw.choice
+                raw.thread,
+                raw.operation.scheduled,
+                None if raw.operation.is_nameless else self._target(raw.operation, raw.target, raw),
+                raw.choice,
             )
             for raw in self._steps
             if raw.event or not events_only

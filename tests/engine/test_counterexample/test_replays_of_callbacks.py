@@ -1,4 +1,4 @@
-"""A counterexample in which built-in code calls back can be replayed, whoever runs in the middle of it."""
+"""A counterexample with operations of built-in code can be replayed, also if one raises or calls back."""
 
 from __future__ import annotations
 
@@ -11,13 +11,20 @@ from dpor.counterexample.replay import replay_model
 from dpor.results import CheckRequest, ReplayRequest, Verdict
 
 MODEL = """
-import collections, copy, functools, heapq, dpor
+import collections, copy, functools, heapq, json, operator, dpor
 
 class Key:
     def __init__(self, value): self.value = value
     def __hash__(self): return 1
     def __eq__(self, other): return self.value == other.value
     def __lt__(self, other): return self.value < other.value
+    def shown(self): return "old"
+
+def matched(key):
+    match key:
+        case Key(value=1):
+            return True
+    return False
 
 def attempt(function):
     try:
@@ -87,6 +94,25 @@ CASES = {
     "any of a map": ("", "any(map(counted, [0, 0]))", "count.__setitem__(0, 9)", "count[0] != 10"),
     "equality of lists": (
         "a = Key(2); s = [Key(1), a]; t = [Key(1), Key(2)]", "s == t", "setattr(a, 'value', 3)", "False not in seen",
+    ),
+    "an operation that raises": ("s = []", "max(s)", "s.append(1)", "seen != ['ValueError', None]"),
+    "a heap that is empty": ("s = []", "heapq.heappop(s)", "s.append(1)", "seen != ['IndexError', None]"),
+    "an attribute that is missing": (
+        "a = Key(1)", "a.late", "setattr(a, 'late', 2)", "seen != ['AttributeError', None]",
+    ),
+    "an item that is deleted": ("s = []", "operator.delitem(s, 0)", "s.append(1)", "seen != ['IndexError', None]"),
+    "a text joined of a list": ("s = ['a']", "','.join(s)", "s.append('b')", "'a,b' not in seen"),
+    "a text with a list in it": ("s = [1]", "'%s' % (s,)", "s.append(2)", "'[1, 2]' not in seen"),
+    "a format of a list": ("s = [1]", "'{}'.format(s)", "s.append(2)", "'[1, 2]' not in seen"),
+    "an f-string of a tuple": ("s = [1]", "f'{(s,)}'", "s.append(2)", "'([1, 2],)' not in seen"),
+    "a translation by a dict": ("d = {97: 'b'}", "'a'.translate(d)", "d.__setitem__(97, 'c')", "'c' not in seen"),
+    "a deque of a list": ("s = [1]", "len(collections.deque(s))", "s.append(2)", "2 not in seen"),
+    "a pattern on attributes": ("a = Key(1)", "matched(a)", "setattr(a, 'value', 2)", "False not in seen"),
+    "a method that is replaced": (
+        "a = Key(1)", "a.shown()", "setattr(a, 'shown', lambda: 'new')", "'new' not in seen",
+    ),
+    "a function given to json": (
+        "s = [Key(1)]", "json.dumps(s, default=lambda key: key.value)", "s.append(Key(2))", "'[1, 2]' not in seen",
     ),
     "a deep copy": (
         "s = [Key(1), Key(2)]", "[key.value for key in copy.deepcopy(s)]", "setattr(s[1], 'value', 3)",

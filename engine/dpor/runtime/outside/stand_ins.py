@@ -17,6 +17,7 @@ from dpor.runtime.outside.environment import Environment
 from dpor.runtime.outside.filesystem import FileSystem
 from dpor.runtime.outside.paths import Paths
 from dpor.runtime.outside.real import open_file, system
+from dpor.runtime.outside.registries import Registries
 from dpor.runtime.outside.remaining import refusing
 from dpor.runtime.outside.settings import Settings
 from dpor.runtime.outside.streams import Streams
@@ -50,6 +51,7 @@ class Outside:
         self._databases = Databases(self._files)
         self._environment = Environment(self._world)
         self._settings = Settings(self._world)
+        self._registries = Registries(self._world)
         self._imported = False
         self._umask = 0o022
         # What stands in for which real function.
@@ -71,6 +73,7 @@ class Outside:
         patches.replace(io, "FileIO", self._streams.raw())
         self._environment.patch(patches)
         self._settings.patch(patches)
+        self._registries.patch(patches)
 
     def on_import(self, patches: PatchSet) -> dict[str, Callable[[ModuleType], None]]:
         """What is to be done to modules of the library when they have been imported, by name."""
@@ -81,6 +84,7 @@ class Outside:
                 for name in _NATIVE_DATABASES
             },
             **self._settings.on_import(patches),
+            **self._registries.on_import(patches),
             "sqlite3": lambda module: self._databases.patch(patches, module),
             "tempfile": lambda module: self._patch_temporary_files(patches, module),
         }
@@ -92,6 +96,7 @@ class Outside:
         self._files.overlay.close()
         self._environment.forget()
         self._settings.forget()
+        self._registries.forget()
         system.umask(self._umask)
 
     def read(self) -> frozenset[str]:
@@ -106,6 +111,7 @@ class Outside:
         self._files.reset()
         self._environment.forget()
         self._settings.forget()
+        self._registries.forget()
         system.umask(self._umask)
         self._imported = not self._mode.host.active
 
@@ -117,9 +123,11 @@ class Outside:
             self._files.overlay.keep()
             self._environment.keep()
             self._settings.keep()
+            self._registries.keep()
         # What is kept in plain lists and dicts is changed without a stand-in.
         self._environment.reset()
         self._settings.reset()
+        self._registries.reset()
         if self._world.was_used():
             self._databases.reset()
             self._streams.reset()

@@ -75,6 +75,12 @@ class World:
                 return
             names = now
 
+    def look(self, label: str, touched: Touched) -> None:
+        """Let a call take place here that reads the same whenever its turn comes, and that a predicate may make."""
+        host = self.mode.host
+        if host.active:
+            host.outside(self._system, *touched, label)
+
     def controls(self) -> bool:
         """Whether the caller of a stand-in belongs to the model."""
         controls = self.mode.controls() and not is_apart()

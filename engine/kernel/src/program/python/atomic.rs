@@ -85,6 +85,7 @@ impl Atomic {
                 return Ok(false);
             }
             if !chooses && !state.is_visible(location) {
+                state.remember_quiet(&[access(location, mode)]);
                 state.check_for_races(&[access(location, mode)]);
                 if kind != Kind::Update {
                     state.note_in_loops(&[access(location, mode)], EventId::NONE);

@@ -12,14 +12,12 @@ use std::rc::Rc;
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyCFunction, PyDict, PyFrozenSet, PyIterator, PyList, PySet, PyTuple};
+use pyo3::types::{PyCFunction, PyDict, PyTuple};
 
 use super::container_effects::ContainerEffect;
 use super::controlled_call::ControlledCall;
 use super::host::{require_host, Host};
-use super::recording::Word;
 use super::state::Phase;
-use super::types::TypeKind;
 use super::whole_reads::{Depth, Part};
 use crate::operation::ThreadId;
 
@@ -36,26 +34,9 @@ pub enum OpenOperation {
 }
 
 /// The operations of one thread that are open, the innermost last.
-#[derive(Default)]
-pub struct OpenOperations {
-    stack: Vec<Rc<OpenOperation>>,
-    /// The one that has begun or gone on last, if a recorder listens and has been told of nothing since.
-    untold: Option<Rc<OpenOperation>>,
-}
+pub type OpenOperations = Vec<Rc<OpenOperation>>;
 
 impl OpenOperation {
-    /// What it is about: an object, and what it does to it; None if another one carries on for it.
-    fn subject<'py>(&self, py: Python<'py>) -> Option<(Bound<'py, PyAny>, ContainerEffect)> {
-        match self {
-            OpenOperation::Suspended => None,
-            OpenOperation::Container { object, effect, .. } => Some((object.bind(py).clone(), *effect)),
-            OpenOperation::Step { generator, .. } => Some((generator.bind(py).clone(), ContainerEffect::WriteWhole)),
-            OpenOperation::Wholes { parts, .. } => {
-                parts.first().map(|(object, effect)| (object.bind(py).clone(), *effect))
-            }
-        }
-    }
-
     pub fn on_wholes(parts: &[Part<'_>], depth: Depth) -> OpenOperation {
         let parts = parts.iter().map(|part| (part.object.clone().unbind(), part.effect)).collect();
         OpenOperation::Wholes { parts, depth }
@@ -70,9 +51,6 @@ impl OpenOperation {
         OpenOperation::Container { object: object.clone().unbind(), effect, key }
     }
 }
-
-/// How deep a container is looked into for items that C code may call.
-const LEVELS: u32 = 4;
 
 /// A function that built-in code is given to call it.
 #[pyclass(frozen, module = "dpor._kernel")]
@@ -92,9 +70,7 @@ impl Callback {
         keywords: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let host = self.host.get();
-        host.note_open_operation(py);
-        let result =
-            host.operating(py, OpenOperation::Suspended, || self.function.bind(py).call(arguments, keywords));
+        let result = host.operating(OpenOperation::Suspended, || self.function.bind(py).call(arguments, keywords));
         host.resume_operation(py)?;
         result
     }
@@ -160,38 +136,24 @@ fn is_of_context_variable(function: &Bound<'_, PyAny>) -> bool {
 
 impl Host {
     /// Run built-in code that carries out an operation, which has become an event already.
-    pub fn operating<T>(
-        &self,
-        py: Python<'_>,
-        operation: OpenOperation,
-        call: impl FnOnce() -> PyResult<T>,
-    ) -> PyResult<T> {
+    pub fn operating<T>(&self, operation: OpenOperation, call: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
         let (thread, depth) = {
             let Some(mut state) = self.awake() else { return call() };
             let current = state.current;
             let open = &mut state.thread(current).open;
-            open.stack.push(Rc::new(operation));
-            (current, open.stack.len())
+            open.push(Rc::new(operation));
+            (current, open.len())
         };
-        self.note_stretch(py);
         let result = call();
         let closed = self.close_operations(thread, depth - 1);
         drop(closed);
         result
     }
 
-    fn close_operations(&self, thread: ThreadId, depth: usize) -> Vec<Rc<OpenOperation>> {
+    fn close_operations(&self, thread: ThreadId, depth: usize) -> OpenOperations {
         let mut state = self.state();
         let open = &mut state.thread(thread).open;
-        if open.stack.len() <= depth {
-            return Vec::new();
-        }
-        let closed = open.stack.split_off(depth);
-        // A recorder is told of it at its end.
-        if closed.first().is_some_and(|closed| !matches!(**closed, OpenOperation::Suspended)) {
-            open.untold = None;
-        }
-        closed
+        open.split_off(depth.min(open.len()))
     }
 
     /// Code that built-in code has called returns to it: what that does next is an event of its own.
@@ -199,14 +161,12 @@ impl Host {
         let operation = {
             let Some(mut state) = self.awake().filter(|state| state.phase == Phase::Running) else { return Ok(()) };
             let current = state.current;
-            match state.thread(current).open.stack.last() {
+            match state.thread(current).open.last() {
                 Some(operation) => operation.clone(),
                 None => return Ok(()),
             }
         };
-        self.go_on(py, &operation)?;
-        self.note_stretch(py);
-        Ok(())
+        self.go_on(py, &operation)
     }
 
     fn go_on(&self, py: Python<'_>, operation: &OpenOperation) -> PyResult<()> {
@@ -230,78 +190,6 @@ impl Host {
         }
     }
 
-    /// A stretch of C code of the innermost operation was an event. A recorder is told of the operation at its end, when others
-    /// would seem to have come before; so it is told at once where code that tells of itself may come next, and else when code
-    /// that was given to the operation is called.
-    fn note_stretch(&self, py: Python<'_>) {
-        if !self.is_recording() {
-            return;
-        }
-        let operation = {
-            let Some(mut state) = self.awake().filter(|state| state.phase == Phase::Running) else { return };
-            let current = state.current;
-            let open = &mut state.thread(current).open;
-            let Some(operation) = open.stack.last().cloned() else { return };
-            if matches!(*operation, OpenOperation::Suspended) {
-                return;
-            }
-            open.untold = Some(operation.clone());
-            operation
-        };
-        if self.runs_python(py, &operation) {
-            self.note_open_operation(py);
-        }
-    }
-
-    /// Whether the operation may run code in Python that it was not given as a function.
-    fn runs_python(&self, py: Python<'_>, operation: &OpenOperation) -> bool {
-        let within = |object: &Py<PyAny>| self.may_run_python(object.bind(py), LEVELS);
-        match operation {
-            OpenOperation::Suspended => false,
-            OpenOperation::Step { told, .. } => !told.get(),
-            OpenOperation::Container { object, key, .. } => within(object) || key.as_ref().is_some_and(within),
-            OpenOperation::Wholes { parts, .. } => parts.iter().any(|(object, _)| within(object)),
-        }
-    }
-
-    fn may_run_python(&self, object: &Bound<'_, PyAny>, levels: u32) -> bool {
-        let items = |items: PyResult<Bound<'_, PyIterator>>| {
-            items.is_ok_and(|mut items| {
-                items.any(|item| item.is_ok_and(|item| levels == 0 || self.may_run_python(&item, levels - 1)))
-            })
-        };
-        if let Ok(dict) = object.cast_exact::<PyDict>() {
-            return items(dict.keys().try_iter()) || items(dict.values().try_iter());
-        }
-        if object.is_exact_instance_of::<PyList>()
-            || object.is_exact_instance_of::<PyTuple>()
-            || object.is_exact_instance_of::<PySet>()
-            || object.is_exact_instance_of::<PyFrozenSet>()
-        {
-            return items(object.try_iter());
-        }
-        self.kind(object).is_container() || self.may_call_back(object)
-    }
-
-    /// Tell the recorder of the stretch of C code that it has not been told of, if there is one.
-    pub fn note_open_operation(&self, py: Python<'_>) {
-        if !self.is_recording() {
-            return;
-        }
-        let operation = {
-            let Some(mut state) = self.awake().filter(|state| state.phase == Phase::Running) else { return };
-            let current = state.current;
-            state.thread(current).open.untold.take()
-        };
-        let Some((object, effect)) = operation.and_then(|operation| operation.subject(py)) else { return };
-        if self.kind(&object) == TypeKind::Iterator {
-            let name = intern!(py, "__next__");
-            return self.note(py, Word::Call, Some(&object), Some(name.as_any()), None, true);
-        }
-        let word = if effect.reads_only() { Word::ReadAll } else { Word::WriteAll };
-        self.note(py, word, Some(&object), None, None, true);
-    }
-
     /// One operation on several objects by built-in code that may call back.
     pub fn operate_on_wholes<'py, T>(
         &self,
@@ -314,7 +202,7 @@ impl Host {
         if parts.is_empty() {
             return Ok((call()?, event));
         }
-        let result = self.operating(py, OpenOperation::on_wholes(parts, depth), call)?;
+        let result = self.operating(OpenOperation::on_wholes(parts, depth), call)?;
         Ok((result, event))
     }
 

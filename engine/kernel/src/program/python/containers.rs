@@ -216,7 +216,7 @@ impl State {
     pub fn visible_part(&mut self, accesses: Accesses) -> Accesses {
         let (visible, quiet): (Accesses, Accesses) =
             accesses.into_iter().partition(|access| self.is_visible(access.location));
-        self.quiet(&quiet);
+        self.quiet_part(&quiet);
         visible
     }
 

@@ -110,7 +110,7 @@ impl ControlledCall {
                 // It may well call what is instrumented.
                 let parts = host.touch_foreign(py, function, None, arguments, keywords)?;
                 let operation = OpenOperation::on_wholes(&parts, Depth::Everything);
-                return host.created(host.operating(py, operation, || function.call(arguments, keywords))?);
+                return host.created(host.operating(operation, || function.call(arguments, keywords))?);
             }
             How::Generator => return host.created(function.call(arguments, keywords)?),
             How::Numbers => return function.call(arguments, keywords),
@@ -181,7 +181,7 @@ impl ControlledCall {
                 let parts = host.touch_foreign(py, function, Some(object.bind(py)), arguments, keywords)?;
                 let (arguments, keywords) = host.with_callbacks(py, function, arguments, keywords)?;
                 let operation = OpenOperation::on_wholes(&parts, Depth::Everything);
-                host.created(host.operating(py, operation, || function.call(&arguments, keywords.as_ref()))?)
+                host.created(host.operating(operation, || function.call(&arguments, keywords.as_ref()))?)
             }
         })
     }
@@ -287,7 +287,7 @@ impl Host {
                 let parts: Vec<Part<'_>> =
                     [Part { object: object.clone(), effect }].into_iter().chain(read).collect();
                 let event = self.touch_wholes(py, &parts, depth)?;
-                (self.operating(py, OpenOperation::on_wholes(&parts, depth), call), event)
+                (self.operating(OpenOperation::on_wholes(&parts, depth), call), event)
             }
             None => {
                 let event = self.touch_container(py, object, effect, key.as_ref())?;
@@ -296,7 +296,7 @@ impl Host {
                     (call(), event)
                 } else {
                     let operation = OpenOperation::on_container(object, effect, key.as_ref());
-                    (self.operating(py, operation, call), event)
+                    (self.operating(operation, call), event)
                 }
             }
         };
@@ -411,7 +411,7 @@ impl Host {
         }
         let told = Rc::new(Cell::new(false));
         let step = OpenOperation::Step { generator: iterator.clone().unbind(), told: told.clone() };
-        let result = self.operating(py, step, next);
+        let result = self.operating(step, next);
         // Code that is instrumented has told of the end while it still ran, so that others find it running.
         let ended = match told.get() {
             true => Ok(false),
@@ -441,7 +441,7 @@ impl Host {
         }
         let parts = [Part { object: iterator.clone(), effect }];
         let event = self.touch_wholes(py, &parts, Depth::Items)?;
-        Ok((self.operating(py, OpenOperation::on_wholes(&parts, Depth::Items), next), event))
+        Ok((self.operating(OpenOperation::on_wholes(&parts, Depth::Items), next), event))
     }
 
     /// An atomic operation of code that is not instrumented: on its object, if it is a method, and on what it is given,

@@ -152,7 +152,8 @@ impl Host {
     ///
     /// Returns a dict: counts (`executions`, `blocked`, `redundant`, `cut`, `events`, `interleavings`), `complete`,
     /// `bound` (the name of the bound that was reached), `restart` (None, `["module-state"]` or `["rebound", module,
-    /// variable]`: explore again with that changed; `["library"]`: explore again, modules have been instrumented),
+    /// variable]`: explore again with that changed; `["library"]` and `["names"]`: explore again, modules have been instrumented
+    /// or names were found to be rebound),
     /// `escape`, `forbidden` (None, or what a predicate did, file or None, line), `untreated`, `nondeterminism`,
     /// `divergence`, `assumptions` (a list of kind, subject, file or None, line).
     ///
@@ -181,7 +182,7 @@ impl Host {
         self.state().recorder = None;
         let finished = explored?;
         self.restore(py, || Ok(()))?;
-        self.outcome(py, finished)
+        self.outcome(py, &plan, finished)
     }
 
     /// While an exploration reports its progress: what is left of it. None if the algorithm cannot tell.
@@ -381,7 +382,7 @@ impl Host {
         }
     }
 
-    fn outcome<'py>(&self, py: Python<'py>, finished: bool) -> PyResult<Bound<'py, PyDict>> {
+    fn outcome<'py>(&self, py: Python<'py>, plan: &Plan, finished: bool) -> PyResult<Bound<'py, PyDict>> {
         let outcome = PyDict::new(py);
         let state = self.state();
         let counts = state.driver.counts;
@@ -405,6 +406,8 @@ impl Host {
             Some(Restart::ModuleState) => Some(vec!["module-state".to_owned()]),
             Some(Restart::Rebound(module, name)) => Some(vec!["rebound".to_owned(), module.clone(), name.clone()]),
             Some(Restart::Library) => Some(vec!["library".to_owned()]),
+            // What was followed so far was taken for something else.
+            Some(Restart::Visible) if plan.follows() => Some(vec!["names".to_owned()]),
             Some(Restart::Visible) | None => None,
         };
         outcome.set_item("restart", restart)?;

@@ -283,6 +283,11 @@ impl Identities {
         self.location_info[location.index()]
     }
 
+    /// The object that a location is a place of.
+    pub fn object_at(&self, location: LocationId) -> ObjectId {
+        self.location_info[location.index()].object
+    }
+
     #[inline]
     pub fn is_visible(&self, location: LocationId) -> bool {
         self.visible[self.location_info[location.index()].class.0 as usize]

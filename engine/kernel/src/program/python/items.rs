@@ -93,7 +93,7 @@ impl Host {
         if !self.may_call_back(key) {
             return call();
         }
-        self.operating(object.py(), OpenOperation::on_container(object, effect, Some(key)), call)
+        self.operating(OpenOperation::on_container(object, effect, Some(key)), call)
     }
 
     /// An operation on items of an object whose class is not instrumented (`UserDict`) is one operation on the object.
@@ -249,7 +249,7 @@ impl Host {
                 ];
                 let event = self.touch_wholes(py, &parts, Depth::Items)?;
                 let open = OpenOperation::on_wholes(&parts, Depth::Items);
-                let stored = self.operating(py, open, || object.set_item(key, value));
+                let stored = self.operating(open, || object.set_item(key, value));
                 self.noted(py, stored, Word::Store, object, Some(key), event)?;
                 self.note(py, Word::Store, Some(object), Some(key), Some(value), event);
                 return Ok(());
@@ -503,7 +503,7 @@ impl Steps {
             ContainerEffect::WriteWhole => host.step_iterator(py, &source, effect, false, next)?,
             _ => {
                 let event = host.touch_container(py, &source, effect, None)?;
-                (host.operating(py, OpenOperation::on_container(&source, effect, None), next), event)
+                (host.operating(OpenOperation::on_container(&source, effect, None), next), event)
             }
         };
         match next {

@@ -42,6 +42,7 @@ mod switching;
 mod symbolic;
 mod types;
 mod undo;
+mod untold;
 mod variables;
 mod waiting;
 mod weak_memory;

@@ -49,6 +49,14 @@ impl Objects {
         (!self.adopted.contains(&known)).then_some(known)
     }
 
+    /// An object by its identity. Slow.
+    pub fn known_as(&self, py: Python<'_>, id: ObjectId) -> Option<Py<PyAny>> {
+        [&self.current, &self.permanent].into_iter().find_map(|known| {
+            let (address, _) = known.by_address.iter().find(|(_, found)| **found == id)?;
+            known.kept.iter().find(|object| object.as_ptr() as usize == *address).map(|object| object.clone_ref(py))
+        })
+    }
+
     /// Forget those of the last execution; they are to be dropped without a borrow of the state.
     pub fn forget_current(&mut self) -> Vec<Py<PyAny>> {
         self.current.by_address.clear();

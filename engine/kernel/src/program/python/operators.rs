@@ -165,7 +165,7 @@ impl Host {
         ];
         let event = self.touch_wholes(py, &parts, Depth::Items)?;
         let open = OpenOperation::on_wholes(&parts, Depth::Items);
-        let updated = self.operating(py, open, || apply(operator, true, target, &operand));
+        let updated = self.operating(open, || apply(operator, true, target, &operand));
         let updated = self.noted(py, updated, Word::WriteAll, target, None, event)?;
         self.note(py, Word::WriteAll, Some(target), None, Some(&operand), event);
         Ok(updated)

@@ -131,6 +131,12 @@ impl Host {
         Ok(moved)
     }
 
+    /// Whether no other thread runs, or ever will beside what the running one does now.
+    #[pyo3(name = "is_alone")]
+    fn runs_alone(&self) -> bool {
+        self.state().is_alone()
+    }
+
     /// The model changes what exists before it begins: unless they are already, its modules are loaded for each execution.
     fn mark_module_state(&self, py: Python<'_>) -> PyResult<()> {
         let restarts = {

@@ -244,6 +244,11 @@ impl Plan {
         matches!(self.algorithm.as_str(), "replay" | "follow" | "learn")
     }
 
+    /// Whether recorded operations are followed.
+    pub fn follows(&self) -> bool {
+        self.algorithm == "follow"
+    }
+
     /// Whether a location that turns out to race is made visible, which begins the exploration anew.
     pub fn learns(&self) -> bool {
         !matches!(self.algorithm.as_str(), "replay" | "follow" | "context-bound")

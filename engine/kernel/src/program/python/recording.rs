@@ -21,6 +21,9 @@ pub enum Word {
     Iterate,
     ReadAll,
     WriteAll,
+    /// What nobody tells of otherwise reads, or changes.
+    Read,
+    Write,
     Call,
     Acquire,
     TryAcquire,
@@ -56,7 +59,7 @@ pub enum Word {
 }
 
 impl Word {
-    fn text(self) -> &'static str {
+    pub fn text(self) -> &'static str {
         match self {
             Word::Load => "load",
             Word::Store => "store",
@@ -66,6 +69,8 @@ impl Word {
             Word::Iterate => "iterate",
             Word::ReadAll => "read-all",
             Word::WriteAll => "write-all",
+            Word::Read => "read",
+            Word::Write => "write",
             Word::Call => "call",
             Word::Acquire => "acquire",
             Word::TryAcquire => "try-acquire",
@@ -119,6 +124,7 @@ impl Host {
     pub fn note_buffered(&self, py: Python<'_>, target: Value, key: Value, value: Value, number: u32) {
         if self.is_recording() {
             let current = self.state().current;
+            self.tell_untold(py, current, true);
             self.tell_of(py, current, "buffer", target, key, value, true, number);
         }
     }
@@ -162,13 +168,18 @@ impl Host {
 
     #[cold]
     fn tell(&self, py: Python<'_>, word: Word, target: Value, key: Value, value: Value, event: bool) {
-        self.note_open_operation(py);
-        let (current, number) = {
-            let Some(mut state) = self.awake() else { return };
-            if state.evaluating {
+        {
+            let Some(state) = self.awake() else { return };
+            if state.evaluating || !state.executes() {
                 // A look whether a thread that waits may go on is no step of it.
                 return;
             }
+            let current = state.current;
+            drop(state);
+            self.tell_untold(py, current, true);
+        }
+        let (current, number) = {
+            let mut state = self.state();
             let step = state.noted.get() as u32 + 1;
             (state.current, state.reads.number(step))
         };
@@ -178,7 +189,7 @@ impl Host {
     /// `number` is that of a store that entered or left a store buffer, or for what reads from a write of its choice the
     /// number of the step of that write and 1 (1 for the initial value); else 0.
     #[expect(clippy::too_many_arguments)]
-    fn tell_of(
+    pub fn tell_of(
         &self,
         py: Python<'_>,
         thread: ThreadId,

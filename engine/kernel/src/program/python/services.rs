@@ -27,6 +27,7 @@ impl Host {
 
     /// Let the running thread take no further step. Never returns normally.
     pub fn stop_for_good(&self, py: Python<'_>) -> PyResult<()> {
+        self.tell_owed(py);
         let turn = {
             let mut state = self.state();
             if state.phase != Phase::Running {

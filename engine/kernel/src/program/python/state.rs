@@ -21,6 +21,7 @@ use super::recording::Word;
 use super::symbolic::{EarlyBranch, SolverError};
 use super::types::TypeTable;
 use super::undo::Undo;
+use super::untold::Untold;
 use super::waiting::Forbidden;
 use super::weak_memory::WeakMemory;
 use crate::driver::Driver;
@@ -82,6 +83,8 @@ pub struct PythonThread {
     pub predicate_reads: Vec<Access>,
     /// The operations of built-in code that it is in and that may call back.
     pub open: OpenOperations,
+    /// What a recorder has not been told of.
+    pub untold: SmallVec<[Untold; 2]>,
     /// Whether it runs a predicate of `wait_until`, as a loop that looks.
     pub looks: bool,
     /// How many calls of built-in code it is in that are one operation.
@@ -413,6 +416,12 @@ impl State {
         if self.is_over() {
             return;
         }
+        self.remember_quiet(accesses);
+        self.quiet_part(accesses);
+    }
+
+    /// Note accesses of an operation of which others are an event.
+    pub fn quiet_part(&mut self, accesses: &[Access]) {
         self.check_for_races(accesses);
         self.note_in_loops(accesses, EventId::NONE);
     }

@@ -46,6 +46,7 @@ impl Host {
         if !reads_in_predicates(operation.kind) {
             self.only_outside_predicates(py, what_it_does(operation.kind))?;
         }
+        self.tell_owed(py);
         let turn = {
             let mut state = self.state();
             match state.phase {
@@ -99,6 +100,7 @@ impl Host {
                 state.synchronise(&operation);
                 state.note_fencing(&operation);
                 state.note_event_in_loops(&operation);
+                state.remember_event(&operation);
                 let replaced = state.replaced_before_drain(current);
                 drop(state);
                 drop(replaced);
@@ -108,6 +110,15 @@ impl Host {
                 drop(state);
                 self.leave(py, End::Cut)
             }
+        }
+    }
+
+    /// Before the running thread gives others a turn: tell the recorder what it has done.
+    #[inline]
+    pub fn tell_owed(&self, py: Python<'_>) {
+        if self.is_recording() {
+            let current = self.state().current;
+            self.tell_untold(py, current, false);
         }
     }
 
@@ -187,6 +198,7 @@ impl Host {
         if self.state().phase == Phase::Running {
             self.announce_end(py, thread);
         }
+        self.tell_owed(py);
     }
 
     /// Perform the start of the current thread; false if the execution is over.
@@ -323,6 +335,7 @@ impl Host {
                 thread.objects = 0;
                 thread.builtin_calls = 0;
                 thread.looks = false;
+                thread.untold.clear();
             }
             if state.fresh_modules {
                 state.types.forget();

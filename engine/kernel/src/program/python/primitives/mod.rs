@@ -121,6 +121,7 @@ impl Primitive {
                 let touched = state.driver.memory.accesses(current, &operation);
                 state.check_for_races(&touched);
                 if state.driver.memory.enabled(current, &operation) {
+                    state.remember_quiet(&touched);
                     state.note_operation_in_loops(&operation, &touched, EventId::NONE);
                     let effect = state.driver.quiet_perform(current, &operation);
                     state.synchronise(&operation);
