@@ -242,6 +242,11 @@ class Host:
     def is_alone(self) -> bool:
         """Whether no other thread has been started yet."""
 
+    def registers_classes(self) -> None:
+        """Say that a class is registered with an abstract one beside other threads, so that questions about classes
+        matter from now on. Ends the check where they cannot be operations.
+        """
+
     def mark_module_state(self) -> None:
         """Say that the model uses state that its modules made when they were imported, and that changes."""
 

@@ -187,6 +187,35 @@ def test_what_is_changed_where_objects_end_is_put_back(tmp_path: Path, name: str
     assert result.executions == 600
 
 
+# A destructor that uses its object, which holds another one with a destructor.
+NESTED = """
+class Inner:
+    def __del__(self):
+        LIST.append(2)
+
+class Outer:
+    def __init__(self):
+        self.name, self.inner = "outer", Inner()
+    def __del__(self):
+        assert self.name
+
+@dpor.model
+def model():
+    assert LIST == [1], LIST
+    outer = Outer()
+    def keeps():
+        return outer
+    dpor.spawn(keeps).join()
+    dpor.choose(range(3))
+"""
+
+
+def test_what_is_changed_where_objects_of_ending_objects_end_is_put_back(tmp_path: Path) -> None:
+    result = check(tmp_path, "", NESTED)
+    assert result.verdict is Verdict.VERIFIED, result.violations
+    assert result.executions == 3
+
+
 @pytest.mark.parametrize("name", [*PUT_BACK, *LOADED_AFRESH])
 def test_modules_are_loaded_afresh_only_for_what_cannot_be_put_back(
     tmp_path: Path, name: str, reloads: list[str]

@@ -326,12 +326,13 @@ def test_every_service_of_the_host_is_known_to_read_or_to_be_refused() -> None:
 REFUSED = {
     *("spawn", "join", "is_finished", "choose", "stop_unless", "wait_until", "fence", "made_symbolic"),
     *("advance_time", "time", "deadline_time", "had_effect", "outside_predicates", "branch"),
+    "registers_classes",
 }
 """What of the host a predicate may not come to; `branch` is refused before, by the symbolic layer."""
 
 READING = {
     *("active", "execution", "probing", "solver", "current_thread", "current_index", "thread_path"),
-    "id",
+    *("id", "is_alone"),
     *("assume", "assumptions", "literals", "path", "waiting_threads"),
 }
 """What only tells something, or notes it for the report."""

@@ -160,6 +160,8 @@ _BLOCKING: tuple[tuple[Any, str, str], ...] = (
         for name in ("select", "poll", "epoll", "kqueue", "devpoll")
     ),
     *((signal, name, "waits for a signal") for name in ("pause", "sigwait", "sigwaitinfo", "sigtimedwait")),
+    *((signal, name, "sets a timer of the process") for name in ("alarm", "setitimer")),
+    (signal, "pthread_sigmask", "changes which signals the process gets"),
     (socket, "socketpair", "opens a pair of sockets"),
 )
 

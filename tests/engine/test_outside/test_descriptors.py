@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from dpor.errors import DporError
 from dpor.results import Verdict
 
 Check = Callable[..., Any]
@@ -72,6 +73,44 @@ def test_a_number_that_is_closed_twice_may_be_another_file(check: Check) -> None
     other = 'number = os.open("b", os.O_WRONLY)\nreturn os.write(number, b"x")'
     found, _ = check(twice, other, "None", before=BEFORE, begin=OPEN)
     assert {results for results, _ in found} == {("OSError", 1), (None, 1), (None, "OSError")}
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    {
+        "os.unlink(FILE)": "TypeError",
+        "os.mkdir(FILE)": "TypeError",
+        "os.replace(FILE, 'c')": "TypeError",
+        "os.open(FILE, os.O_RDONLY)": "TypeError",
+        "os.close(-1)": "OSError",
+        "open(-1)": "ValueError",
+        "os.sendfile(out_fd=FILE, in_fd=999, offset=0, count=1)": "OSError",
+    }.items(),
+)
+def test_a_number_that_is_no_path_or_file_raises_as_the_system_does(
+    check: Check, call: str, error: str
+) -> None:
+    found, _ = check(call, "None", 'os.path.exists("a")', before=BEFORE, begin=OPEN)
+    assert {(first, exists) for (first, _), exists in found} == {(error, True)}
+
+
+@pytest.mark.parametrize("call", ["os.chmod(FILE, 0)", "os.statvfs(FILE)", "os.stat(FILE)"])
+def test_an_error_names_the_number_that_was_given(check: Check, call: str) -> None:
+    name = f"os.close(FILE)\ntry:\n    {call}\nexcept OSError as error:\n    return error.filename in (FILE, None)"
+    found, _ = check(name, "None", "None", before=BEFORE, begin=OPEN)
+    assert {first for (first, _), _ in found} == {True}
+
+
+def test_a_folder_that_was_removed_is_not_listed_by_its_descriptor(check: Check) -> None:
+    begin = 'global FOLDER\n    FOLDER = os.open("empty", os.O_RDONLY)'
+    with pytest.raises(DporError, match="after it has been removed"):
+        check(
+            'os.rmdir("empty")\nos.mkdir("empty")\nreturn os.listdir(FOLDER)',
+            "None",
+            "None",
+            "FOLDER = 0",
+            begin,
+        )
 
 
 def test_threads_that_open_and_close_files_of_their_own_are_one_class(check: Check) -> None:

@@ -12,16 +12,30 @@ import pytest
 
 from dpor.codes import Code
 from dpor.errors import DporError
-from dpor.results import Verdict
+from dpor.results import AssumptionKind, Verdict
 
 Check = Callable[..., Any]
 
 BEFORE = """
-import abc, collections.abc, csv, functools
+import abc, codecs, collections.abc, csv, functools, typing
 
 class Abstract(abc.ABC): pass
 
 class Derived(Abstract): pass
+
+class Other(abc.ABC): pass
+
+Other.register(Derived)
+FLAG = [False]
+
+class Hooked(abc.ABC):
+    @classmethod
+    def __subclasshook__(cls, subclass):
+        return FLAG[0]
+
+@typing.runtime_checkable
+class Closes(typing.Protocol):
+    def close(self): ...
 
 class Sized: pass
 
@@ -37,6 +51,7 @@ QUESTIONS = {
     "isinstance(1, Abstract)": {False, True},
     "issubclass(int, Abstract)": {False, True},
     "isinstance(1, (str, Derived))": {False, True},
+    "isinstance(1, Other)": {False, True},
     "kind(1)": {"any", "abstract"},
     "isinstance('', Derived)": {False},
 }
@@ -46,6 +61,36 @@ QUESTIONS = {
 def test_a_question_about_classes_races_with_a_registration(check: Check, question: str) -> None:
     found, _ = check(question, "Derived.register(int) and None", "None", before=BEFORE)
     assert {first for (first, _), _ in found} == QUESTIONS[question]
+
+
+def test_an_answer_that_is_kept_is_gone_in_the_next_execution(check: Check) -> None:
+    found, _ = check("isinstance(1, Hooked)", "FLAG[0] = True\nreturn None", "None", before=BEFORE)
+    assert {first for (first, _), _ in found} == {False, True}
+    ask = "before = isinstance(1, Other)\nDerived.register(int)\nreturn before, isinstance(1, Other)"
+    found, _ = check(ask, "dpor.choose(range(3)) and None", "None", before=BEFORE)
+    assert {first for (first, _), _ in found} == {(False, True)}
+
+
+def test_a_registration_of_two_classes_of_a_module_is_one_operation(check: Check) -> None:
+    found, result = check(
+        "isinstance(Sized(), Derived)", "Derived.register(Sized) and None", "None", before=BEFORE
+    )
+    assert {first for (first, _), _ in found} == {False, True}
+    assert result.executions == 2
+
+
+def test_a_protocol_is_an_assumption(check: Check) -> None:
+    _, result = check("isinstance(FLAG, Closes)", "None", "None", before=BEFORE)
+    assert (AssumptionKind.UNSEEN_CODE, "typing") in {(one.kind, one.subject) for one in result.assumptions}
+
+
+REFUSED = {
+    "csv.register_dialect('mine')": r"csv\.register_dialect",
+    "csv.field_size_limit(9)": r"csv\.field_size_limit",
+    "codecs.register(len)": r"codecs\.register",
+    "codecs.register_error('mine', len)": r"codecs\.register_error",
+    "collections.abc.Sequence.register(Sized)": "registers a class with Sequence",
+}
 
 
 def test_questions_alone_are_one_class(check: Check) -> None:
@@ -80,18 +125,14 @@ def test_what_was_registered_before_stays(check: Check) -> None:
         pass
 
     Kept.register(float)
-    found, _ = check(
-        "isinstance((), collections.abc.Sequence)",
-        "collections.abc.Sequence.register(Sized) and None",
-        "None",
-        before=BEFORE,
-    )
-    assert {first for (first, _), _ in found} == {True}
+    found, _ = check("isinstance([], Abstract)", "Abstract.register(list) and None", "None", before=BEFORE)
+    assert {first for (first, _), _ in found} == {False, True}
     assert isinstance(1.0, Kept)
-    assert isinstance((), collections.abc.Sequence)
+    assert isinstance([], collections.abc.Sequence)
 
 
-def test_dialects_are_changed_by_a_thread_that_is_alone(check: Check) -> None:
-    with pytest.raises(DporError, match=r"csv\.register_dialect") as caught:
-        check("csv.register_dialect('mine')", "csv.list_dialects()", "None", before=BEFORE)
+@pytest.mark.parametrize("call", REFUSED)
+def test_what_nobody_can_see_is_refused_beside_threads(check: Check, call: str) -> None:
+    with pytest.raises(DporError, match=REFUSED[call]) as caught:
+        check(call, "csv.list_dialects()", "None", before=BEFORE)
     assert caught.value.code is Code.UNCONTROLLED

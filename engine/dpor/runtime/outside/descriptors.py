@@ -82,8 +82,12 @@ _EFFECTS: dict[str, Callable[[OpenFile], Touched]] = {
     "write": _writes,
     "writev": _writes,
 }
-# Functions that take two descriptors: the positions of what is read from and written to.
-_COPYING = {"sendfile": (1, 0), "copy_file_range": (0, 1), "splice": (0, 1)}
+# Functions that take two descriptors: the positions and names of what is read from and written to.
+_COPYING = {
+    "sendfile": ((1, "in_fd"), (0, "out_fd")),
+    "copy_file_range": ((0, "src"), (1, "dst")),
+    "splice": ((0, "src"), (1, "dst")),
+}
 # A number that is never open, where the system has the last word about one that is not.
 _CLOSED = 2**31 - 1
 # They wait for somebody else.
@@ -172,9 +176,11 @@ class Descriptors:
 
         Raises OSError if the number is not open.
         """
+        if number < 0:
+            return False
         opened = self.use("open", number, _nothing)
         if opened is None and self._files.descriptors.is_closed(number):
-            raise OSError(errno.EBADF, os.strerror(errno.EBADF), number)
+            raise _not_open()
         return opened is not None
 
     def beneath(self, number: int, file: OpenFile) -> Touched | None:
@@ -203,7 +209,12 @@ class Descriptors:
                 self._require_harmless(name, number)
                 return real(number, *args, **kwargs)
             # The number may be the checker's by now. What the system says of one that is not open is the same for all.
-            return real(_CLOSED, *args, **kwargs)
+            try:
+                return real(_CLOSED, *args, **kwargs)
+            except OSError as error:
+                if error.filename == _CLOSED:
+                    error.filename = number
+                raise
         if effect is changes:
             files.require_copy(opened, f"os.{name}")
         found = real(number, *args, **kwargs)
@@ -243,11 +254,16 @@ class Descriptors:
                     f"reads from a pipe, socket or terminal (os.{name}), which cannot be controlled"
                 )
 
-    def _copying(self, name: str, real: Callable[..., Any], source: int, sink: int) -> Callable[..., Any]:
+    def _copying(
+        self, name: str, real: Callable[..., Any], source: tuple[int, str], sink: tuple[int, str]
+    ) -> Callable[..., Any]:
         numbers = self._files.descriptors
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            ends = args[source], args[sink]
+            ends: list[int] = [
+                args[position] if position < len(args) else kwargs[keyword]
+                for position, keyword in (source, sink)
+            ]
 
             def touched(_: OpenFile) -> Touched:
                 old, new = map(numbers.get, ends)
@@ -279,7 +295,7 @@ class Descriptors:
 
     def _close(self, fd: int) -> None:
         numbers = self._files.descriptors
-        if fd < _STANDARD and numbers.shown(fd) is None:
+        if 0 <= fd < _STANDARD and numbers.shown(fd) is None:
             self._files.world.refuse("closes a standard stream of the process (os.close)")
         opened = self.use("os.close", fd, numbers.touched_by_closing)
         if opened is None and numbers.is_closed(fd):

@@ -84,21 +84,27 @@ class FileSystem:
 
     # Names
 
-    def target(self, given: Any, follow: bool = True, dir_fd: int | None = None) -> Target:
+    def target(
+        self, given: Any, follow: bool = True, dir_fd: int | None = None, numbers: bool = False
+    ) -> Target:
         """Where a path leads now; `follow` says whether a link at its end is followed.
 
-        A path may be the number of a descriptor. Raises TypeError for what is no path, OSError for links that go round.
+        With `numbers` it may be the number of a descriptor. Raises TypeError for what is no path, OSError for links
+        that go round.
         """
         names: list[str] = []
-        path = "" if isinstance(given, int) else os.fsdecode(cast(str, given))
+        own: int | None = given if numbers and isinstance(given, int) else None
+        path = os.fsdecode(cast(str, given)) if own is None else ""
         folder = None
-        number = given if isinstance(given, int) else dir_fd
+        number = dir_fd if own is None else own
         if number is not None and not os.path.isabs(path):
             folder = self.descriptors.get(number)
             if folder is None:
                 return Target(given, "", (), False, False, number)
+            if folder.is_removed:
+                self.world.refuse("uses a folder by its descriptor after it has been removed or replaced")
             names.append(folder.openness)
-            if isinstance(given, int):
+            if own is not None:
                 given = path = folder.path
         slash = path.endswith(os.sep) and len(path) > 1
         if not path or "\0" in path:
@@ -152,7 +158,7 @@ class FileSystem:
         for path in [path for path in self._contents if path == source or path.startswith(below)]:
             self._contents[target + path[len(source) :]] = self._contents.pop(path)
         for _, opened in self.descriptors.items():
-            if fold(opened.path) == source or fold(opened.path).startswith(below):
+            if not opened.is_removed and (fold(opened.path) + os.sep).startswith(below):
                 opened.path = moved + opened.path[len(source) :]
 
     def linked(self, source: str, target: str) -> None:
@@ -160,8 +166,11 @@ class FileSystem:
         self._contents[fold(target)] = self.content(source)
 
     def removed(self, path: str) -> None:
-        """Note that a path leads nowhere any more."""
+        """Note that a path leads nowhere any more, or to another file."""
         self._contents.pop(fold(path), None)
+        for _, opened in self.descriptors.items():
+            if fold(opened.path) == fold(path):
+                opened.is_removed = True
 
     # Operations
 
@@ -173,15 +182,16 @@ class FileSystem:
         *,
         follow: bool = True,
         dir_fd: int | None = None,
+        numbers: bool = False,
     ) -> Target:
         """Perform an operation on what a path leads to, and give where it leads at that moment.
 
         Raises OSError if the path is a descriptor, or relative to one, that is not open.
         """
-        found: list[Target] = [self.target(given, follow, dir_fd)]
+        found: list[Target] = [self.target(given, follow, dir_fd, numbers)]
 
         def names() -> Touched:
-            found[0] = self.target(given, follow, dir_fd)
+            found[0] = self.target(given, follow, dir_fd, numbers)
             return self.touched_if_closed(found[0]) or touched(found[0])
 
         if found[0].installed:
@@ -205,7 +215,7 @@ class FileSystem:
             return
         if not self.descriptors.is_closed(target.number):
             self.world.refuse("uses a path by a descriptor that the model has not opened")
-        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF), target.given)
 
     def place(self, target: Target) -> str:
         """Where the system finds it, for a call that changes nothing."""
@@ -231,7 +241,7 @@ class FileSystem:
 
     def require_copy(self, opened: OpenFile, function: str) -> None:
         """Let an open file of the user be a copy from now on, because a call of `function` is about to change it."""
-        if opened.mine:
+        if opened.mine and not opened.is_removed:
             self.changed(Target(opened.path, opened.path, (), False, False))
         if opened.mine:
             self.world.refuse(f"changes a file that is not where it was opened ({function})")

@@ -2,8 +2,8 @@
 
 A call on a number that is not open fails, unless another thread opens a file that the system gives this number. Hence
 such a call depends on all that opens and closes files, and their order decides what it finds. The order of what only
-opens and closes files decides numbers that no program looks at: it is explored only once a call on a number that is not
-open has raced with one of these (`Touched.latent`).
+opens and closes files decides nothing but which numbers there are, which a program should not compare: it is explored
+only once a call on a number that is not open has raced with one of these (`Touched.latent`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ class OpenFile:
     """An open file of the system, which descriptors and streams share: its name, that of its content, its path.
 
     `flags` are those of the system that it was opened with, `mine` says that it is the user's file and no copy.
-    `execution` is None if it was opened when the model's modules were imported.
+    `execution` is None if it was opened when the model's modules were imported. `is_removed`: the path leads
+    to it no more.
     """
 
     name: str
@@ -34,6 +35,7 @@ class OpenFile:
     flags: int
     mine: bool
     execution: int | None
+    is_removed: bool = False
 
     @property
     def openness(self) -> str:

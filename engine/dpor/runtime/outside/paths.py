@@ -179,7 +179,7 @@ class Paths:
         def touched(target: Target) -> Touched:
             return Touched((*target.names, files.entries(target.path)))
 
-        target = files.reach(label(function, path), path, touched)
+        target = files.reach(label(function, path), path, touched, numbers=True)
         return (target.path if isinstance(path, int) else path), target
 
     def _note_listed(self, target: Target) -> None:
@@ -280,6 +280,7 @@ class Paths:
             system.rmdir(place)
         if overlay.is_users(path):
             overlay.hide(path)
+        files.removed(path)
         overlay.reshape()
 
     def _unlink(self, path: Any, *, dir_fd: int | None = None) -> None:

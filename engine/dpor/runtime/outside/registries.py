@@ -1,8 +1,9 @@
-"""Registries that C code keeps for the whole process: classes registered with abstract ones, and dialects of csv.
+"""Registries that C code keeps for the whole process: classes registered with abstract ones, dialects of csv, codecs.
 
-Registering is an operation, and so is each question that the classes decide: `isinstance`, `issubclass`, and the token
-by which `functools.singledispatch` knows that it has to look again. Who reads a dialect is not seen, so that these may
-only be changed by a thread that is alone. What an execution registers is gone in the next.
+Registering a class is an operation. So is each question that the classes decide, once threads have registered any:
+`isinstance`, `issubclass`, and the token by which `functools.singledispatch` knows that it has to look again. Who reads
+a dialect is not seen, so that these may only be changed before threads are started. What an execution registers is gone
+in the next.
 """
 
 from __future__ import annotations
@@ -14,9 +15,12 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from dpor.results import AssumptionKind
 from dpor.runtime.outside.world import Touched, World
 from dpor.runtime.patchset import PatchSet
 
+# Py_TPFLAGS_SEQUENCE and Py_TPFLAGS_MAPPING.
+_OF_COLLECTIONS = 1 << 5 | 1 << 6
 _CLASSES = ("the classes that are registered with abstract ones",)
 _internals: Any = importlib.import_module("_abc")
 
@@ -26,6 +30,12 @@ class Registries:
 
     def __init__(self, world: World) -> None:
         self._world = world
+        # Whether threads have registered classes in this check, so that the order of questions matters.
+        self._races = False
+        # Abstract classes that were asked in this execution, which keep the answers.
+        self._asked: set[type] = set()
+        # The threads that are in a question or registration, in which C code asks more.
+        self._busy: set[int] = set()
         # What puts a registry back, by registry: for this execution, and for what modules registered when imported.
         self._changed: dict[Any, Callable[[], None]] = {}
         self._imported: dict[Any, Callable[[], None]] = {}
@@ -41,7 +51,11 @@ class Registries:
 
     def on_import(self, patches: PatchSet) -> dict[str, Callable[[ModuleType], None]]:
         """What is to be done to modules of the library when they have been imported, by name."""
-        return {"csv": lambda module: self._patch_dialects(patches, module)}
+        return {
+            "typing": lambda module: self._patch_protocols(patches, module),
+            "codecs": lambda module: self._patch_codecs(patches, module),
+            "csv": lambda module: self._patch_dialects(patches, module),
+        }
 
     def keep(self) -> None:
         """Let every execution begin with what there is now."""
@@ -57,26 +71,64 @@ class Registries:
     def reset(self) -> None:
         """Go back to what executions begin with."""
         _put_back(self._changed)
+        for cls in self._asked:
+            _internals._reset_caches(cls)
+        self._asked.clear()
+        self._busy.clear()
+
+    def _apart(self, call: Callable[[], Any]) -> Any:
+        """Make a call that asks more classes, which are part of the question."""
+        host = self._world.mode.host
+        thread = host.current_index() if host.active else -1
+        if thread in self._busy:
+            return call()
+        self._busy.add(thread)
+        try:
+            return call()
+        finally:
+            self._busy.discard(thread)
+
+    def _is_event(self) -> bool:
+        """Whether a question or registration is an operation of its own, and not part of another one."""
+        world, host = self._world, self._world.mode.host
+        return world.controls() and not (host.active and host.current_index() in self._busy)
 
     def _register(self, cls: type, subclass: Any) -> Any:
-        if self._world.controls():
+        if self._is_event():
+            host = self._world.mode.host
+            self._require_no_flags(cls)
+            if host.active and not host.is_alone() and not self._races:
+                self._races = True
+                host.registers_classes()
             self._world.perform(f"{_name(cls)}.register({_name(subclass)})", lambda: Touched((), _CLASSES))
             if cls not in self._changed:
                 registered = [reference() for reference in _internals._get_dump(cls)[0]]
                 self._changed[cls] = lambda: _register_only(cls, registered)
-        return _internals._abc_register(cls, subclass)
+        return self._apart(lambda: _internals._abc_register(cls, subclass))
+
+    def _require_no_flags(self, cls: type) -> None:
+        """Sequences and mappings also give the classes a flag for patterns, which nothing takes away."""
+        host = self._world.mode.host
+        if cls.__flags__ & _OF_COLLECTIONS and host.active:
+            if not host.is_alone():
+                self._world.refuse(f"registers a class with {_name(cls)} after threads were started")
+            host.mark_module_state()
 
     def _asking(self, real: Callable[[type, Any], bool], question: str) -> Callable[[type, Any], bool]:
         def ask(cls: type, other: Any) -> bool:
-            if self._world.controls():
+            # It keeps the answer.
+            self._asked.add(cls)
+            if not self._races:
+                return real(cls, other)
+            if self._is_event():
                 self._world.look(f"{question}(..., {_name(cls)})", Touched(_CLASSES))
-            return real(cls, other)
+            return self._apart(lambda: real(cls, other))
 
         return ask
 
     def _token(self, real: Callable[[], object]) -> Callable[[], object]:
         def get_cache_token() -> object:
-            if self._world.controls():
+            if self._races and self._is_event():
                 self._world.look("abc.get_cache_token()", Touched(_CLASSES))
             return real()
 
@@ -87,7 +139,10 @@ class Registries:
         names = vars(module)
         register, unregister = names["register_dialect"], names["unregister_dialect"]
 
-        def put_back(kept: dict[str, Any]) -> None:
+        limit = names["field_size_limit"]
+
+        def put_back(kept: dict[str, Any], size: int) -> None:
+            limit(size)
             for name in names["list_dialects"]():
                 unregister(name)
             for name, dialect in kept.items():
@@ -98,22 +153,55 @@ class Registries:
 
             def change(*args: Any, **kwargs: Any) -> Any:
                 world = self._world
-                if world.controls():
+                if world.controls() and (real is not limit or args):
                     if world.mode.host.active and not world.mode.host.is_alone():
-                        world.refuse(f"calls csv.{name} while other threads run")
+                        world.refuse(f"calls csv.{name} after threads were started")
                     if module not in self._changed:
                         kept = {
                             dialect: names["get_dialect"](dialect) for dialect in names["list_dialects"]()
                         }
-                        self._changed[module] = lambda: put_back(kept)
+                        size = limit()
+                        self._changed[module] = lambda: put_back(kept, size)
                 return real(*args, **kwargs)
 
             change.__name__ = change.__qualname__ = name
             change.__doc__ = real.__doc__
             return change
 
-        for name in ("register_dialect", "unregister_dialect"):
+        for name in ("register_dialect", "unregister_dialect", "field_size_limit"):
             patches.replace(module, name, changing(name))
+
+    def _patch_protocols(self, patches: PatchSet, module: ModuleType) -> None:
+        """Which attributes of an object a protocol looks for is not seen."""
+        owner: Any = vars(module)["_ProtocolMeta"]
+
+        def asking(real: Callable[[type, Any], bool]) -> Callable[[type, Any], bool]:
+            def ask(cls: type, other: Any) -> bool:
+                if vars(cls).get("_is_protocol") and self._world.controls() and self._world.mode.host.active:
+                    self._world.mode.host.assume(AssumptionKind.UNSEEN_CODE.value, module.__name__)
+                return real(cls, other)
+
+            return ask
+
+        for name in ("__instancecheck__", "__subclasscheck__"):
+            if name in vars(owner):
+                patches.replace(owner, name, asking(getattr(owner, name)))
+
+    def _patch_codecs(self, patches: PatchSet, module: ModuleType) -> None:
+        """Who looks a codec or an error handler up is not seen, and handlers cannot be taken away."""
+
+        def refused(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+            def change(*args: Any, **kwargs: Any) -> Any:
+                if self._world.controls() and self._world.mode.host.active:
+                    self._world.refuse(f"calls codecs.{name}, which changes the process")
+                return real(*args, **kwargs)
+
+            change.__name__ = change.__qualname__ = name
+            change.__doc__ = real.__doc__
+            return change
+
+        for name in ("register", "unregister", "register_error"):
+            patches.replace(module, name, refused(name, vars(module)[name]))
 
 
 def _put_back(changed: dict[Any, Callable[[], None]]) -> None:

@@ -37,9 +37,11 @@ _SETTINGS = (
     _Setting("locale", "setlocale", "setlocale", which=1),
     _Setting("signal", "signal", "getsignal", which=1),
     _Setting("socket", "setdefaulttimeout", "getdefaulttimeout"),
+    _Setting("sys", "set_coroutine_origin_tracking_depth", "get_coroutine_origin_tracking_depth"),
     _Setting("sys", "set_int_max_str_digits", "get_int_max_str_digits"),
     _Setting("sys", "setrecursionlimit", "getrecursionlimit"),
     _Setting("sys", "setswitchinterval", "getswitchinterval"),
+    _Setting("threading", "stack_size", "stack_size"),
 )
 # Lists that programs change in place or replace, and functions that they replace; the operations themselves are seen.
 _LISTS = (("sys", "path"), ("sys", "argv"), ("warnings", "filters"))

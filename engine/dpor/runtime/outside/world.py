@@ -61,7 +61,7 @@ class World:
         `label` is what reports say. A predicate of wait_until that makes a system call ends the check with DPOR108.
         """
         host = self.mode.host
-        names = touched()
+        names = self._asleep(touched)
         if not host.active:
             return
         if host.probing:
@@ -70,10 +70,18 @@ class World:
             )
         # Another thread may have moved what a path leads to, up to the moment of the call.
         while host.outside(self._system, *names, label):
-            now = touched()
+            now = self._asleep(touched)
             if now == names:
                 return
             names = now
+
+    def _asleep(self, touched: Callable[[], Touched]) -> Touched:
+        """What `touched()` says. How often it is asked is no matter of the model, though it uses instrumented code."""
+        before = self.mode.host.sleep(True)
+        try:
+            return touched()
+        finally:
+            self.mode.host.sleep(before)
 
     def look(self, label: str, touched: Touched) -> None:
         """Let a call take place here that reads the same whenever its turn comes, and that a predicate may make."""
@@ -110,9 +118,14 @@ class World:
         Raises DporError while modules are imported.
         """
         host = self.mode.host
-        if host.active:
-            host.escape(with_calls(what))
-        elif self.mode.controls():
+        before = host.sleep(False)
+        try:
+            if host.active:
+                host.escape(with_calls(what))
+                return
+        finally:
+            host.sleep(before)
+        if self.mode.controls():
             raise DporError(
                 Code.UNCONTROLLED,
                 f"the model {what}",

@@ -137,6 +137,22 @@ impl Host {
         self.state().is_alone()
     }
 
+    /// A class is registered with an abstract one beside other threads: questions about classes are operations from the next
+    /// exploration on, which begins as soon as this execution has ended. Never returns where such a question would be a
+    /// fence, or has no value to read from.
+    fn registers_classes(&self, py: Python<'_>) -> PyResult<()> {
+        self.only_outside_predicates(py, "registers a class with an abstract one")?;
+        let plain = {
+            let state = self.state();
+            !state.weak.buffers_stores && !state.reads.enabled
+        };
+        if !plain {
+            return self.leave_untreated(py, "classes that are registered with abstract ones while threads run");
+        }
+        self.state().restart.get_or_insert(Restart::Visible);
+        Ok(())
+    }
+
     /// The model changes what exists before it begins: unless they are already, its modules are loaded for each execution.
     fn mark_module_state(&self, py: Python<'_>) -> PyResult<()> {
         let restarts = {

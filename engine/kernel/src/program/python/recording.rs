@@ -125,13 +125,16 @@ impl Host {
         if self.is_recording() {
             let current = self.state().current;
             self.tell_untold(py, current, true);
+            if self.knows_race() {
+                return;
+            }
             self.tell_of(py, current, "buffer", target, key, value, true, number);
         }
     }
 
     /// Tell the recorder that the `number`th store of `owner` has left its store buffer.
     pub fn note_flush(&self, py: Python<'_>, owner: ThreadId, target: Value, key: Value, value: Value, number: u32) {
-        if self.is_recording() {
+        if self.is_recording() && !self.knows_race() {
             self.tell_of(py, owner, "flush", target, key, value, true, number);
         }
     }
@@ -166,6 +169,14 @@ impl Host {
         }
     }
 
+    /// Whether the recorder has been told of the access that races: it is the last step, and the execution ends at the
+    /// next one.
+    pub fn knows_race(&self) -> bool {
+        let mut state = self.state();
+        let races = state.stop_at_race && !state.found_races.is_empty();
+        races && std::mem::replace(&mut state.race_told, true)
+    }
+
     #[cold]
     fn tell(&self, py: Python<'_>, word: Word, target: Value, key: Value, value: Value, event: bool) {
         {
@@ -183,6 +194,9 @@ impl Host {
             let step = state.noted.get() as u32 + 1;
             (state.current, state.reads.number(step))
         };
+        if self.knows_race() {
+            return;
+        }
         self.tell_of(py, current, word.text(), target, key, value, event, number);
     }
 
@@ -204,13 +218,6 @@ impl Host {
             let mut state = self.state();
             if !state.executes() {
                 return;
-            }
-            if state.stop_at_race && !state.found_races.is_empty() {
-                // The access that races is the last step; the execution ends at the next one.
-                if state.race_told {
-                    return;
-                }
-                state.race_told = true;
             }
             if thread == state.current {
                 state.thread(thread).waiting = None;

@@ -18,6 +18,9 @@ use crate::memory::Effect;
 use crate::operation::{AccessMode, Accesses, Operation, OperationKind, ThreadId};
 use crate::threads::Foreseen;
 
+/// So many times what destructors have met is let go.
+const ROUNDS: usize = 100;
+
 /// What an operation touches and the state token of its primary location, computed just before it is performed.
 #[derive(Default)]
 pub struct Touch {
@@ -372,17 +375,28 @@ impl Host {
         }
         let collected = self.woken(|| {
             self.release_objects();
-            collect()
+            let collected = collect();
+            // What hooks in destructors have met, again and again, but not for ever.
+            for _ in 0..ROUNDS {
+                if !self.release_objects() {
+                    break;
+                }
+            }
+            collected
         });
-        // What destructors made; its own destructors no longer do anything that is looked at.
-        self.asleep(|| self.release_objects());
+        let endless = self.asleep(|| self.release_objects());
         self.state().phase = Phase::Idle;
         collected?;
+        if endless {
+            self.state()
+                .escape
+                .get_or_insert("has destructors that make objects with destructors without end".to_owned());
+        }
         self.asleep(|| self.put_originals_back(py))
     }
 
-    /// Drop what the last execution left behind, without a borrow.
-    fn release_objects(&self) {
+    /// Drop what the last execution left behind, without a borrow. Returns whether there was any object.
+    fn release_objects(&self) -> bool {
         let mut threads = Vec::new();
         let mut loops = Vec::new();
         let mut open = Vec::new();
@@ -405,7 +419,9 @@ impl Host {
             let kept = (state.objects.forget_current(), state.types.origins.forget_functions());
             (kept, std::mem::take(&mut state.failures), std::mem::take(&mut state.misuses))
         };
+        let found = !kept.0.is_empty();
         drop((kept, threads, loops, open, failures, misuses));
+        found
     }
 
     /// Let every suspended thread leave its code, running its `finally` blocks.

@@ -6,6 +6,9 @@
 //!
 //! Hence each operation of a thread that is recorded is remembered when it takes place, visible or not. It is forgotten when
 //! the recorder is told of something; and it is told, by what it touches, when the thread comes to another operation.
+//!
+//! Not where stores go through buffers or loads read from a write of their choice: there a schedule says of each step what it
+//! stores or reads from, and which operations are such steps depends on what is visible.
 
 use pyo3::prelude::*;
 
@@ -20,6 +23,8 @@ pub struct Untold {
     location: LocationId,
     writes: bool,
     event: bool,
+    /// Whether a data race was known when the thread came to its next operation.
+    raced: bool,
 }
 
 impl State {
@@ -30,7 +35,7 @@ impl State {
             let writes =
                 accesses.iter().any(|access| !matches!(access.mode, AccessMode::Read | AccessMode::IntentRead));
             let location = accesses.first().map_or(LocationId::NONE, |access| access.location);
-            self.owe(Untold { location, writes, event: false });
+            self.owe(Untold { location, writes, event: false, raced: false });
         }
     }
 
@@ -39,20 +44,20 @@ impl State {
     pub fn remember_event(&mut self, operation: &Operation) {
         if self.recorder.is_some() {
             let writes = operation.kind != OperationKind::Load;
-            self.owe(Untold { location: operation.target, writes, event: true });
+            self.owe(Untold { location: operation.target, writes, event: true, raced: false });
         }
     }
 
     fn owe(&mut self, operation: Untold) {
-        if !self.evaluating {
-            let current = self.current;
-            self.thread(current).untold.push(operation);
+        let plain = !self.weak.buffers_stores && !self.reads.enabled;
+        if plain && !self.evaluating {
+            let (current, raced) = (self.current, !self.found_races.is_empty());
+            let untold = &mut self.thread(current).untold;
+            if let Some(last) = untold.last_mut() {
+                last.raced = raced;
+            }
+            untold.push(operation);
         }
-    }
-
-    /// How many steps the recorder will be told of before one of the operation that the running thread comes to.
-    pub fn steps_owed(&self) -> usize {
-        self.threads.get(self.current.index()).map_or(0, |thread| thread.untold.len())
     }
 }
 
@@ -61,27 +66,30 @@ impl Host {
     /// that somebody is about to.
     pub fn tell_untold(&self, py: Python<'_>, thread: ThreadId, tells_last: bool) {
         let mut untold = std::mem::take(&mut self.state().thread(thread).untold);
-        if tells_last {
-            untold.pop();
+        match untold.last_mut() {
+            Some(_) if tells_last => drop(untold.pop()),
+            Some(last) => last.raced = true,
+            None => {}
         }
         for operation in untold {
-            self.tell_by_place(py, thread, operation);
+            // An operation before the one that races is no last step.
+            if !operation.raced || !self.knows_race() {
+                self.tell_by_place(py, thread, operation);
+            }
         }
     }
 
     fn tell_by_place(&self, py: Python<'_>, thread: ThreadId, operation: Untold) {
-        let Untold { location, writes, event } = operation;
-        let (target, number) = {
-            let mut state = self.state();
-            let target = match location {
+        let Untold { location, writes, event, .. } = operation;
+        let target = {
+            let state = self.state();
+            match location {
                 LocationId::NONE => None,
                 _ => state.objects.known_as(py, state.identities.object_at(location)),
-            };
-            let step = state.noted.get() as u32 + 1;
-            (target, if event { state.reads.number(step) } else { 0 })
+            }
         };
         let target = target.as_ref().map(|target| target.bind(py));
         let word = if writes { Word::Write } else { Word::Read };
-        self.tell_of(py, thread, word.text(), target, None, None, event, number);
+        self.tell_of(py, thread, word.text(), target, None, None, event, 0);
     }
 }

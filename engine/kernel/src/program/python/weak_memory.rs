@@ -104,8 +104,7 @@ impl State {
         match &self.weak.followed {
             Some(steps) => {
                 let rest = steps.get(self.noted.get()..).unwrap_or_default();
-                let owed = self.steps_owed();
-                let own = rest.iter().filter(|step| step.thread == self.current && !step.is_flush).nth(owed);
+                let own = rest.iter().find(|step| step.thread == self.current && !step.is_flush);
                 own.map_or_else(|| self.is_visible(location), |step| step.number > 0)
             }
             None => self.is_visible(location),
