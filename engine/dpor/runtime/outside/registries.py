@@ -116,8 +116,9 @@ class Registries:
 
     def _asking(self, real: Callable[[type, Any], bool], question: str) -> Callable[[type, Any], bool]:
         def ask(cls: type, other: Any) -> bool:
-            # It keeps the answer.
-            self._asked.add(cls)
+            if cls not in self._asked and self._world.mode.host.active:
+                # It keeps the answer.
+                self._asked.add(cls)
             if not self._races:
                 return real(cls, other)
             if self._is_event():

@@ -57,6 +57,11 @@ impl Objects {
         })
     }
 
+    /// Whether there are objects of an execution.
+    pub fn keeps_any(&self) -> bool {
+        !self.current.kept.is_empty()
+    }
+
     /// Forget those of the last execution; they are to be dropped without a borrow of the state.
     pub fn forget_current(&mut self) -> Vec<Py<PyAny>> {
         self.current.by_address.clear();

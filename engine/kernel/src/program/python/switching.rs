@@ -378,16 +378,18 @@ impl Host {
             let collected = collect();
             // What hooks in destructors have met, again and again, but not for ever.
             for _ in 0..ROUNDS {
-                if !self.release_objects() {
+                if !self.state().objects.keeps_any() {
                     break;
                 }
+                self.release_objects();
             }
             collected
         });
-        let endless = self.asleep(|| self.release_objects());
+        let endless = self.state().objects.keeps_any();
         self.state().phase = Phase::Idle;
         collected?;
         if endless {
+            self.asleep(|| self.release_objects());
             self.state()
                 .escape
                 .get_or_insert("has destructors that make objects with destructors without end".to_owned());
@@ -395,8 +397,8 @@ impl Host {
         self.asleep(|| self.put_originals_back(py))
     }
 
-    /// Drop what the last execution left behind, without a borrow. Returns whether there was any object.
-    fn release_objects(&self) -> bool {
+    /// Drop what the last execution left behind, without a borrow.
+    fn release_objects(&self) {
         let mut threads = Vec::new();
         let mut loops = Vec::new();
         let mut open = Vec::new();
@@ -419,9 +421,7 @@ impl Host {
             let kept = (state.objects.forget_current(), state.types.origins.forget_functions());
             (kept, std::mem::take(&mut state.failures), std::mem::take(&mut state.misuses))
         };
-        let found = !kept.0.is_empty();
         drop((kept, threads, loops, open, failures, misuses));
-        found
     }
 
     /// Let every suspended thread leave its code, running its `finally` blocks.
