@@ -122,6 +122,9 @@ class Host:
     def keep(self, object: object, named: bool, /) -> None:
         """What an execution changes of the object is put back before the next."""
 
+    def keep_of_module(self, object: object, name: str, /) -> None:
+        """The same, of what a module that is not instrumented has by this name and uses without being seen."""
+
     def marker(self, package: str) -> Callable[[], None]:
         """What a module calls whenever a function of it begins to run."""
 
@@ -240,7 +243,7 @@ class Host:
         """
 
     def is_alone(self) -> bool:
-        """Whether no other thread has been started yet."""
+        """Whether no other thread runs: none has been started yet, or all have been joined."""
 
     def registers_classes(self) -> None:
         """Say that a class is registered with an abstract one beside other threads, so that questions about classes

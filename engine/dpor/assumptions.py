@@ -139,6 +139,11 @@ def _words(kind: AssumptionKind, subject: str) -> tuple[str, str]:
                 "explored",
                 "change it before the threads start",
             )
+        case AssumptionKind.UNRUN_AT_EXIT:
+            return (
+                f"{subject} is registered with atexit and never runs: the process goes on when an execution ends",
+                "call it at the end of the model",
+            )
 
 
 def _way_inside(package: str) -> str:

@@ -26,7 +26,7 @@ from dpor.errors import DporError
 from dpor.instrument.hooks import Hook
 from dpor.instrument.import_hook import Foreign, Instrumentation
 from dpor.instrument.in_place import Library
-from dpor.instrument.library_state import objects_of
+from dpor.instrument.library_state import keep_unseen, objects_of
 from dpor.model import options_of
 from dpor.options import Algorithm, ModelOptions, override
 from dpor.results import ModelInfo, SourceSpan
@@ -210,6 +210,7 @@ class HostedModel:
 
     def _keep_objects(self) -> None:
         """Tell the host of what the model's modules hold: also of what code has made that is not instrumented."""
+        keep_unseen(self.host)
         seen: dict[int, object] = {}
         for name in self.instrumentation.modules:
             module = sys.modules.get(name)

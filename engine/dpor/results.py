@@ -132,7 +132,8 @@ class AssumptionKind(enum.Enum):
     Calls of code that is not instrumented were taken as one operation each, or ran without being seen; objects end
     later than they would; containers keep their order under a memory model that does not say so; values were drawn from
     a fixed seed, or are those of this machine and moment; a thread was given a generator function, which runs nothing;
-    a class, a function or an object's class is changed while other threads run.
+    a class, a function, an object's class or what a module of the library keeps is changed while other threads run; a
+    function is registered for the end of the process, which no execution comes to.
     """
 
     FOREIGN_CODE = "foreign-code"
@@ -143,6 +144,7 @@ class AssumptionKind(enum.Enum):
     FIXED_WORLD = "fixed-world"
     UNRUN_GENERATOR = "unrun-generator"
     CHANGED_DEFINITION = "changed-definition"
+    UNRUN_AT_EXIT = "unrun-at-exit"
 
 
 @dataclass(frozen=True)

@@ -340,6 +340,7 @@ READING = {
 OUTSIDE = {
     *(
         "keep",
+        "keep_of_module",
         "mark_module_state",
         "marker",
         "together",

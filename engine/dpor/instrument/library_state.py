@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import array
+import collections
+import io
 import itertools
 import operator
-from collections.abc import Callable, Iterator, Mapping
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from types import FunctionType, MethodWrapperType, ModuleType
+from types import BuiltinFunctionType, FunctionType, MethodWrapperType, ModuleType
 from typing import TYPE_CHECKING, Any, cast
+
+from dpor.instrument.standard_library import is_native, is_unseen
 
 if TYPE_CHECKING:
     from dpor._kernel import Host
 
 _ATOMS = (str, bytes, int, float, complex, bool, type(None), type(Ellipsis), range, slice)
+_CONTAINERS = (dict, list, set, bytearray, array.array, collections.deque)
 _MOST = 20_000
+_UNCHANGED = frozenset(
+    {*_ATOMS, BuiltinFunctionType, FunctionType, ModuleType, frozenset, re.Pattern, tuple, type}
+)
 
 
 @dataclass(frozen=True)
@@ -119,6 +130,38 @@ class _Count:
 
     def step(self) -> Callable[[], int]:
         return self.current.__next__
+
+
+def keep_unseen(host: Host) -> None:
+    """Tell the host of what modules of the standard library keep that are not instrumented, and work on it unseen."""
+    modules: list[object] = list(sys.modules.values())
+    seen: set[int] = set()
+    for module in modules:
+        if not isinstance(module, ModuleType) or not is_unseen(module):
+            continue
+        for name, value in list(vars(module).items()):
+            if type(value) in _UNCHANGED or name.startswith("__") or isinstance(value, io.IOBase):
+                # Streams have stand-ins.
+                continue
+            if isinstance(value, _CONTAINERS):
+                _keep_containers(host, cast(object, value), f"{module.__name__}.{name}", seen)
+            elif is_native(module):
+                host.keep_of_module(value, f"{module.__name__}.{name}")
+
+
+def _keep_containers(host: Host, value: object, name: str, seen: set[int]) -> None:
+    if id(value) in seen:
+        return
+    seen.add(id(value))
+    host.keep_of_module(value, name)
+    held: Iterable[object] = ()
+    if isinstance(value, dict):
+        held = cast("dict[object, object]", value).values()
+    elif isinstance(value, list):
+        held = cast("list[object]", value)
+    parts: list[object] = [one for one in held if isinstance(one, _CONTAINERS)]
+    for part in parts:
+        _keep_containers(host, part, name, seen)
 
 
 def objects_of(namespace: dict[str, Any], seen: dict[int, object]) -> Iterator[object]:

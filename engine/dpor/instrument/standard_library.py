@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.machinery
 import sys
 from collections.abc import Mapping
+from types import ModuleType
 
 _DESCRIBED = "dpor.runtime has stand-ins for what it does, and its own code runs on them"
 _ANALYSES = "looks at code, types or modules, and keeps nothing that a program shares but caches"
@@ -68,6 +70,27 @@ HARMLESS: Mapping[str, str] = {
     "zipimport": _ANALYSES,
 }
 """Modules (with their submodules) whose code is left as it is, each with the reason."""
+
+
+def is_unseen(module: ModuleType) -> bool:
+    """Whether a module of the standard library works on what it keeps without being seen.
+
+    Such a one is written in C or left as it is, and stand-ins do not describe it.
+    """
+    spec = getattr(module, "__spec__", None)
+    name = str(getattr(spec, "name", module.__name__))
+    top = name.partition(".")[0]
+    if top not in sys.stdlib_module_names or HARMLESS.get(top) == _DESCRIBED:
+        return False
+    return is_native(module) or top in HARMLESS
+
+
+def is_native(module: ModuleType) -> bool:
+    """Whether a module is written in C."""
+    loader = getattr(getattr(module, "__spec__", None), "loader", None)
+    return loader is importlib.machinery.BuiltinImporter or isinstance(
+        loader, importlib.machinery.ExtensionFileLoader
+    )
 
 
 def standard_modules() -> list[str]:

@@ -17,21 +17,28 @@ from dpor.runtime.mode import Mode
 
 
 class ImportWatcher(importlib.abc.MetaPathFinder):
-    """Calls `actions[name](module)` once: now for modules that are imported already, else after their import."""
+    """Calls `actions[name](module)`: now for modules that are imported already, else after each import of one.
 
-    def __init__(self, mode: Mode, actions: Mapping[str, Callable[[ModuleType], None]]) -> None:
+    Before that it calls `first` with each module of the standard library that is imported while it watches.
+    """
+
+    def __init__(
+        self,
+        mode: Mode,
+        actions: Mapping[str, Callable[[ModuleType], None]],
+        first: Callable[[ModuleType], None],
+    ) -> None:
         self._mode = mode
-        self._all_actions = actions
-        self._actions: dict[str, Callable[[ModuleType], None]] = {}
+        self._first = first
+        self._actions = actions
         self._looking: set[str] = set()
 
     def install(self) -> None:
         """Run the actions that can run now and wait for the other modules."""
-        self._actions = dict(self._all_actions)
-        for name in self._all_actions:
+        for name, action in self._actions.items():
             module = sys.modules.get(name)
             if module is not None:
-                self._actions.pop(name)(module)
+                action(module)
         sys.meta_path.insert(0, self)
 
     def uninstall(self) -> None:
@@ -55,7 +62,8 @@ class ImportWatcher(importlib.abc.MetaPathFinder):
         return spec
 
     def _imported(self, module: ModuleType) -> None:
-        self._actions.pop(module.__name__, _nothing)(module)
+        self._first(module)
+        self._actions.get(module.__name__, _nothing)(module)
 
     def _find_elsewhere(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None

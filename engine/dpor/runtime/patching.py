@@ -76,6 +76,7 @@ class Patches:
                 "uuid": self._patch_uuid,
                 **self.outside.on_import(self._patches),
             },
+            lambda module: self.outside.imported(self._patches, module),
         )
         self._begin: list[Callable[[], None]] = []
         self.main_thread = MainThread()

@@ -343,6 +343,23 @@ impl Driver {
         Ok(effect)
     }
 
+    /// Whether all other threads have ended and `thread` comes after their ends by the code alone, whatever the schedule is.
+    pub fn has_joined_all(&self, thread: ThreadId) -> bool {
+        if self.threads.alive() != [thread] {
+            return false;
+        }
+        let last = self.threads.get(thread).last;
+        let is_joined = |other: ThreadId| {
+            self.execution.events().iter().any(|event| {
+                let operation = &event.operation;
+                operation.kind == OperationKind::Join
+                    && operation.detail == other.0
+                    && self.execution.follows_by_code(event.id, last)
+            })
+        };
+        self.threads.ids().all(|other| other == thread || is_joined(other))
+    }
+
     /// Note an access that is no event. Returns true if it races.
     #[inline]
     pub fn quiet_access(&mut self, thread: ThreadId, location: LocationId, mode: AccessMode) -> bool {

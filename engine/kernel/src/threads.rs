@@ -135,6 +135,12 @@ impl Threads {
         &self.alive
     }
 
+    /// All threads of the execution, whether they have ended or not.
+    pub fn ids(&self) -> impl Iterator<Item = ThreadId> + '_ {
+        let there = |id: &ThreadId| self.get(*id).status != Status::Absent;
+        (0..self.threads.len()).map(|index| ThreadId(index as u32)).filter(there)
+    }
+
     pub fn finish(&mut self, id: ThreadId) {
         self.threads[id.index()].status = Status::Finished;
         self.alive.retain(|other| *other != id);

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from types import FrameType
 
-from dpor.instrument.hooks import NAMESPACE
+from dpor.instrument.hooks import FIRST_PARTY, NAMESPACE
 
 # What passes a call on to the system.
 _PASSING = frozenset(
@@ -54,6 +54,12 @@ def is_apart() -> bool:
     """Whether the caller of a stand-in works for the checker or for the interpreter."""
     frame = asking_frame()
     return frame is not None and frame.f_globals.get("__name__", "").startswith(_APART)
+
+
+def is_asked_by_model() -> bool:
+    """Whether it is the model's code that calls a stand-in, and not the library for itself."""
+    frame = asking_frame()
+    return frame is not None and FIRST_PARTY in frame.f_globals
 
 
 def is_for_the_checker() -> bool:

@@ -12,8 +12,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from dpor.instrument.hooks import FIRST_PARTY
-from dpor.runtime.outside.asking import asking_frame
+from dpor.runtime.outside.asking import is_asked_by_model
 from dpor.runtime.outside.world import Touched, World
 from dpor.runtime.patchset import PatchSet
 
@@ -75,7 +74,7 @@ class Environment:
                 shown = f"os.environ.{name.strip('_')}({', '.join(map(repr, args[:1]))})"
                 names = touched(environment, *args)
                 self._world.perform(shown, lambda: names)
-                if names.reads and _asked_by_model():
+                if names.reads and is_asked_by_model():
                     self._note_read(environment, args)
             return real(environment, *args)
 
@@ -100,12 +99,6 @@ class Environment:
         call.__name__ = name
         call.__doc__ = real.__doc__
         return call
-
-
-def _asked_by_model() -> bool:
-    """Whether it is the model's code that looks, and not the library for itself."""
-    frame = asking_frame()
-    return frame is not None and FIRST_PARTY in frame.f_globals
 
 
 def _variable(environment: Any, key: Any) -> str:

@@ -1,9 +1,9 @@
-"""Registries that C code keeps for the whole process: classes registered with abstract ones, dialects of csv, codecs.
+"""Registries that C code keeps for the whole process: classes registered with abstract ones, dialects of csv, adapters.
 
 Registering a class is an operation. So is each question that the classes decide, once threads have registered any:
 `isinstance`, `issubclass`, and the token by which `functools.singledispatch` knows that it has to look again. Who reads
-a dialect is not seen, so that these may only be changed before threads are started. What an execution registers is gone
-in the next.
+a dialect of csv or an adapter of sqlite3 is not seen, so that these may only be changed while no other thread runs.
+What an execution registers is gone in the next.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ import abc
 import functools
 import importlib
 from collections.abc import Callable
+from functools import partial
 from types import ModuleType
 from typing import Any
 
 from dpor.results import AssumptionKind
+from dpor.runtime.outside.remaining import StandIns
 from dpor.runtime.outside.world import Touched, World
 from dpor.runtime.patchset import PatchSet
 
@@ -53,9 +55,11 @@ class Registries:
         """What is to be done to modules of the library when they have been imported, by name."""
         return {
             "typing": lambda module: self._patch_protocols(patches, module),
-            "codecs": lambda module: self._patch_codecs(patches, module),
-            "csv": lambda module: self._patch_dialects(patches, module),
         }
+
+    def described(self) -> dict[str, Callable[[ModuleType], StandIns]]:
+        """What makes the stand-ins for functions of modules in C, by the module's name."""
+        return {"_csv": self._dialects, "_sqlite3": self._adapters}
 
     def keep(self) -> None:
         """Let every execution begin with what there is now."""
@@ -111,7 +115,7 @@ class Registries:
         host = self._world.mode.host
         if cls.__flags__ & _OF_COLLECTIONS and host.active:
             if not host.is_alone():
-                self._world.refuse(f"registers a class with {_name(cls)} after threads were started")
+                self._world.refuse(f"registers a class with {_name(cls)} while other threads run")
             host.mark_module_state()
 
     def _asking(self, real: Callable[[type, Any], bool], question: str) -> Callable[[type, Any], bool]:
@@ -136,41 +140,74 @@ class Registries:
         get_cache_token.__doc__ = real.__doc__
         return get_cache_token
 
-    def _patch_dialects(self, patches: PatchSet, module: ModuleType) -> None:
-        names = vars(module)
-        register, unregister = names["register_dialect"], names["unregister_dialect"]
-
+    def _dialects(self, module: ModuleType) -> StandIns:
+        names = dict(vars(module))
         limit = names["field_size_limit"]
 
-        def put_back(kept: dict[str, Any], size: int) -> None:
-            limit(size)
-            for name in names["list_dialects"]():
-                unregister(name)
-            for name, dialect in kept.items():
-                register(name, dialect)
+        def kept() -> Callable[[], None]:
+            dialects = {name: names["get_dialect"](name) for name in names["list_dialects"]()}
+            size = limit()
 
-        def changing(name: str) -> Callable[..., Any]:
-            real = names[name]
+            def put_back() -> None:
+                limit(size)
+                for name in names["list_dialects"]():
+                    names["unregister_dialect"](name)
+                for name, dialect in dialects.items():
+                    names["register_dialect"](name, dialect)
 
-            def change(*args: Any, **kwargs: Any) -> Any:
-                world = self._world
-                if world.controls() and (real is not limit or args):
-                    if world.mode.host.active and not world.mode.host.is_alone():
-                        world.refuse(f"calls csv.{name} after threads were started")
-                    if module not in self._changed:
-                        kept = {
-                            dialect: names["get_dialect"](dialect) for dialect in names["list_dialects"]()
-                        }
-                        size = limit()
-                        self._changed[module] = lambda: put_back(kept, size)
-                return real(*args, **kwargs)
+            return put_back
 
-            change.__name__ = change.__qualname__ = name
-            change.__doc__ = real.__doc__
-            return change
+        return {
+            "field_size_limit": self._changing("csv.field_size_limit", limit, kept, reads=True),
+            **{
+                name: self._changing(f"csv.{name}", names[name], kept)
+                for name in ("register_dialect", "unregister_dialect")
+            },
+        }
 
-        for name in ("register_dialect", "unregister_dialect", "field_size_limit"):
-            patches.replace(module, name, changing(name))
+    def _adapters(self, module: ModuleType) -> StandIns:
+        names = dict(vars(module))
+
+        def kept(registry: dict[Any, Any]) -> Callable[[], None]:
+            before = dict(registry)
+
+            def put_back() -> None:
+                registry.clear()
+                registry.update(before)
+
+            return put_back
+
+        return {
+            name: self._changing(f"sqlite3.{name}", names[name], partial(kept, names[registry]))
+            for name, registry in (("register_adapter", "adapters"), ("register_converter", "converters"))
+        }
+
+    def _changing(
+        self,
+        shown: str,
+        real: Callable[..., Any],
+        kept: Callable[[], Callable[[], None]],
+        *,
+        reads: bool = False,
+    ) -> Callable[..., Any]:
+        """What stands in for a function that changes a registry; `kept` makes what puts that back.
+
+        With `reads` a call without arguments changes nothing.
+        """
+        registry = shown.partition(".")[0]
+
+        def change(*args: Any, **kwargs: Any) -> Any:
+            world = self._world
+            if world.controls() and (args or kwargs or not reads):
+                if world.mode.host.active and not world.mode.host.is_alone():
+                    world.refuse(f"calls {shown} while other threads run")
+                if registry not in self._changed:
+                    self._changed[registry] = kept()
+            return real(*args, **kwargs)
+
+        change.__name__ = change.__qualname__ = real.__name__
+        change.__doc__ = real.__doc__
+        return change
 
     def _patch_protocols(self, patches: PatchSet, module: ModuleType) -> None:
         """Which attributes of an object a protocol looks for is not seen."""
@@ -187,22 +224,6 @@ class Registries:
         for name in ("__instancecheck__", "__subclasscheck__"):
             if name in vars(owner):
                 patches.replace(owner, name, asking(getattr(owner, name)))
-
-    def _patch_codecs(self, patches: PatchSet, module: ModuleType) -> None:
-        """Who looks a codec or an error handler up is not seen, and handlers cannot be taken away."""
-
-        def refused(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
-            def change(*args: Any, **kwargs: Any) -> Any:
-                if self._world.controls() and self._world.mode.host.active:
-                    self._world.refuse(f"calls codecs.{name}, which changes the process")
-                return real(*args, **kwargs)
-
-            change.__name__ = change.__qualname__ = name
-            change.__doc__ = real.__doc__
-            return change
-
-        for name in ("register", "unregister", "register_error"):
-            patches.replace(module, name, refused(name, vars(module)[name]))
 
 
 def _put_back(changed: dict[Any, Callable[[], None]]) -> None:

@@ -1,113 +1,24 @@
-"""The functions of os that nothing stands in for: those that are known to be harmless pass, the others are refused.
+"""The functions in C of the standard library that nothing stands in for.
 
-What is new in a version of Python is refused until it is looked at.
+What they change for the whole process, other threads and executions would find, and no hook sees it. Those that are
+known to be harmless pass, the others are refused in an execution. While the model's modules are imported all pass: that
+happens once, and every execution begins with what it left.
 """
 
 from __future__ import annotations
 
+import sys
 import types
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from types import ModuleType
+from typing import Any, TypeGuard
 
-from dpor.runtime.outside.real import system
+from dpor.instrument.standard_library import is_native
+from dpor.runtime.outside.asking import is_asked_by_model
+from dpor.runtime.outside.harmless_functions import FUNCTIONS, TOOLS, WHOLE
 from dpor.runtime.outside.world import World
+from dpor.runtime.patchset import PatchSet
 
-# They compute, or tell what neither an execution nor another process changes while a model is checked.
-_HARMLESS = frozenset(
-    {
-        "WCOREDUMP",
-        "WEXITSTATUS",
-        "WIFCONTINUED",
-        "WIFEXITED",
-        "WIFSIGNALED",
-        "WIFSTOPPED",
-        "WSTOPSIG",
-        "WTERMSIG",
-        "_findfirstfile",
-        "_getdiskusage",
-        "_getfinalpathname",
-        "_getfullpathname",
-        "_getvolumepathname",
-        "_path_exists",
-        "_path_isdevdrive",
-        "_path_isdir",
-        "_path_isfile",
-        "_path_islink",
-        "_path_isjunction",
-        "_path_lexists",
-        "_path_normpath",
-        "_path_splitroot",
-        "_path_splitroot_ex",
-        "_supports_virtual_terminal",
-        "confstr",
-        "cpu_count",
-        "ctermid",
-        "device_encoding",
-        "fspath",
-        "get_handle_inheritable",
-        "get_terminal_size",
-        "getegid",
-        "geteuid",
-        "getgid",
-        "getgrouplist",
-        "getgroups",
-        "getlogin",
-        "getpgid",
-        "getpgrp",
-        "getpid",
-        "getppid",
-        "getpriority",
-        "getresgid",
-        "getresuid",
-        "getsid",
-        "getuid",
-        "listdrives",
-        "listmounts",
-        "listvolumes",
-        "major",
-        "makedev",
-        "minor",
-        "register_at_fork",
-        "sched_get_priority_max",
-        "sched_get_priority_min",
-        "sched_getaffinity",
-        "sched_getparam",
-        "sched_getscheduler",
-        "sched_rr_get_interval",
-        "sched_yield",
-        "strerror",
-        "sync",
-        "sysconf",
-        "tcgetpgrp",
-        "uname",
-        "waitstatus_to_exitcode",
-    }
-)
-# What the environment, the draws and the audit events see to, which say more than can be said here.
-_SEEN = frozenset(
-    {
-        "execv",
-        "execve",
-        "fork",
-        "forkpty",
-        "kill",
-        "killpg",
-        "posix_spawn",
-        "posix_spawnp",
-        "putenv",
-        "spawnv",
-        "spawnve",
-        "startfile",
-        "system",
-        "unsetenv",
-        "urandom",
-        "wait",
-        "wait3",
-        "wait4",
-        "waitid",
-        "waitpid",
-    }
-)
 _WHAT = {
     "_exit": "ends the process",
     "abort": "ends the process",
@@ -115,27 +26,122 @@ _WHAT = {
     "pipe": "makes a pipe",
     "pipe2": "makes a pipe",
 }
+_MAY_CHANGE = "calls a function in C that may change the process"
+_SYSTEM_MODULES = ("posix", "nt")
+# Its classes have functions of os as static methods, from Python 3.13 on.
+_BINDS_IN_CLASSES = "glob"
+_KINDS = (types.BuiltinFunctionType, types.FunctionType)
+
+StandIns = Mapping[str, Callable[..., Any]]
+"""Name of a function in its module to what stands in for it."""
 
 
-def refusing(world: World, known: Iterable[str]) -> dict[str, Callable[..., Any]]:
-    """Name in os to what stands in for it, for the functions that are to be refused; `known` have a stand-in."""
-    passed = _HARMLESS | _SEEN | frozenset(known)
-    functions = {
-        name: function
-        for name, function in vars(system).items()
-        if isinstance(function, types.BuiltinFunctionType) and name not in passed
-    }
-    return {name: _refused(world, name, function) for name, function in functions.items()}
+class NativeFunctions:
+    """The stand-ins for functions in C, wherever the standard library has bound them.
+
+    `known` has those that are described, by module; a module may be described when it is first met.
+    """
+
+    def __init__(self, world: World, known: Mapping[str, Callable[[ModuleType], StandIns]]) -> None:
+        self._world = world
+        self._known = known
+        # What stands in for which real function, and the reverse by the address of the stand-in.
+        self._table: dict[Any, Any] = {}
+        self._real: dict[int, Any] = {}
+
+    def add(self, real: Any, stand_in: Any) -> None:
+        """Have `stand_in` stand in for a function that is no attribute of a module in C."""
+        self._table[real] = stand_in
+        self._real[id(stand_in)] = real
+
+    def install(self, patches: PatchSet) -> None:
+        """Put the stand-ins in place, for what is imported."""
+        modules = [module for module in list(sys.modules.values()) if _is_searched(module)]
+        for module in modules:
+            self._describe(module)
+        for module in modules:
+            self._replace_in(patches, module)
+
+    def imported(self, patches: PatchSet, module: ModuleType) -> None:
+        """Put them in place in a module of the standard library that has been imported after `install`."""
+        self._describe(module)
+        self._replace_in(patches, module)
+        for name, value in list(vars(module).items()):
+            real = self._real.get(id(value))
+            if real is not None and vars(module)[name] is value:
+                # It was bound while the stand-in was in place, and has to be let go with it.
+                patches.adopt(module, name, real)
+
+    def table(self) -> Mapping[Any, Any]:
+        """What stands in for which real function."""
+        return self._table
+
+    def _describe(self, module: ModuleType) -> None:
+        name = _name_of(module)
+        known: StandIns = self._known[name](module) if name in self._known else {}
+        for function, stand_in in known.items():
+            self.add(vars(module)[function], stand_in)
+        if not is_native(module) or name in WHOLE:
+            return
+        passed = FUNCTIONS.get(name, frozenset[str]()) | frozenset(known)
+        for function, real in _functions(module):
+            if function not in passed and real not in self._table:
+                self.add(real, self._refused(name, function, real))
+
+    def _refused(self, module: str, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        shown = f"{'os' if module in _SYSTEM_MODULES else module.lstrip('_')}.{name}"
+        of_system = module in _SYSTEM_MODULES
+        unknown = "calls a function of the system that is not modelled" if of_system else _MAY_CHANGE
+        what = f"{_WHAT.get(name, unknown) if of_system else unknown} ({shown})"
+        is_tool = name in TOOLS.get(module, ())
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            world = self._world
+            if world.controls() and world.mode.host.active and (not is_tool or is_asked_by_model()):
+                world.refuse(f"{what}, which cannot be controlled")
+            return real(*args, **kwargs)
+
+        call.__name__ = call.__qualname__ = name
+        call.__doc__ = real.__doc__
+        call.__module__ = module
+        return call
+
+    def _replace_in(self, patches: PatchSet, module: ModuleType) -> None:
+        """Replace what a module has bound, also in its classes as static methods."""
+        table = self._table
+        # Some ten thousand names are looked at in each check.
+        for name in [
+            name for name, value in vars(module).items() if type(value) in _KINDS and value in table
+        ]:
+            patches.replace(module, name, table[vars(module)[name]])
+        if module.__name__ != _BINDS_IN_CLASSES:
+            return
+        for owner in [value for value in vars(module).values() if isinstance(value, type)]:
+            for name, value in list(vars(owner).items()):
+                if (
+                    isinstance(value, staticmethod)
+                    and type(value.__func__) in _KINDS
+                    and value.__func__ in table
+                ):
+                    patches.replace(owner, name, staticmethod(table[value.__func__]))
 
 
-def _refused(world: World, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
-    what = f"{_WHAT.get(name, 'calls a function of the system that is not modelled')} (os.{name})"
+def _functions(module: ModuleType) -> Iterator[tuple[str, Any]]:
+    for name, value in list(vars(module).items()):
+        if isinstance(value, types.BuiltinFunctionType):
+            yield name, value
 
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if world.controls():
-            world.refuse(f"{what}, which cannot be controlled")
-        return real(*args, **kwargs)
 
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = real.__doc__
-    return call
+def _name_of(module: ModuleType) -> str:
+    # Some modules in C say that they are the one in Python which they are a part of.
+    return str(getattr(vars(module).get("__spec__"), "name", module.__name__))
+
+
+def _is_searched(module: Any) -> TypeGuard[ModuleType]:
+    # Programs put what they like among the modules.
+    name: object = getattr(module, "__name__", "")
+    return (
+        isinstance(module, ModuleType)
+        and isinstance(name, str)
+        and name.partition(".")[0] in sys.stdlib_module_names
+    )

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
+from dpor.results import AssumptionKind
 from dpor.runtime.outside.world import Touched, World
 from dpor.runtime.patchset import PatchSet
 
@@ -21,7 +22,8 @@ class _Setting:
     """Two functions of a module: one changes a setting, the other gives what the first takes to restore it.
 
     The first `which` arguments of both say which one is meant, as the number of a signal does. With `spread` the values
-    are a tuple of arguments.
+    are a tuple of arguments. Those that are `read_unseen` decide what code does that no
+    hook sees.
     """
 
     module: str
@@ -29,17 +31,20 @@ class _Setting:
     getter: str
     which: int = 0
     spread: bool = False
+    read_unseen: bool = False
 
 
 _SETTINGS = (
+    _Setting("calendar", "setfirstweekday", "firstweekday", read_unseen=True),
     _Setting("gc", "set_debug", "get_debug"),
     _Setting("gc", "set_threshold", "get_threshold", spread=True),
-    _Setting("locale", "setlocale", "setlocale", which=1),
+    _Setting("gettext", "textdomain", "textdomain", read_unseen=True),
+    _Setting("locale", "setlocale", "setlocale", which=1, read_unseen=True),
     _Setting("signal", "signal", "getsignal", which=1),
     _Setting("socket", "setdefaulttimeout", "getdefaulttimeout"),
     _Setting("sys", "set_coroutine_origin_tracking_depth", "get_coroutine_origin_tracking_depth"),
-    _Setting("sys", "set_int_max_str_digits", "get_int_max_str_digits"),
-    _Setting("sys", "setrecursionlimit", "getrecursionlimit"),
+    _Setting("sys", "set_int_max_str_digits", "get_int_max_str_digits", read_unseen=True),
+    _Setting("sys", "setrecursionlimit", "getrecursionlimit", read_unseen=True),
     _Setting("sys", "setswitchinterval", "getswitchinterval"),
     _Setting("threading", "stack_size", "stack_size"),
 )
@@ -85,7 +90,7 @@ class Settings:
                 if setting.module == module.__name__:
                     self._patch_setting(patches, setting)
 
-        return {"locale": patch}
+        return dict.fromkeys(("calendar", "gettext", "locale"), patch)
 
     def keep(self) -> None:
         """Let every execution begin with what there is now."""
@@ -145,6 +150,10 @@ class Settings:
             which = args[: setting.which]
             reads = set_real is get_real and len(args) + len(kwargs) <= setting.which
             if self._world.controls() and len(which) == setting.which:
+                host = self._world.mode.host
+                if setting.read_unseen and not reads and host.active and not host.is_alone():
+                    subject = f"what {setting.module}.{setting.setter} sets"
+                    host.assume(AssumptionKind.CHANGED_DEFINITION.value, subject)
                 touch(which, changes=not reads)
                 key = (setting, *which)
                 if not reads and key not in self._changed:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import random
-import sys
 import types
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
+from dpor.results import AssumptionKind
 from dpor.runtime.mode import Mode
+from dpor.runtime.outside.asking import is_asked_by_model
 from dpor.runtime.outside.databases import Databases
 from dpor.runtime.outside.descriptors import Descriptors
 from dpor.runtime.outside.environment import Environment
@@ -18,21 +19,18 @@ from dpor.runtime.outside.filesystem import FileSystem
 from dpor.runtime.outside.paths import Paths
 from dpor.runtime.outside.real import open_file, system
 from dpor.runtime.outside.registries import Registries
-from dpor.runtime.outside.remaining import refusing
+from dpor.runtime.outside.remaining import NativeFunctions, StandIns
 from dpor.runtime.outside.settings import Settings
 from dpor.runtime.outside.streams import Streams
 from dpor.runtime.outside.world import World
 from dpor.runtime.patchset import PatchSet
 from dpor.runtime.thread import Thread, ident_of
 
-_SYSTEM_MODULES = ("os", "posix", "nt")
 # Faster ways to copy, which go past the file objects; there are slower ones for systems that do not have them.
 _SHORT_CUTS = {
     "shutil": ("_HAS_FCOPYFILE", "_USE_CP_COPY_FILE_RANGE", "_USE_CP_SENDFILE", "_use_fd_functions"),
     "pathlib._os": ("_copy_file_range", "_fcopyfile", "_ficlone", "_sendfile"),
 }
-# Its classes have functions of os as static methods, from Python 3.13 on.
-_BINDS_IN_CLASSES = "glob"
 # They open files past the interpreter.
 _NATIVE_DATABASES = ("_dbm", "_gdbm")
 _CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789_"
@@ -52,10 +50,16 @@ class Outside:
         self._environment = Environment(self._world)
         self._settings = Settings(self._world)
         self._registries = Registries(self._world)
+        self._native = NativeFunctions(
+            self._world,
+            {
+                **self._registries.described(),
+                "atexit": self._exit_functions,
+                "threading": self._watching_functions,
+            },
+        )
         self._imported = False
         self._umask = 0o022
-        # What stands in for which real function.
-        self._table: dict[Any, Any] = {}
 
     def install(self, patches: PatchSet) -> None:
         """Put the stand-ins in place."""
@@ -63,13 +67,10 @@ class Outside:
         self._files.install()
         self._umask = system.umask(0o077)
         system.umask(self._umask)
-        table = self._table
-        functions = {**self._paths.replacements(), **self._descriptors.replacements()}
-        functions |= refusing(self._world, functions)
-        for name, function in functions.items():
-            table[getattr(system, name)] = function
-        table[open_file] = self._streams.open()
-        self._replace_bound(patches)
+        for name, function in {**self._paths.replacements(), **self._descriptors.replacements()}.items():
+            self._native.add(getattr(system, name), function)
+        self._native.add(open_file, self._streams.open())
+        self._native.install(patches)
         patches.replace(io, "FileIO", self._streams.raw())
         self._environment.patch(patches)
         self._settings.patch(patches)
@@ -88,6 +89,10 @@ class Outside:
             "sqlite3": lambda module: self._databases.patch(patches, module),
             "tempfile": lambda module: self._patch_temporary_files(patches, module),
         }
+
+    def imported(self, patches: PatchSet, module: ModuleType) -> None:
+        """Put the stand-ins in place in a module of the library that has been imported."""
+        self._native.imported(patches, module)
 
     def uninstall(self) -> None:
         """Remove what was written; the stand-ins are taken away by who has the patches."""
@@ -134,42 +139,55 @@ class Outside:
             self._files.reset()
             system.umask(self._umask)
 
-    def _replace_bound(self, patches: PatchSet) -> None:
-        """Replace functions wherever the standard library has bound them."""
-        table, kind = self._table, types.BuiltinFunctionType
-        for module in list(sys.modules.values()):
-            if not _is_searched(module):
-                continue
-            # Some ten thousand names are looked at in each check.
-            found = [name for name, value in vars(module).items() if type(value) is kind and value in table]
-            for name in found:
-                patches.replace(module, name, table[vars(module)[name]])
-            if module.__name__ == _BINDS_IN_CLASSES:
-                for value in list(vars(module).values()):
-                    if isinstance(value, type):
-                        self._replace_in_class(patches, value)
-
-    def _replace_in_class(self, patches: PatchSet, owner: type) -> None:
-        for name, value in list(vars(owner).items()):
-            if isinstance(value, staticmethod):
-                function: Any = value.__func__
-                if isinstance(function, types.BuiltinFunctionType) and function in self._table:
-                    patches.replace(owner, name, staticmethod(self._table[function]))
-
     def _replace_defaults(self, patches: PatchSet, owner: ModuleType | type) -> None:
         """Replace functions that are default values of parameters."""
+        table = self._native.table()
         for value in list(vars(owner).values()):
             if isinstance(value, type) and value.__module__ == owner.__name__:
                 self._replace_defaults(patches, value)
             elif isinstance(value, types.FunctionType) and value.__defaults__:
                 now = tuple(
-                    self._table.get(default, default)
-                    if isinstance(default, types.BuiltinFunctionType)
-                    else default
+                    table.get(default, default) if isinstance(default, types.BuiltinFunctionType) else default
                     for default in value.__defaults__
                 )
                 if now != value.__defaults__:
                     patches.replace_defaults(value, now)
+
+    def _exit_functions(self, module: ModuleType) -> StandIns:
+        """What a model registers is not run: the process goes on when an execution ends."""
+        names = dict(vars(module))
+
+        def register(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+            if not (self._world.controls() and self._mode.host.active):
+                return names["register"](function, *args, **kwargs)
+            if not callable(function):
+                raise TypeError("the first argument must be callable")
+            if is_asked_by_model():
+                name = getattr(function, "__qualname__", type(function).__name__)
+                self._mode.host.assume(AssumptionKind.UNRUN_AT_EXIT.value, str(name))
+            return function
+
+        def unregister(function: Callable[..., Any], /) -> None:
+            if not (self._world.controls() and self._mode.host.active):
+                names["unregister"](function)
+
+        return {"register": register, "unregister": unregister}
+
+    def _watching_functions(self, module: ModuleType) -> StandIns:
+        """Functions that debuggers and profilers call to watch every thread, which are not written in C."""
+
+        def refused(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+            def watch(*args: Any, **kwargs: Any) -> Any:
+                if self._world.controls() and self._mode.host.active and is_asked_by_model():
+                    self._world.refuse(f"has a function watch all threads (threading.{name})")
+                return real(*args, **kwargs)
+
+            watch.__name__ = watch.__qualname__ = name
+            watch.__doc__ = real.__doc__
+            return watch
+
+        names = ("setprofile", "setprofile_all_threads", "settrace", "settrace_all_threads")
+        return {name: refused(name, vars(module)[name]) for name in names if name in vars(module)}
 
     def _patch_copying(self, patches: PatchSet, module: ModuleType) -> None:
         """Have files copied through file objects."""
@@ -215,13 +233,3 @@ def _names(mode: Mode) -> Iterator[str]:
         seed = f"{ident_of(thread) if thread is not None else 0}:{number}"
         draw = random.Random(seed)
         yield "".join(draw.choices(_CHARACTERS, k=8))
-
-
-def _is_searched(module: Any) -> bool:
-    # Programs put what they like among the modules.
-    name: object = getattr(module, "__name__", "")
-    return (
-        isinstance(module, ModuleType)
-        and isinstance(name, str)
-        and name.partition(".")[0] in sys.stdlib_module_names
-    )

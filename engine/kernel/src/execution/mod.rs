@@ -156,7 +156,7 @@ impl Execution {
         })
     }
 
-    fn follows_by_code(&self, first: EventId, last: EventId) -> bool {
+    pub fn follows_by_code(&self, first: EventId, last: EventId) -> bool {
         let mut pending = vec![last];
         let mut seen: Vec<EventId> = Vec::new();
         while let Some(id) = pending.pop() {

@@ -22,10 +22,11 @@ pub enum AssumptionKind {
     FixedWorld,
     UnrunGenerator,
     ChangedDefinition,
+    UnrunAtExit,
 }
 
 impl AssumptionKind {
-    const ALL: [AssumptionKind; 8] = [
+    const ALL: [AssumptionKind; 9] = [
         AssumptionKind::ForeignCode,
         AssumptionKind::UnseenCode,
         AssumptionKind::ObjectEnd,
@@ -34,6 +35,7 @@ impl AssumptionKind {
         AssumptionKind::FixedWorld,
         AssumptionKind::UnrunGenerator,
         AssumptionKind::ChangedDefinition,
+        AssumptionKind::UnrunAtExit,
     ];
 
     pub fn name(self) -> &'static str {
@@ -46,6 +48,7 @@ impl AssumptionKind {
             AssumptionKind::FixedWorld => "fixed-world",
             AssumptionKind::UnrunGenerator => "unrun-generator",
             AssumptionKind::ChangedDefinition => "changed-definition",
+            AssumptionKind::UnrunAtExit => "unrun-at-exit",
         }
     }
 

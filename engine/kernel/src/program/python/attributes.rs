@@ -448,7 +448,7 @@ impl Host {
     }
 
     fn check_lone_replacement(&self, py: Python<'_>) -> PyResult<()> {
-        if !self.state().is_alone() {
+        if !self.state().has_no_company() {
             report_escape(py, "stores to the __dict__ of an object while other threads run")?;
         }
         Ok(())

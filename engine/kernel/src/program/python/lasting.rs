@@ -3,9 +3,10 @@
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PySet, PyString, PyType};
+use pyo3::types::{PyDict, PyList, PyModule, PySet, PyString, PyType};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::assumptions::AssumptionKind;
 use super::containers::Container;
 use super::host::Host;
 use super::rebinding::OriginalAttribute;
@@ -26,6 +27,11 @@ enum Original {
         class: Py<PyAny>,
         attributes: Py<PyDict>,
     },
+    /// `sys.modules`: what was imported since stays.
+    Modules {
+        modules: Py<PyDict>,
+        before: Py<PyDict>,
+    },
     Variable {
         namespace: Py<PyDict>,
         name: Py<PyString>,
@@ -38,6 +44,8 @@ enum Original {
 pub struct Lasting {
     /// By address; they are kept.
     known: FxHashMap<usize, Py<PyAny>>,
+    /// The names of those, by address, that modules use whose code is not instrumented.
+    used_unseen: FxHashMap<usize, String>,
     changed: FxHashSet<usize>,
     originals: Vec<Original>,
 }
@@ -76,12 +84,29 @@ impl Original {
                 }
                 Ok(())
             }
+            Original::Modules { modules, before } => {
+                let (modules, before) = (modules.bind(py), before.bind(py));
+                for (name, module) in modules.copy()?.iter() {
+                    if !before.contains(&name)? && !was_imported(&name, &module) {
+                        modules.del_item(&name)?;
+                    }
+                }
+                modules.update(before.as_mapping())
+            }
             Original::Variable { namespace, name, value } => match value {
                 Some(value) => namespace.bind(py).set_item(name, value),
                 None => namespace.bind(py).del_item(name).or(Ok(())),
             },
         }
     }
+}
+
+/// Whether the import system has put a module among the modules, rather than the program.
+fn was_imported(name: &Bound<'_, PyAny>, module: &Bound<'_, PyAny>) -> bool {
+    let py = name.py();
+    let of_spec =
+        |spec: Bound<'_, PyAny>| spec.getattr(intern!(py, "name")).is_ok_and(|own| own.eq(name).unwrap_or(false));
+    module.is_instance_of::<PyModule>() && module.getattr(intern!(py, "__spec__")).is_ok_and(of_spec)
 }
 
 fn copied<'py>(mapping: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
@@ -92,6 +117,12 @@ fn copied<'py>(mapping: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
 
 fn original_of(object: &Bound<'_, PyAny>, kind: TypeKind) -> PyResult<Option<Original>> {
     let py = object.py();
+    if let Ok(modules) = object.cast_exact::<PyDict>() {
+        if modules.is(&py.import(intern!(py, "sys"))?.getattr(intern!(py, "modules"))?) {
+            let before = modules.copy()?.unbind();
+            return Ok(Some(Original::Modules { modules: modules.clone().unbind(), before }));
+        }
+    }
     if kind.is_container() {
         return Ok(Undo::of_container(object)?.map(Original::Value));
     }
@@ -106,6 +137,14 @@ fn original_of(object: &Bound<'_, PyAny>, kind: TypeKind) -> PyResult<Option<Ori
 impl Host {
     /// An object that lasts is about to be changed.
     pub fn keep_original(&self, object: &Bound<'_, PyAny>) -> PyResult<()> {
+        let unseen = {
+            let state = self.state();
+            let name = state.lasting.used_unseen.get(&(object.as_ptr() as usize));
+            name.filter(|_| !state.has_no_company()).cloned()
+        };
+        if let Some(name) = unseen {
+            self.assume(object.py(), AssumptionKind::ChangedDefinition, &name);
+        }
         let kind = {
             let mut state = self.state();
             if !state.lasting.changed.insert(object.as_ptr() as usize) {
@@ -235,5 +274,15 @@ impl Host {
             state.object(object, facts);
         }
         state.lasting.known.insert(object.as_ptr() as usize, object.clone().unbind());
+    }
+
+    /// The same of an object that exists before executions begin, with the name by which a module that is not
+    /// instrumented has it. Who of them uses it, is not seen.
+    fn keep_of_module(&self, object: &Bound<'_, PyAny>, name: String) {
+        self.keep(object, false);
+        let mut state = self.state();
+        if state.lasting.contains(object) {
+            state.lasting.used_unseen.insert(object.as_ptr() as usize, name);
+        }
     }
 }

@@ -46,6 +46,8 @@ pub struct Origins {
     /// What is known of functions by address, in the running execution; they are kept. To ask one for its code is an audit
     /// event, which costs more than all the rest.
     functions: FxHashMap<usize, (Written, Py<PyAny>)>,
+    /// The same of the checker's functions, which outlive executions.
+    own: FxHashMap<usize, (Written, Py<PyAny>)>,
     /// Code whose origin does not follow from its namespace.
     told: FxHashMap<usize, (Origin, Py<PyAny>)>,
     /// Modules of the standard library whose code is instrumented when it is needed; none without a library.
@@ -65,7 +67,7 @@ impl Origins {
     #[inline]
     pub fn of(&mut self, function: &Bound<'_, PyAny>) -> PyResult<Written> {
         let address = function.as_ptr() as usize;
-        if let Some((known, _)) = self.functions.get(&address) {
+        if let Some((known, _)) = self.functions.get(&address).or_else(|| self.own.get(&address)) {
             return Ok(*known);
         }
         let Ok(code) = function.getattr(intern!(function.py(), "__code__")) else {
@@ -77,7 +79,9 @@ impl Origins {
         };
         // What is the library's may be instrumented at any time.
         if found.origin != Origin::Library {
-            self.functions.insert(address, (found, function.clone().unbind()));
+            let lasts = found.origin == Origin::Safe && is_own(function)?;
+            let known = if lasts { &mut self.own } else { &mut self.functions };
+            known.insert(address, (found, function.clone().unbind()));
         }
         Ok(found)
     }
@@ -85,6 +89,13 @@ impl Origins {
     /// Functions may have other code from now on. What is returned has to be dropped where no state is borrowed.
     #[must_use]
     pub fn forget_functions(&mut self) -> impl Sized {
+        (std::mem::take(&mut self.own), self.end_execution())
+    }
+
+    /// An execution has ended, and its functions are let go. What is returned has to be dropped where no state is
+    /// borrowed.
+    #[must_use]
+    pub fn end_execution(&mut self) -> impl Sized {
         let room = FxHashMap::with_capacity_and_hasher(self.functions.len(), FxBuildHasher);
         std::mem::replace(&mut self.functions, room)
     }
@@ -179,6 +190,22 @@ impl Origins {
             }
         }
     }
+}
+
+/// Whether a function is what the checker defines for all executions: its namespace has it.
+fn is_own(function: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = function.py();
+    let Ok(namespace) = function.getattr(intern!(py, "__globals__")).and_then(|n| Ok(n.cast_into::<PyDict>()?))
+    else {
+        return Ok(false);
+    };
+    let Some(module) = namespace.get_item(intern!(py, "__name__"))? else { return Ok(false) };
+    let module: String = module.extract().unwrap_or_default();
+    if !module.split('.').next().is_some_and(|top| OWN.contains(&top)) {
+        return Ok(false);
+    }
+    let name = function.getattr(intern!(py, "__name__"))?;
+    Ok(namespace.get_item(name)?.is_some_and(|found| found.is(function)))
 }
 
 #[pymethods]

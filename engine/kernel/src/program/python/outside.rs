@@ -131,10 +131,10 @@ impl Host {
         Ok(moved)
     }
 
-    /// Whether no other thread runs, or ever will beside what the running one does now.
+    /// Whether no other thread runs, neither yet nor still.
     #[pyo3(name = "is_alone")]
     fn runs_alone(&self) -> bool {
-        self.state().is_alone()
+        self.state().has_no_company()
     }
 
     /// A class is registered with an abstract one beside other threads: questions about classes are operations from the next

@@ -132,7 +132,7 @@ impl Host {
         if !kept || !self.state().puts_back() {
             return Ok(None);
         }
-        if decides && !self.state().is_alone() {
+        if decides && !self.state().has_no_company() {
             let whose = self.asleep(|| owner_of_definition(object))?;
             self.assume(py, AssumptionKind::ChangedDefinition, &format!("{name} of {whose}"));
         }

@@ -169,6 +169,11 @@ impl State {
         self.is_over() || self.current == ThreadId::MAIN && self.driver.threads.get(ThreadId::MAIN).spawned == 0
     }
 
+    /// Whether no other thread runs, neither yet nor still. Slower than `is_alone`, which asks for the first.
+    pub fn has_no_company(&self) -> bool {
+        self.is_alone() || self.driver.has_joined_all(self.current)
+    }
+
     /// An operation takes instances of this type as wholes.
     pub fn take_whole(&mut self, token: u32) {
         if self.types.note_taken_whole(token) && self.learning {

@@ -337,6 +337,7 @@ impl State {
         self.escape.is_some() || self.untreated.is_some() || self.forbidden.is_some()
     }
 
+    #[inline]
     pub fn thread(&mut self, thread: ThreadId) -> &mut PythonThread {
         if self.threads.len() <= thread.index() {
             self.threads.resize_with(thread.index() + 1, PythonThread::default);

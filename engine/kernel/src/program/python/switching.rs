@@ -418,7 +418,7 @@ impl Host {
                 loops.push(std::mem::take(&mut thread.loops));
                 open.push(std::mem::take(&mut thread.open));
             }
-            let kept = (state.objects.forget_current(), state.types.origins.forget_functions());
+            let kept = (state.objects.forget_current(), state.types.origins.end_execution());
             (kept, std::mem::take(&mut state.failures), std::mem::take(&mut state.misuses))
         };
         drop((kept, threads, loops, open, failures, misuses));

@@ -1,0 +1,155 @@
+"""What a program changes of the process: seen by other threads, named or refused, and gone in the next execution."""
+
+from __future__ import annotations
+
+import _tracemalloc
+import importlib
+import sys
+from collections.abc import Callable
+from types import BuiltinFunctionType
+from typing import Any
+
+import pytest
+
+from dpor.codes import Code
+from dpor.errors import DporError
+from dpor.results import AssumptionKind, ModelResult, Verdict
+
+Check = Callable[..., Any]
+
+BEFORE = """
+import atexit, calendar, codecs, decimal, faulthandler, gc, gettext, linecache, locale, re, readline, resource, signal
+import sqlite3, sys, threading, time, tracemalloc
+
+class Own: pass
+
+def adapted():
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        return connection.execute("select ?", (Own(),)).fetchone()
+"""
+
+
+def assumed(result: ModelResult) -> set[tuple[AssumptionKind, str]]:
+    """What a verdict rests on, but for the module that records the outcomes."""
+    return {(one.kind, one.subject) for one in result.assumptions if one.subject != "outside_sink"}
+
+
+KEPT = {
+    "sys.modules": ("'fake' in sys.modules", "sys.modules['fake'] = sys"),
+    "a module that is taken away": ("'calendar' in sys.modules", "del sys.modules['calendar']"),
+    "sys.path_hooks": ("None in sys.path_hooks", "sys.path_hooks.append(None)"),
+    "gc.callbacks": ("len in gc.callbacks", "gc.callbacks.append(len)"),
+    "linecache.cache": ("'none' in linecache.cache", "linecache.cache['none'] = (1, None, ['a'], 'none')"),
+    "re._cache": ("'none' in re._cache", "re._cache['none'] = 1"),
+    "an adapter": ("attempt(adapted)", "sqlite3.register_adapter(Own, lambda own: 1)"),
+    "a converter": ("'MINE' in sqlite3.converters", "sqlite3.register_converter('mine', len)"),
+    "the first day of the week": ("calendar.firstweekday()", "calendar.setfirstweekday(3)"),
+    "the domain of messages": ("gettext.textdomain()", "gettext.textdomain('mine')"),
+    "the locale": ("locale.setlocale(locale.LC_TIME)", "locale.setlocale(locale.LC_TIME, 'C.UTF-8')"),
+    "the deepest recursion": ("sys.getrecursionlimit()", "sys.setrecursionlimit(5000)"),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_what_one_thread_alone_changes_is_gone_in_the_next_execution(check: Check, name: str) -> None:
+    look, change = KEPT[name]
+    begin = f"before = {look}; {change}; assert ({look}) != before"
+    found, result = check("dpor.choose(range(3))\nreturn None", "None", "None", before=BEFORE, begin=begin)
+    assert result.verdict is Verdict.VERIFIED
+    assert result.executions == 3
+    assert assumed(result) == set()
+    assert found == {((None, None), None)}
+
+
+def test_what_is_changed_after_all_threads_were_joined_is_no_assumption(check: Check) -> None:
+    final = "sys.modules.__setitem__('fake', sys), sqlite3.register_adapter(Own, len), 'fake' in sys.modules"
+    found, result = check("dpor.choose(range(3))\nreturn None", "None", final, before=BEFORE)
+    assert assumed(result) == set()
+    assert found == {((None, None), (None, None, True))}
+
+
+NAMED = {
+    "sys.modules": "sys.modules['fake'] = sys",
+    "gc.callbacks": "gc.callbacks.append(len)",
+    "sys.path_hooks": "sys.path_hooks.clear()",
+    "linecache.cache": "linecache.cache.clear()",
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_what_modules_use_unseen_is_an_assumption_beside_threads(check: Check, name: str) -> None:
+    _, result = check(f"{NAMED[name]}\nreturn None", "import json\nreturn None", "None", before=BEFORE)
+    assert assumed(result) == {(AssumptionKind.CHANGED_DEFINITION, name)}
+
+
+SETTINGS = {
+    "calendar.setfirstweekday": "3",
+    "gettext.textdomain": "'mine'",
+    "locale.setlocale": "locale.LC_ALL, 'C'",
+    "sys.setrecursionlimit": "5000",
+    "sys.set_int_max_str_digits": "9000",
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_setting_that_code_reads_unseen_is_an_assumption_beside_threads(check: Check, name: str) -> None:
+    _, result = check(f"{name}({SETTINGS[name]}) and None", "None", "None", before=BEFORE)
+    assert assumed(result) == {(AssumptionKind.CHANGED_DEFINITION, f"what {name} sets")}
+
+
+REFUSED = {
+    "codecs.register(len)": r"codecs\.register",
+    "decimal.DefaultContext.__setattr__('prec', 3)": "changes a Context that exists before",
+    "faulthandler.enable()": r"faulthandler\.enable",
+    "gc.freeze()": r"gc\.freeze",
+    "readline.add_history('a')": r"readline\.add_history",
+    "resource.setrlimit(resource.RLIMIT_CORE, (0, 0))": r"resource\.setrlimit",
+    "signal.set_wakeup_fd(-1)": r"signal\.set_wakeup_fd",
+    "sqlite3.enable_callback_tracebacks(True)": r"sqlite3\.enable_callback_tracebacks",
+    "sqlite3.register_adapter(Own, len)": r"sqlite3\.register_adapter",
+    "sys.addaudithook(len)": r"sys\.addaudithook",
+    "sys.set_asyncgen_hooks(None)": r"sys\.set_asyncgen_hooks",
+    "sys.setdlopenflags(2)": r"sys\.setdlopenflags",
+    "sys.setprofile(None)": r"sys\.setprofile",
+    "sys.settrace(None)": r"sys\.settrace",
+    "threading.setprofile(None)": r"threading\.setprofile",
+    "threading.settrace(None)": r"threading\.settrace",
+    "time.tzset()": r"time\.tzset",
+    "tracemalloc.start()": r"tracemalloc\.start",
+}
+
+
+@pytest.mark.parametrize("call", REFUSED)
+def test_what_other_threads_and_executions_could_find_unseen_is_refused(check: Check, call: str) -> None:
+    with pytest.raises(DporError, match=REFUSED[call]) as caught:
+        check(call, "None", "None", before=BEFORE)
+    assert caught.value.code is Code.UNCONTROLLED
+
+
+@pytest.mark.parametrize("call", ["tracemalloc.is_tracing()", "gc.get_freeze_count()", "sys.gettrace()"])
+def test_what_only_tells_is_not_refused(check: Check, call: str) -> None:
+    _, result = check(call, "None", "None", before=BEFORE)
+    assert result.verdict is Verdict.VERIFIED
+
+
+def test_what_is_registered_for_the_end_of_the_process_never_runs_and_is_named(check: Check) -> None:
+    _, result = check(
+        "atexit.register(adapted) and None", "atexit.unregister(adapted)", "None", before=BEFORE
+    )
+    assert assumed(result) == {(AssumptionKind.UNRUN_AT_EXIT, "adapted")}
+
+
+def test_what_the_library_registers_for_itself_is_not_named(check: Check) -> None:
+    _, result = check("tempfile.TemporaryDirectory().cleanup()", "None", "None")
+    assert AssumptionKind.UNRUN_AT_EXIT not in {kind for kind, _ in assumed(result)}
+
+
+def test_a_module_that_a_check_imports_has_its_own_functions_afterwards(
+    check: Check, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(2):
+        monkeypatch.delitem(sys.modules, "tracemalloc", raising=False)
+        with pytest.raises(DporError, match=r"tracemalloc\.start"):
+            check("import tracemalloc\ntracemalloc.start()", "None", "None")
+        assert vars(importlib.import_module("tracemalloc"))["start"] is _tracemalloc.start
+        assert isinstance(_tracemalloc.start, BuiltinFunctionType)
