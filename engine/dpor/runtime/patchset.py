@@ -30,10 +30,6 @@ class PatchSet:
         self._replaced.append((owner, name, before.get(name, _MISSING)))
         setattr(owner, name, value)
 
-    def adopt(self, owner: Any, name: str, real: Any) -> None:
-        """Have `undo` give `real` to an attribute that has been replaced already."""
-        self._replaced.append((owner, name, real))
-
     def replace_defaults(self, function: Any, values: tuple[Any, ...]) -> None:
         """Set the default values of a function's parameters."""
         self._replaced.append((function, "__defaults__", function.__defaults__))

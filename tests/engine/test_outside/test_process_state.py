@@ -30,8 +30,12 @@ def adapted():
 
 
 def assumed(result: ModelResult) -> set[tuple[AssumptionKind, str]]:
-    """What a verdict rests on, but for the module that records the outcomes."""
-    return {(one.kind, one.subject) for one in result.assumptions if one.subject != "outside_sink"}
+    """What a verdict rests on, but for the module that records the outcomes and the ends of connections."""
+    return {
+        (one.kind, one.subject)
+        for one in result.assumptions
+        if one.subject != "outside_sink" and one.kind is not AssumptionKind.OBJECT_END
+    }
 
 
 KEPT = {
@@ -43,6 +47,10 @@ KEPT = {
     "re._cache": ("'none' in re._cache", "re._cache['none'] = 1"),
     "an adapter": ("attempt(adapted)", "sqlite3.register_adapter(Own, lambda own: 1)"),
     "a converter": ("'MINE' in sqlite3.converters", "sqlite3.register_converter('mine', len)"),
+    "an adapter and a converter": (
+        "(attempt(adapted), 'MINE' in sqlite3.converters)",
+        "sqlite3.register_converter('mine', len); sqlite3.register_adapter(Own, lambda own: 1)",
+    ),
     "the first day of the week": ("calendar.firstweekday()", "calendar.setfirstweekday(3)"),
     "the domain of messages": ("gettext.textdomain()", "gettext.textdomain('mine')"),
     "the locale": ("locale.setlocale(locale.LC_TIME)", "locale.setlocale(locale.LC_TIME, 'C.UTF-8')"),

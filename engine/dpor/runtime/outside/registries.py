@@ -194,15 +194,14 @@ class Registries:
 
         With `reads` a call without arguments changes nothing.
         """
-        registry = shown.partition(".")[0]
 
         def change(*args: Any, **kwargs: Any) -> Any:
             world = self._world
             if world.controls() and (args or kwargs or not reads):
                 if world.mode.host.active and not world.mode.host.is_alone():
                     world.refuse(f"calls {shown} while other threads run")
-                if registry not in self._changed:
-                    self._changed[registry] = kept()
+                if shown not in self._changed:
+                    self._changed[shown] = kept()
             return real(*args, **kwargs)
 
         change.__name__ = change.__qualname__ = real.__name__

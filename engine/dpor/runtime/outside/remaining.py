@@ -30,6 +30,7 @@ _MAY_CHANGE = "calls a function in C that may change the process"
 _SYSTEM_MODULES = ("posix", "nt")
 # Its classes have functions of os as static methods, from Python 3.13 on.
 _BINDS_IN_CLASSES = "glob"
+_OWN = ("dpor", "dpor_lsp")
 _KINDS = (types.BuiltinFunctionType, types.FunctionType)
 
 StandIns = Mapping[str, Callable[..., Any]]
@@ -37,7 +38,7 @@ StandIns = Mapping[str, Callable[..., Any]]
 
 
 class NativeFunctions:
-    """The stand-ins for functions in C, wherever the standard library has bound them.
+    """The stand-ins for functions in C, wherever modules have bound them.
 
     `known` has those that are described, by module; a module may be described when it is first met.
     """
@@ -58,7 +59,8 @@ class NativeFunctions:
         """Put the stand-ins in place, for what is imported."""
         modules = [module for module in list(sys.modules.values()) if _is_searched(module)]
         for module in modules:
-            self._describe(module)
+            if module.__name__.partition(".")[0] in sys.stdlib_module_names:
+                self._describe(module)
         for module in modules:
             self._replace_in(patches, module)
 
@@ -66,11 +68,12 @@ class NativeFunctions:
         """Put them in place in a module of the standard library that has been imported after `install`."""
         self._describe(module)
         self._replace_in(patches, module)
-        for name, value in list(vars(module).items()):
-            real = self._real.get(id(value))
-            if real is not None and vars(module)[name] is value:
-                # It was bound while the stand-in was in place, and has to be let go with it.
-                patches.adopt(module, name, real)
+
+    def uninstall(self) -> None:
+        """Take them from modules that were imported while they were in place, and have bound them."""
+        for module in [module for module in list(sys.modules.values()) if _is_searched(module)]:
+            for name in [name for name, value in vars(module).items() if id(value) in self._real]:
+                setattr(module, name, self._real[id(vars(module)[name])])
 
     def table(self) -> Mapping[Any, Any]:
         """What stands in for which real function."""
@@ -138,10 +141,8 @@ def _name_of(module: ModuleType) -> str:
 
 
 def _is_searched(module: Any) -> TypeGuard[ModuleType]:
-    # Programs put what they like among the modules.
-    name: object = getattr(module, "__name__", "")
-    return (
-        isinstance(module, ModuleType)
-        and isinstance(name, str)
-        and name.partition(".")[0] in sys.stdlib_module_names
-    )
+    # Programs put what they like among the modules, and the checker works with the real functions.
+    if not isinstance(module, ModuleType):
+        return False
+    name: object = vars(module).get("__name__")
+    return isinstance(name, str) and name.partition(".")[0] not in _OWN

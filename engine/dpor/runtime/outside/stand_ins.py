@@ -96,6 +96,7 @@ class Outside:
 
     def uninstall(self) -> None:
         """Remove what was written; the stand-ins are taken away by who has the patches."""
+        self._native.uninstall()
         self._databases.reset()
         self._streams.reset(imported=True)
         self._files.overlay.close()
