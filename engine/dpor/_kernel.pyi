@@ -123,7 +123,10 @@ class Host:
         """What an execution changes of the object is put back before the next."""
 
     def keep_of_module(self, object: object, name: str, /) -> None:
-        """The same, of what a module that is not instrumented has by this name and uses without being seen."""
+        """The same, of a container that a module has by this name and uses without being seen."""
+
+    def use_unseen(self, object: object, name: str, /) -> None:
+        """The same, of attributes of its namespace, or of an object in C that it has."""
 
     def marker(self, package: str) -> Callable[[], None]:
         """What a module calls whenever a function of it begins to run."""

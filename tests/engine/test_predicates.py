@@ -350,6 +350,7 @@ OUTSIDE = {
         "tell_origin",
         "trust_code",
         "use_library",
+        "use_unseen",
     ),
     *(
         "install",

@@ -27,6 +27,9 @@ from oracle.schedules import Effort
 from oracle.summary import WRONG, Report, in_common, operations_of, report, totals
 from oracle.tables.registry import KINDS
 
+# How many programs a process takes at once.
+_SHARE = 25
+
 
 def main() -> int:
     """Run the command; the exit code is 1 if a check was wrong."""
@@ -34,7 +37,7 @@ def main() -> int:
     names = _names(options)
     began = time.monotonic()
     reports: list[Report] = []
-    shares = [names[start : start + 25] for start in range(0, len(names), 25)]
+    shares = [names[start : start + _SHARE] for start in range(0, len(names), _SHARE)]
     effort = Effort(options.executions, options.preemptions, 60.0 if options.executions > 1000 else 3.0)
     work = (
         (share, tuple(options.algorithm), effort, bool(options.one or options.verbose)) for share in shares
@@ -45,7 +48,9 @@ def main() -> int:
             try:
                 found = future.result()
             except BrokenProcessPool:
-                sys.exit(f"a process died at the 25 programs from {share} on, or soon after; try --jobs 1")
+                sys.exit(
+                    f"a process died at the {_SHARE} programs from {share} on, or soon after; try --jobs 1"
+                )
             for one in found:
                 reports.append(one)
                 if one.text:

@@ -290,7 +290,7 @@ def model_of(body: str, decorator: str = "@dpor.model") -> str:
 
 FAULTS = {
     "exit": (model_of("import ctypes\nctypes.CDLL(None)._exit(5)"), "DPOR111"),
-    "crash": (model_of("import faulthandler\nfaulthandler._sigsegv()"), "DPOR111"),
+    "crash": (model_of("import ctypes\nctypes.cast(8, ctypes.POINTER(ctypes.c_int))[0]"), "DPOR111"),
     "memory": (model_of("kept = []\nwhile True:\n    kept.append(bytearray(50_000_000))"), "DPOR112"),
     "hang": (model_of("x = 0\nwhile True:\n    x += 1", "@dpor.model(timeout=1)"), "DPOR304"),
     "syntax": ("import dpor\n@dpor.model\ndef model(:\n", "DPOR101"),

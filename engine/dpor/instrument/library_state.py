@@ -139,14 +139,16 @@ def keep_unseen(host: Host) -> None:
     for module in modules:
         if not isinstance(module, ModuleType) or not is_unseen(module):
             continue
+        shown = module.__name__.lstrip("_")
+        host.use_unseen(vars(module), shown)
         for name, value in list(vars(module).items()):
             if type(value) in _UNCHANGED or name.startswith("__") or isinstance(value, io.IOBase):
                 # Streams have stand-ins.
                 continue
             if isinstance(value, _CONTAINERS):
-                _keep_containers(host, cast(object, value), f"{module.__name__}.{name}", seen)
+                _keep_containers(host, cast(object, value), f"{shown}.{name}", seen)
             elif is_native(module):
-                host.keep_of_module(value, f"{module.__name__}.{name}")
+                host.use_unseen(value, f"{shown}.{name}")
 
 
 def _keep_containers(host: Host, value: object, name: str, seen: set[int]) -> None:

@@ -24,7 +24,6 @@ HARMLESS: Mapping[str, str] = {
     "ast": _ANALYSES,
     "asyncio": _DESCRIBED,
     "base64": _TEXT,
-    "calendar": _IMMUTABLE,
     "codecs": _TEXT,
     "concurrent": _DESCRIBED,
     "datetime": _IMMUTABLE,
@@ -72,17 +71,27 @@ HARMLESS: Mapping[str, str] = {
 """Modules (with their submodules) whose code is left as it is, each with the reason."""
 
 
-def is_unseen(module: ModuleType) -> bool:
-    """Whether a module of the standard library works on what it keeps without being seen.
+# Modules in C that the kernel and stand-ins describe, beside those that have a part in Python.
+_IN_C_DESCRIBED = frozenset({"_abc", "_io", "_thread", "_weakref"})
+# Their code is instrumented, but code in C works on what they keep as well.
+_USED_BY_C = frozenset({"copyreg"})
 
-    Such a one is written in C or left as it is, and stand-ins do not describe it.
+
+def is_unseen(module: ModuleType) -> bool:
+    """Whether what a module of the standard library keeps is used without being seen.
+
+    Such a one is written in C or left as it is, and stand-ins do not describe it; or code in C uses what it keeps.
     """
     spec = getattr(module, "__spec__", None)
     name = str(getattr(spec, "name", module.__name__))
     top = name.partition(".")[0]
-    if top not in sys.stdlib_module_names or HARMLESS.get(top) == _DESCRIBED:
+    if (
+        top not in sys.stdlib_module_names
+        or HARMLESS.get(top.lstrip("_")) == _DESCRIBED
+        or top in _IN_C_DESCRIBED
+    ):
         return False
-    return is_native(module) or top in HARMLESS
+    return is_native(module) or top in HARMLESS or top in _USED_BY_C
 
 
 def is_native(module: ModuleType) -> bool:

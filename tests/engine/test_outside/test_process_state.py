@@ -6,6 +6,7 @@ import _tracemalloc
 import importlib
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import BuiltinFunctionType
 from typing import Any
 
@@ -18,8 +19,8 @@ from dpor.results import AssumptionKind, ModelResult, Verdict
 Check = Callable[..., Any]
 
 BEFORE = """
-import atexit, calendar, codecs, decimal, faulthandler, gc, gettext, linecache, locale, re, readline, resource, signal
-import sqlite3, sys, threading, time, tracemalloc
+import atexit, calendar, codecs, copyreg, cProfile, decimal, faulthandler, gc, gettext, linecache, locale, profile, re
+import readline, resource, signal, sqlite3, sys, threading, time, tracemalloc, warnings
 
 class Own: pass
 
@@ -52,6 +53,11 @@ KEPT = {
         "sqlite3.register_converter('mine', len); sqlite3.register_adapter(Own, lambda own: 1)",
     ),
     "the first day of the week": ("calendar.firstweekday()", "calendar.setfirstweekday(3)"),
+    "a calendar": ("calendar.c.firstweekday", "calendar.c.setfirstweekday(3)"),
+    "the precision of decimals": ("decimal.DefaultContext.prec", "decimal.DefaultContext.prec = 3"),
+    "the table of pickle": ("Own in copyreg.dispatch_table", "copyreg.pickle(Own, len)"),
+    "a limit of tracebacks": ("getattr(sys, 'tracebacklimit', 9)", "sys.tracebacklimit = 1"),
+    "the folder of messages": ("gettext.bindtextdomain('mine')", "gettext.bindtextdomain('mine', '/mine')"),
     "the domain of messages": ("gettext.textdomain()", "gettext.textdomain('mine')"),
     "the locale": ("locale.setlocale(locale.LC_TIME)", "locale.setlocale(locale.LC_TIME, 'C.UTF-8')"),
     "the deepest recursion": ("sys.getrecursionlimit()", "sys.setrecursionlimit(5000)"),
@@ -77,6 +83,13 @@ def test_what_is_changed_after_all_threads_were_joined_is_no_assumption(check: C
 
 
 NAMED = {
+    "builtins.sorted": "setattr(sys.modules['builtins'], 'sorted', min)",
+    "copyreg.dispatch_table": "copyreg.pickle(Own, len)",
+    "decimal.DefaultContext.prec": "decimal.DefaultContext.prec = 3",
+    "sys.stderr": "sys.stderr = None",
+    "sys.tracebacklimit": "sys.tracebacklimit = 1",
+    "warnings.filters": "warnings.simplefilter('error')",
+    "warnings.showwarning": "warnings.showwarning = len",
     "sys.modules": "sys.modules['fake'] = sys",
     "gc.callbacks": "gc.callbacks.append(len)",
     "sys.path_hooks": "sys.path_hooks.clear()",
@@ -91,7 +104,6 @@ def test_what_modules_use_unseen_is_an_assumption_beside_threads(check: Check, n
 
 
 SETTINGS = {
-    "calendar.setfirstweekday": "3",
     "gettext.textdomain": "'mine'",
     "locale.setlocale": "locale.LC_ALL, 'C'",
     "sys.setrecursionlimit": "5000",
@@ -107,7 +119,8 @@ def test_a_setting_that_code_reads_unseen_is_an_assumption_beside_threads(check:
 
 REFUSED = {
     "codecs.register(len)": r"codecs\.register",
-    "decimal.DefaultContext.__setattr__('prec', 3)": "changes a Context that exists before",
+    "cProfile.Profile().enable()": r"cProfile\.Profile\.enable",
+    "profile.run('1')": r"sys\.setprofile",
     "faulthandler.enable()": r"faulthandler\.enable",
     "gc.freeze()": r"gc\.freeze",
     "readline.add_history('a')": r"readline\.add_history",
@@ -117,6 +130,7 @@ REFUSED = {
     "sqlite3.register_adapter(Own, len)": r"sqlite3\.register_adapter",
     "sys.addaudithook(len)": r"sys\.addaudithook",
     "sys.set_asyncgen_hooks(None)": r"sys\.set_asyncgen_hooks",
+    "os.register_at_fork(before=len)": r"os\.register_at_fork",
     "sys.setdlopenflags(2)": r"sys\.setdlopenflags",
     "sys.setprofile(None)": r"sys\.setprofile",
     "sys.settrace(None)": r"sys\.settrace",
@@ -134,7 +148,47 @@ def test_what_other_threads_and_executions_could_find_unseen_is_refused(check: C
     assert caught.value.code is Code.UNCONTROLLED
 
 
-@pytest.mark.parametrize("call", ["tracemalloc.is_tracing()", "gc.get_freeze_count()", "sys.gettrace()"])
+LATE = """
+import codecs, csv, sqlite3
+
+class Late: pass
+
+csv.register_dialect("late", delimiter=";")
+sqlite3.register_adapter(Late, lambda late: 1)
+codecs.register_error("late", codecs.ignore_errors)
+"""
+
+
+def test_what_a_module_registers_when_it_is_imported_stays(check: Check, tmp_path: Path) -> None:
+    (tmp_path / "late.py").write_text(LATE)
+    first = "dpor.choose(range(3))\nimport csv, late\nreturn tuple(next(csv.reader(['a;b'], 'late')))"
+    final = "sqlite3.connect(':memory:').execute('select ?', (sys.modules['late'].Late(),)).fetchone()"
+    found, _ = check(first, "None", final, before=BEFORE)
+    assert found == {((("a", "b"), None), (1,))}
+
+
+def test_a_warning_is_shown_once_in_each_execution(check: Check) -> None:
+    caught = (
+        "with warnings.catch_warnings(record=True) as caught:\n"
+        "    warnings.simplefilter('default')\n"
+        "    for _ in range(2): warnings.warn('w')\n"
+        "dpor.choose(range(3))\n"
+        "return len(caught)"
+    )
+    found, _ = check(caught, "None", "None", before=BEFORE)
+    assert found == {((1, None), None)}
+
+
+CONTEXTS = (
+    "decimal.localcontext(decimal.ExtendedContext) and None",
+    "decimal.BasicContext.create_decimal('1')",
+    "decimal.ExtendedContext.is_nan(decimal.Decimal(1))",
+)
+
+
+@pytest.mark.parametrize(
+    "call", [*CONTEXTS, "tracemalloc.is_tracing()", "gc.get_freeze_count()", "sys.gettrace()"]
+)
 def test_what_only_tells_is_not_refused(check: Check, call: str) -> None:
     _, result = check(call, "None", "None", before=BEFORE)
     assert result.verdict is Verdict.VERIFIED

@@ -97,8 +97,8 @@ FAULTS = {
     "a model that crashes": Fault(
         "DPOR111",
         "SIGSEGV",
-        "faulthandler._sigsegv()",
-        "import faulthandler\nfaulthandler._sigsegv()",
+        "ctypes.cast(8, ctypes.POINTER(ctypes.c_int))[0]",
+        "import ctypes\nctypes.cast(8, ctypes.POINTER(ctypes.c_int))[0]",
     ),
     "a model that starts a thread in C": Fault(
         "DPOR108",

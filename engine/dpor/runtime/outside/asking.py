@@ -62,6 +62,22 @@ def is_asked_by_model() -> bool:
     return frame is not None and FIRST_PARTY in frame.f_globals
 
 
+def is_asked_by_instrumented() -> bool:
+    """Whether it is the model's code, or code of a library that runs as the model's does."""
+    frame = asking_frame()
+    return frame is not None and NAMESPACE in frame.f_globals
+
+
+def is_importing() -> bool:
+    """Whether a call of a stand-in belongs to the import of a module, which is done once and stays."""
+    frame = asking_frame()
+    while frame is not None:
+        if frame.f_globals.get("__name__") == "importlib._bootstrap":
+            return True
+        frame = frame.f_back
+    return False
+
+
 def is_for_the_checker() -> bool:
     """Whether whatever runs now was called by the checker itself, rather than by the model's code."""
     frame = asking_frame()

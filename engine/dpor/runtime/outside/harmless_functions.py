@@ -29,7 +29,7 @@ _OF_THE_SYSTEM = """
     _path_splitroot_ex _supports_virtual_terminal confstr cpu_count ctermid device_encoding fspath
     get_handle_inheritable get_terminal_size getegid geteuid getgid getgrouplist getgroups getlogin getpgid
     getpgrp getpid getppid getpriority getresgid getresuid getsid getuid listdrives listmounts listvolumes major
-    makedev minor register_at_fork sched_get_priority_max sched_get_priority_min sched_getaffinity
+    makedev minor sched_get_priority_max sched_get_priority_min sched_getaffinity
     sched_getparam sched_getscheduler sched_rr_get_interval sched_yield strerror sync sysconf tcgetpgrp uname
     waitstatus_to_exitcode
 """
@@ -54,11 +54,13 @@ FUNCTIONS: Mapping[str, frozenset[str]] = {
         "_csv": "get_dialect list_dialects reader writer",
         "_ctypes": """
             CopyComPointer FormatError POINTER PyObj_FromPtr addressof alignment buffer_info byref dlopen dlsym
-            get_errno get_last_error pointer sizeof
+            get_errno get_last_error pointer resize sizeof
         """,
         "_decimal": "IEEEContext getcontext localcontext setcontext",
         "_elementtree": "SubElement",
-        "_locale": "_getdefaultlocale getencoding localeconv nl_langinfo setlocale strcoll strxfrm",
+        "_locale": """
+            _getdefaultlocale dcgettext dgettext getencoding gettext localeconv nl_langinfo setlocale strcoll strxfrm
+        """,
         "_signal": "default_int_handler getitimer getsignal signal sigpending strsignal valid_signals",
         "_socket": """
             CMSG_LEN CMSG_SPACE getaddrinfo getdefaulttimeout gethostbyaddr gethostbyname gethostbyname_ex
@@ -81,6 +83,8 @@ FUNCTIONS: Mapping[str, frozenset[str]] = {
         """,
         "posix": _OF_THE_SYSTEM + _OF_THE_SYSTEM_SEEN,
         "nt": _OF_THE_SYSTEM + _OF_THE_SYSTEM_SEEN,
+        # They matter to somebody who types, for whom no model can wait.
+        "readline": "parse_and_bind set_completer set_completer_delims",
         "resource": "getpagesize getrlimit getrusage prlimit setrlimit",
         "select": "",
         "sys": """
@@ -116,4 +120,4 @@ TOOLS: Mapping[str, frozenset[str]] = {
         ]
     ),
 }
-"""Functions by which debuggers, profilers and event loops watch a program: refused if the model itself calls them."""
+"""Functions by which debuggers, profilers and event loops watch a program: refused if instrumented code calls them."""

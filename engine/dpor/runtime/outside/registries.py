@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from dpor.results import AssumptionKind
+from dpor.runtime.outside.asking import is_importing
 from dpor.runtime.outside.remaining import StandIns
 from dpor.runtime.outside.world import Touched, World
 from dpor.runtime.patchset import PatchSet
@@ -197,7 +198,11 @@ class Registries:
 
         def change(*args: Any, **kwargs: Any) -> Any:
             world = self._world
-            if world.controls() and (args or kwargs or not reads):
+            if (
+                world.controls()
+                and (args or kwargs or not reads)
+                and not (world.mode.host.active and is_importing())
+            ):
                 if world.mode.host.active and not world.mode.host.is_alone():
                     world.refuse(f"calls {shown} while other threads run")
                 if shown not in self._changed:

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any, TypeGuard
 
 from dpor.instrument.standard_library import is_native
-from dpor.runtime.outside.asking import is_asked_by_model
+from dpor.runtime.outside.asking import is_asked_by_instrumented, is_importing
 from dpor.runtime.outside.harmless_functions import FUNCTIONS, TOOLS, WHOLE
 from dpor.runtime.outside.world import World
 from dpor.runtime.patchset import PatchSet
@@ -83,7 +83,8 @@ class NativeFunctions:
         name = _name_of(module)
         known: StandIns = self._known[name](module) if name in self._known else {}
         for function, stand_in in known.items():
-            self.add(vars(module)[function], stand_in)
+            real = vars(module)[function]
+            self.add(self._real.get(id(real), real), stand_in)
         if not is_native(module) or name in WHOLE:
             return
         passed = FUNCTIONS.get(name, frozenset[str]()) | frozenset(known)
@@ -100,7 +101,13 @@ class NativeFunctions:
 
         def call(*args: Any, **kwargs: Any) -> Any:
             world = self._world
-            if world.controls() and world.mode.host.active and (not is_tool or is_asked_by_model()):
+            if (
+                world.controls()
+                and world.mode.host.active
+                and not (is_tool and not is_asked_by_instrumented())
+            ):
+                if is_importing():
+                    return real(*args, **kwargs)
                 world.refuse(f"{what}, which cannot be controlled")
             return real(*args, **kwargs)
 

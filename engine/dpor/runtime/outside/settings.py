@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import sys
 import warnings
@@ -13,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from dpor.results import AssumptionKind
+from dpor.runtime.outside.remaining import StandIns
 from dpor.runtime.outside.world import Touched, World
 from dpor.runtime.patchset import PatchSet
 
@@ -35,9 +37,9 @@ class _Setting:
 
 
 _SETTINGS = (
-    _Setting("calendar", "setfirstweekday", "firstweekday", read_unseen=True),
     _Setting("gc", "set_debug", "get_debug"),
     _Setting("gc", "set_threshold", "get_threshold", spread=True),
+    _Setting("gettext", "bindtextdomain", "bindtextdomain", which=1, read_unseen=True),
     _Setting("gettext", "textdomain", "textdomain", read_unseen=True),
     _Setting("locale", "setlocale", "setlocale", which=1, read_unseen=True),
     _Setting("signal", "signal", "getsignal", which=1),
@@ -79,8 +81,30 @@ class Settings:
                 self._patch_setting(patches, setting)
         for name in ("enable", "disable", "isenabled"):
             patches.replace(gc, name, self._collecting(name, getattr(gc, name)))
+        for name in ("__enter__", "__exit__"):
+            owner = warnings.catch_warnings
+            patches.replace(owner, name, self._changing_filters(getattr(owner, name)))
         self._keep_variables()
         self._users = (list(self._lists), list(self._hooks))
+
+    def described(self) -> dict[str, Callable[[ModuleType], StandIns]]:
+        """What makes the stand-ins for functions in Python that change a setting, by the module's name."""
+        names = ("filterwarnings", "resetwarnings", "simplefilter")
+        return {
+            "warnings": lambda module: {name: self._changing_filters(vars(module)[name]) for name in names}
+        }
+
+    def _changing_filters(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        """Who warns reads the filters without being seen."""
+
+        @functools.wraps(real)
+        def change(*args: Any, **kwargs: Any) -> Any:
+            host = self._world.mode.host
+            if self._world.controls() and host.active and not host.is_alone():
+                host.assume(AssumptionKind.CHANGED_DEFINITION.value, "warnings.filters")
+            return real(*args, **kwargs)
+
+        return change
 
     def on_import(self, patches: PatchSet) -> dict[str, Callable[[ModuleType], None]]:
         """What is to be done to modules of the library when they have been imported, by name."""
@@ -90,7 +114,7 @@ class Settings:
                 if setting.module == module.__name__:
                     self._patch_setting(patches, setting)
 
-        return dict.fromkeys(("calendar", "gettext", "locale"), patch)
+        return dict.fromkeys(("gettext", "locale"), patch)
 
     def keep(self) -> None:
         """Let every execution begin with what there is now."""
@@ -116,10 +140,8 @@ class Settings:
             if names[name] is not value or value != items:
                 value[:] = items
                 names[name] = value
-                if name == "filters":
-                    getattr(
-                        warnings, "_filters_mutated", getattr(warnings, "_filters_mutated_lock_held", int)
-                    )()
+        # The places that have warned are noted with the version of the filters.
+        getattr(warnings, "_filters_mutated", getattr(warnings, "_filters_mutated_lock_held", int))()
         for names, name, value in self._hooks:
             if names[name] is not value:
                 names[name] = value

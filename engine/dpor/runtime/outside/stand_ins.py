@@ -54,6 +54,7 @@ class Outside:
             self._world,
             {
                 **self._registries.described(),
+                **self._settings.described(),
                 "atexit": self._exit_functions,
                 "threading": self._watching_functions,
             },
@@ -86,6 +87,7 @@ class Outside:
             },
             **self._settings.on_import(patches),
             **self._registries.on_import(patches),
+            "cProfile": lambda module: self._patch_profiler(patches, module),
             "sqlite3": lambda module: self._databases.patch(patches, module),
             "tempfile": lambda module: self._patch_temporary_files(patches, module),
         }
@@ -189,6 +191,18 @@ class Outside:
 
         names = ("setprofile", "setprofile_all_threads", "settrace", "settrace_all_threads")
         return {name: refused(name, vars(module)[name]) for name in names if name in vars(module)}
+
+    def _patch_profiler(self, patches: PatchSet, module: ModuleType) -> None:
+        """Have no profiler started, which would go on in the next execution."""
+        owner = vars(module)["Profile"]
+        real = owner.enable
+
+        def enable(profiler: Any, *args: Any, **kwargs: Any) -> None:
+            if self._world.controls() and self._mode.host.active:
+                self._world.refuse("starts a profiler (cProfile.Profile.enable)")
+            real(profiler, *args, **kwargs)
+
+        patches.define(owner, "enable", enable)
 
     def _patch_copying(self, patches: PatchSet, module: ModuleType) -> None:
         """Have files copied through file objects."""

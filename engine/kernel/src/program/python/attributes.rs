@@ -215,6 +215,7 @@ impl Host {
                 self.keep_original_of_module(object, name)?;
             }
         }
+        self.keep_original_of_native(object, name)?;
         let put = || {
             put()?;
             self.keep_original_attribute(original);
@@ -290,6 +291,7 @@ impl Host {
                 self.keep_original_of_module(object, name)?;
             }
         }
+        self.keep_original_of_native(object, name)?;
         let delete = || {
             delete()?;
             self.keep_original_attribute(original);

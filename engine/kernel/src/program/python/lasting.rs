@@ -44,8 +44,8 @@ enum Original {
 pub struct Lasting {
     /// By address; they are kept.
     known: FxHashMap<usize, Py<PyAny>>,
-    /// The names of those, by address, that modules use whose code is not instrumented.
-    used_unseen: FxHashMap<usize, String>,
+    /// The names of objects and namespaces, by address, that modules use whose code is not instrumented; they are kept.
+    used_unseen: FxHashMap<usize, (String, Py<PyAny>)>,
     changed: FxHashSet<usize>,
     originals: Vec<Original>,
 }
@@ -137,14 +137,7 @@ fn original_of(object: &Bound<'_, PyAny>, kind: TypeKind) -> PyResult<Option<Ori
 impl Host {
     /// An object that lasts is about to be changed.
     pub fn keep_original(&self, object: &Bound<'_, PyAny>) -> PyResult<()> {
-        let unseen = {
-            let state = self.state();
-            let name = state.lasting.used_unseen.get(&(object.as_ptr() as usize));
-            name.filter(|_| !state.has_no_company()).cloned()
-        };
-        if let Some(name) = unseen {
-            self.assume(object.py(), AssumptionKind::ChangedDefinition, &name);
-        }
+        self.assume_unseen(object, None);
         let kind = {
             let mut state = self.state();
             if !state.lasting.changed.insert(object.as_ptr() as usize) {
@@ -162,6 +155,43 @@ impl Host {
                 return Err(self.escape_with(object.py(), what));
             }
         }
+        Ok(())
+    }
+
+    /// What modules use without being seen is about to be changed, or an attribute of it. Returns whether it is such.
+    fn assume_unseen(&self, object: &Bound<'_, PyAny>, attribute: Option<&Bound<'_, PyString>>) -> bool {
+        let (name, matters) = {
+            let state = self.state();
+            let Some((name, _)) = state.lasting.used_unseen.get(&(object.as_ptr() as usize)) else { return false };
+            (name.clone(), !state.has_no_company())
+        };
+        let name = match attribute {
+            Some(attribute) => format!("{name}.{attribute}"),
+            None => name,
+        };
+        // What `print` writes to is followed.
+        if matters && name != "sys.stdout" {
+            self.assume(object.py(), AssumptionKind::ChangedDefinition, &name);
+        }
+        true
+    }
+
+    /// Before an attribute of an object is changed that is written in C and lasts.
+    pub fn keep_original_of_native(&self, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<()> {
+        let asks = {
+            let state = self.state();
+            !state.lasting.used_unseen.is_empty() && state.puts_back() && !state.lasting.contains(object)
+        };
+        if !asks || self.kind(object) == TypeKind::Module || !self.assume_unseen(object, Some(name)) {
+            return Ok(());
+        }
+        let Some(value) = self.asleep(|| object.getattr_opt(name))? else { return Ok(()) };
+        let undo = Undo::Attribute {
+            object: object.clone().unbind(),
+            name: name.clone().unbind(),
+            value: Some(value.unbind()),
+        };
+        self.state().lasting.originals.push(Original::Value(undo));
         Ok(())
     }
 
@@ -232,6 +262,7 @@ impl Host {
             return Ok(());
         }
         let namespace = object.getattr(intern!(object.py(), "__dict__"))?.cast_into::<PyDict>()?;
+        self.assume_unseen(&namespace, Some(name));
         let value = namespace.get_item(name)?.map(Bound::unbind);
         let (namespace, name) = (namespace.unbind(), name.clone().unbind());
         self.state().lasting.originals.push(Original::Variable { namespace, name, value });
@@ -276,13 +307,18 @@ impl Host {
         state.lasting.known.insert(object.as_ptr() as usize, object.clone().unbind());
     }
 
-    /// The same of an object that exists before executions begin, with the name by which a module that is not
+    /// The same of a container that exists before executions begin, with the name by which a module that is not
     /// instrumented has it. Who of them uses it, is not seen.
     fn keep_of_module(&self, object: &Bound<'_, PyAny>, name: String) {
         self.keep(object, false);
-        let mut state = self.state();
-        if state.lasting.contains(object) {
-            state.lasting.used_unseen.insert(object.as_ptr() as usize, name);
+        if self.state().lasting.contains(object) {
+            self.use_unseen(object, name);
         }
+    }
+
+    /// The same of the namespace of such a module, and of an object in C that it has: their attributes.
+    fn use_unseen(&self, object: &Bound<'_, PyAny>, name: String) {
+        let kept = (name, object.clone().unbind());
+        self.state().lasting.used_unseen.insert(object.as_ptr() as usize, kept);
     }
 }
