@@ -117,8 +117,15 @@ class Host:
     ) -> None:
         """Have modules of the standard library instrumented when they are needed."""
 
-    def tell_origin(self, code: CodeType, instrumented: bool) -> None: ...
-    def trust_code(self, code: CodeType) -> None: ...
+    def tell_instrumented(self, code: CodeType) -> None:
+        """Say of code, and of all code that is defined in it, that it is instrumented."""
+
+    def tell_foreign(self, code: CodeType) -> None:
+        """Say that it is not, and that nothing is known of it."""
+
+    def trust_code(self, code: CodeType) -> None:
+        """Say that it needs no watching."""
+
     def keep(self, object: object, named: bool, /) -> None:
         """What an execution changes of the object is put back before the next."""
 

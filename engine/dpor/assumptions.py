@@ -147,6 +147,10 @@ def _words(kind: AssumptionKind, subject: str) -> tuple[str, str]:
 
 
 def _way_inside(package: str) -> str:
+    if package.startswith("<"):
+        return "it was compiled from text; write it in a module"
+    if package.endswith(".py"):
+        return "import it as a module"
     add = f'{ADD_INSTRUMENT}("{package}",) to look inside'
     modules = {name: module for name, module in sys.modules.items() if f"{name}.".startswith(f"{package}.")}
     native = {name for name, module in modules.items() if _is_native(module)}

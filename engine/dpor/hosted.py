@@ -97,6 +97,7 @@ class HostedModel:
             self.overlay,
             covered=self.file,
             foreign=Foreign(self.host.marker, self._asleep),
+            tell=self.host.tell_instrumented,
         )
         self.library = Library(self.host, hooks, self.patches.locks())
         self.fresh_modules = False

@@ -268,6 +268,101 @@ def model():
     assert [one for one in result.assumptions if one.location is None] == []
 
 
+# What runs that was compiled from text, and what the report calls it.
+COMPILED = {
+    "timeit.timeit('pass', number=1)": "<timeit-src>",
+    "timeit.timeit('p.x += 1', number=1, globals={'p': p})": "<timeit-src>",
+    "code.InteractiveInterpreter({'p': p}).runsource('p.x += 1')": "<input>",
+    "code.InteractiveInterpreter({'p': p}).runsource('p.x += 1', 'typed.py')": "typed.py",
+    "trace.Trace(count=0, trace=0).runctx('p.x += 1', {'p': p}, {})": "<string>",
+    "typing.get_type_hints(lambda: 0, {'p': p}) or typing.ForwardRef('p.x')._evaluate({'p': p}, {}, frozenset())": (
+        "<string>"
+    ),
+    "types.FunctionType(compile('p.x += 1', '<own>', 'exec'), {'p': p})()": "<own>",
+    "types.FunctionType(compile('p.x += 1', '<own>', 'exec'), globals() | {'p': p})()": "<own>",
+    "both.__code__ = compile('Point()', '<own>', 'exec'); both()": "<own>",
+}
+
+
+@pytest.mark.parametrize("body", COMPILED)
+def test_code_that_is_compiled_from_text_is_named(tmp_path: Path, body: str) -> None:
+    imports = "import code, timeit, trace, types, typing"
+    result = check(tmp_path, f"\n    {imports}\n    p = Point()\n    {body}\n    dpor.choose(range(3))")
+    assert (result.verdict, result.executions) == (Verdict.VERIFIED, 3)
+    unseen = [one for one in result.assumptions if one.kind is AssumptionKind.UNSEEN_CODE]
+    assert {one.subject for one in unseen} == {COMPILED[body]}
+    assert all("instrument" not in one.mend for one in unseen)
+
+
+def test_what_is_no_code_is_refused_as_ever_without_being_asked(tmp_path: Path) -> None:
+    body = """
+    class Asked:
+        def __getattr__(self, name):
+            both.asked = name
+            raise AttributeError(name)
+    try:
+        both.__code__ = Asked()
+    except TypeError:
+        assert not hasattr(both, "asked")
+    else:
+        assert False
+    """
+    assert check(tmp_path, body).verdict is Verdict.VERIFIED
+
+
+def test_a_script_that_is_run_is_named(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("p.x += 1\n", encoding="utf-8")
+    body = f"\n    import runpy\n    runpy.run_path({str(script)!r}, init_globals={{'p': Point()}})"
+    result = check(tmp_path, body)
+    unseen = {one.subject for one in result.assumptions if one.kind is AssumptionKind.UNSEEN_CODE}
+    assert unseen == {str(script)}
+
+
+# Functions of the model whose code is another object than the one that was compiled.
+COPIED = {
+    "a coroutine": "types.coroutine(inc)",
+    "another name": "types.FunctionType(inc.__code__.replace(co_name='other'), globals(), '', None, inc.__closure__)",
+}
+
+
+@pytest.mark.parametrize("name", COPIED)
+def test_copies_of_code_of_the_model_are_explored(tmp_path: Path, name: str) -> None:
+    result = check(
+        tmp_path,
+        f"""
+    import types
+    p = Point()
+    def inc():
+        p.x += 1
+        return
+        yield
+    def go():
+        for _ in copied(): pass
+    copied = {COPIED[name]}
+    together(go, go)
+    assert p.x == 2
+    """,
+    )
+    assert result.verdict is Verdict.VIOLATED
+    assert not result.assumptions
+
+
+def test_a_function_that_is_timed_is_explored(tmp_path: Path) -> None:
+    result = check(
+        tmp_path,
+        """
+    import timeit
+    p = Point()
+    def inc():
+        p.x += 1
+    together(*[lambda: timeit.timeit(inc, number=1)] * 2)
+    assert p.x == 2
+    """,
+    )
+    assert result.verdict is Verdict.VIOLATED
+
+
 def check(folder: Path, body: str, text: str | None = None) -> ModelResult:
     file = folder / "model.py"
     model = f"\n\n@dpor.model\ndef model():{body}\n" if text is None else text

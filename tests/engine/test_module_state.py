@@ -15,6 +15,7 @@ from dpor.results import CheckRequest, ModelResult, Verdict
 
 HEADER = """
 import collections
+import functools
 import logging
 import string
 import dpor
@@ -44,6 +45,7 @@ def outer():
         return len(kept)
     return inner
 
+outer.old = 1
 INNER = outer()
 
 def numbers():
@@ -114,6 +116,13 @@ PUT_BACK = {
     "a dict of a class": "Registry.items['x'] = 1\n    assert len(Registry.items) == 1",
     "a default value": "assert default(1) == 1",
     "a list of a closure": "assert INNER() == 1",
+    "an attribute of a function": "assert not hasattr(bump, 'new')\n    bump.new = 1\n    bump.new = 2",
+    "an attribute of a function that is deleted": (
+        "assert outer.old == 1\n    del outer.old\n    assert not hasattr(outer, 'old')\n    outer.old = 2"
+    ),
+    "the name of a function": "assert bump.__name__ == 'bump'\n    bump.__name__ = 'changed'",
+    "the code of a function": "assert default(1) == 1\n    default.__code__ = (lambda x, seen: 7).__code__",
+    "what a decorator sets": "assert not hasattr(outer, '__wrapped__')\n    functools.wraps(bump)(outer)",
 }
 LOADED_AFRESH = {
     "an attribute": "REGISTRY.size += 1\n    assert REGISTRY.size == 1",

@@ -107,6 +107,77 @@ CASES = {
         "s.a[1] = 1",
         "for x in itertools.chain(s.a, [0]):\n        s.n += 1\n        assert x == 0",
     ),
+    "zip_longest for": (
+        "a=[0, 0]",
+        "s.a[1] = 1",
+        "for x, _ in itertools.zip_longest(s.a, [0]):\n        s.n += 1\n        assert x == 0",
+    ),
+    **{
+        f"{by} of {source}": ("a=[0]", "s.a.append(1)", f"i = {source}; assert len(s.a) > 1 or {by} != 2")
+        for source in (
+            "iter(s.a)",
+            "enumerate(s.a)",
+            "itertools.tee(s.a)[0]",
+            "itertools.tee(itertools.tee(s.a)[1])[0]",
+            "itertools.chain.from_iterable([s.a])",
+            "itertools.islice(s.a, 5)",
+        )
+        for by in (
+            "len(list(i))",
+            "len([*i])",
+            "sum(1 for x in i)",
+            "(lambda *values: len(values))(*i)",
+            "len(collections.deque(i))",
+            "sum(next(i, None) is not None for _ in 'ab')",
+        )
+    },
+    **{
+        f"made of a subclass of {base}": (
+            f"a={made}",
+            "s.a.append(1)",
+            f"class Own({base}): pass\n    assert len(Own({arguments})) == 1",
+        )
+        for base, made, arguments in (
+            ("list", "[0]", "s.a"),
+            ("set", "[0]", "s.a"),
+            ("frozenset", "[0]", "s.a"),
+            ("tuple", "[0]", "s.a"),
+            ("collections.deque", "[0]", "s.a"),
+            ("array.array", "[0]", "'i', s.a"),
+            ("bytearray", "bytearray(b'a')", "s.a"),
+            ("bytes", "bytearray(b'a')", "s.a"),
+        )
+    },
+    "made by C beside an init in Python": (
+        "a=[0]",
+        "s.a.append(1)",
+        "class Own(tuple):\n        def __init__(self, values): pass\n    assert len(Own(s.a)) == 1",
+    ),
+    "text of an exception": (
+        "a=[0]",
+        "s.a.append(1)",
+        "class Own(Exception): pass\n    e = Own(s.a); assert str(e) == '[0]'",
+    ),
+    "representation of an exception": (
+        "a=[0]",
+        "s.a.append(1)",
+        "class Own(KeyError): pass\n    e = Own(s.a); assert f'{e!r}' == 'Own([0])'",
+    ),
+    "iter twice": (
+        "a=[0]",
+        "s.a.append(1)",
+        "i = iter(s.a); assert len(s.a) > 1 or list(zip(i, i)) != [(0, 1)]",
+    ),
+    "iter found twice": (
+        "a=[0]",
+        "s.a.append(1)",
+        "i = iter(s.a); assert len(s.a) > 1 or list(zip(i, map(abs, i))) != [(0, 1)]",
+    ),
+    "tee of a deque": (
+        "a=collections.deque([0])",
+        "s.a.append(1)",
+        "i, _ = itertools.tee(s.a)\n    try: list(i)\n    except RuntimeError: assert False",
+    ),
     "islice": ("a=[0, 0]", "s.a[1] = 1", "assert list(itertools.islice(s.a, 2)) == [0, 0]"),
     "iter next": ("a=[0, 0]", "s.a[1] = 1", "it = iter(s.a); next(it); assert next(it) == 0"),
     "filter for": (

@@ -16,7 +16,15 @@ from dpor.counterexample.replay import replay_model
 from dpor.counterexample.schedule import decode
 from dpor.errors import DporError
 from dpor.executions import Found
-from dpor.results import CheckRequest, ModelResult, ReplayRequest, Verdict, Violation, ViolationKind
+from dpor.results import (
+    Assumption,
+    CheckRequest,
+    ModelResult,
+    ReplayRequest,
+    Verdict,
+    Violation,
+    ViolationKind,
+)
 from oracle import sink
 from oracle.programs import Program
 from oracle.scheduler import DEADLOCK
@@ -48,7 +56,7 @@ class Checked:
 
     verdict: str
     outcomes: frozenset[str] = frozenset()
-    assumptions: tuple[str, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
     refused: str | None = None
     message: str = ""
     bounded: str | None = None
@@ -115,7 +123,7 @@ def check(program: Program, folder: Path, algorithm: str = "optimal", executions
     return Checked(
         result.verdict.value,
         frozenset(outcomes),
-        tuple(str(one) for one in result.assumptions if one.subject != _OWN),
+        tuple(one for one in result.assumptions if one.subject != _OWN),
         bounded=bounded,
         executions=explored,
         broken=tuple(

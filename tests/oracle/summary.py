@@ -32,6 +32,8 @@ def report(comparison: Comparison, algorithm: str, whole: bool) -> Report:
         detail = (
             "no schedule has it" if complete == NEVER else f"no schedule with {complete} preemptions has it"
         )
+    if comparison.finding is Finding.ASSUMED:
+        detail = ", ".join(sorted({one.kind.value for one in comparison.checked.assumptions}))
     program = comparison.program
     return Report(
         program.name,

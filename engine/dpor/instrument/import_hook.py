@@ -50,6 +50,10 @@ class CodeCache:
         return entry[1]
 
 
+def _nobody(code: CodeType) -> None:
+    """Told of code that nobody asks for."""
+
+
 class Instrumentation:
     """A `sys.meta_path` finder that instruments first-party modules and those of named packages.
 
@@ -57,6 +61,7 @@ class Instrumentation:
     of further packages; `hooks` maps hook names (`load_attribute`...) to callables; `overlay` gives the text to use
     in place of a file's content, by path; `rebound` names, by module, globals that are rebound from outside.
     A `code_cache` can be shared between instances. `reached` tells which lines of the file `covered` were reached.
+    `tell` is called with the code of each module before it runs.
     """
 
     def __init__(
@@ -69,6 +74,7 @@ class Instrumentation:
         code_cache: CodeCache | None = None,
         covered: Path | None = None,
         foreign: Foreign | None = None,
+        tell: Callable[[CodeType], object] = _nobody,
     ) -> None:
         self.covered = covered
         self.reached = bytearray()
@@ -83,6 +89,7 @@ class Instrumentation:
         self._loaded: dict[str, Path] = {}
         self._displaced: dict[str, ModuleType] = {}
         self._foreign = foreign
+        self._tell = tell
 
     def install(self) -> None:
         """Start to instrument imports; modules that were imported without it are set aside until `uninstall`."""
@@ -213,7 +220,9 @@ class Instrumentation:
             lines = overlay.splitlines(keepends=True)
             linecache.cache[path] = (len(overlay), None, lines, path)
         rebound = self.rebound.get(module_name, frozenset())
-        return self._code.compile(path, overlay, rebound, marks_lines=self._is_covered(path))
+        code = self._code.compile(path, overlay, rebound, marks_lines=self._is_covered(path))
+        self._tell(code)
+        return code
 
     def enter(self, module: ModuleType, path: str) -> None:
         """Give a module its hooks before its body runs, and remember that it is instrumented."""

@@ -12,11 +12,13 @@ from pathlib import Path
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
+from dpor.instrument.first_party import OWN_MODULES
 from dpor.instrument.hooks import NAMESPACE, Hook, namespace_entries
 from dpor.instrument.library_code import LibraryCode, library_code
 from dpor.instrument.library_state import LibraryState
 from dpor.instrument.standard_library import HARMLESS, standard_modules
 from dpor.instrument.transformer import compile_instrumented
+from dpor.results import AssumptionKind
 
 if TYPE_CHECKING:
     from dpor._kernel import Host
@@ -25,6 +27,8 @@ _CELLS = frozenset({Hook.LOAD_CELL.identifier, Hook.STORE_CELL.identifier, Hook.
 _Key = tuple[str, int]
 _Table = dict[_Key, CodeType | None]
 _RUNNERS = ("exec", "eval")
+# How the namespace is called in which collections makes the constructor of a class, which calls that of tuple.
+_NAMED_TUPLE = "namedtuple_"
 
 
 class Library:
@@ -48,6 +52,8 @@ class Library:
         self._swapped: list[tuple[FunctionType, CodeType]] = []
         self._namespaces: list[dict[str, Any]] = []
         self._generated: dict[tuple[str, str], CodeType] = {}
+        # Equal code is the same code: each execution may compile it again.
+        self._unseen_code: dict[CodeType, CodeType] = {}
         self._state = LibraryState(host, locks)
 
     def install(self) -> None:
@@ -85,7 +91,7 @@ class Library:
                 continue
             table = self._include(one.__globals__)
             if one.__code__ not in table.values() and not self._swap(one, table):
-                self._host.tell_origin(one.__code__, False)
+                self._host.tell_foreign(one.__code__)
 
     def rebind(self, module: str, variables: frozenset[str]) -> None:
         """Take variables of an instrumented module for rebound from outside."""
@@ -101,7 +107,9 @@ class Library:
         table: _Table = {}
         self._tables[id(namespace)] = table
         source = _source_of(namespace)
-        if source is None or namespace.get("__name__") is None:
+        name = namespace.get("__name__")
+        # Stand-ins are the checker's own code, in classes of the library.
+        if source is None or name is None or str(name).partition(".")[0] in OWN_MODULES:
             return table
         functions = list(_functions_in(list(namespace.values()), namespace))
         filename = functions[0].__code__.co_filename if functions else str(source)
@@ -113,8 +121,8 @@ class Library:
             )
         except (OSError, SyntaxError, ValueError):
             return table
+        self._host.tell_instrumented(code)
         for nested in _nested(code):
-            self._host.tell_origin(nested, True)
             key = (nested.co_qualname, nested.co_firstlineno)
             table[key] = None if key in table else nested
         self._enter(namespace)
@@ -161,7 +169,7 @@ class Library:
 
     def _compiled(self, source: Any, mode: str, namespace: dict[str, Any]) -> CodeType:
         if isinstance(source, CodeType):
-            return source
+            return self._unseen(source)
         text = str(source)
         instrumented = mode == "exec" and NAMESPACE in namespace
         key = (f"{mode} {instrumented}", text)
@@ -169,12 +177,21 @@ class Library:
         if code is None:
             code = compile_instrumented(text, "<string>") if instrumented else compile(text, "<string>", mode)
             self._generated[key] = code
-            for nested in _nested(code):
-                if instrumented:
-                    self._host.tell_origin(nested, True)
-                else:
-                    self._host.trust_code(nested)
+        if instrumented:
+            self._host.tell_instrumented(code)
+        elif str(namespace.get("__name__")).startswith(_NAMED_TUPLE):
+            self._host.trust_code(code)
+        else:
+            return self._unseen(code)
         return code
+
+    def _unseen(self, code: CodeType) -> CodeType:
+        """Code that is about to run and is not instrumented: what it does is not seen."""
+        self._host.assume(AssumptionKind.UNSEEN_CODE.value, code.co_filename)
+        known = self._unseen_code.setdefault(code, code)
+        if known is code:
+            self._host.tell_foreign(code)
+        return known
 
 
 def _scopes(namespace: dict[str, Any] | None, variables: Any) -> tuple[dict[str, Any], Any]:

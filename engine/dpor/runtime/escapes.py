@@ -21,7 +21,7 @@ from typing import Any, cast
 from dpor.results import AssumptionKind
 from dpor.runtime import current
 from dpor.runtime.mode import Mode
-from dpor.runtime.outside.asking import is_apart, is_for_the_checker
+from dpor.runtime.outside.asking import is_apart, is_for_the_checker, is_importing
 from dpor.runtime.outside.real import HARMLESS_DEVICES, SCRATCH, system
 from dpor.runtime.patchset import PatchSet
 
@@ -62,7 +62,6 @@ _HARMLESS = frozenset(
         "builtins.id",
         "code.__new__",
         "compile",
-        "exec",
         "function.__new__",
         "gc.get_objects",
         "gc.get_referents",
@@ -227,6 +226,10 @@ def _audit(event: str, arguments: tuple[Any, ...]) -> None:
     if event in _UNSEEN:
         if not is_for_the_checker():
             host.assume(AssumptionKind.UNSEEN_CODE.value, _UNSEEN[event])
+    elif event == "exec":
+        # Code from text, but for modules that are imported. That of the library comes through the checker.
+        if not is_importing():
+            host.assume(AssumptionKind.UNSEEN_CODE.value, arguments[0].co_filename)
     elif event == "open":
         path, _, flags = arguments
         if isinstance(flags, int) and flags & _WRITING and not _is_scratch(path):

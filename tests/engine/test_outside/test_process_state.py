@@ -21,6 +21,7 @@ Check = Callable[..., Any]
 BEFORE = """
 import atexit, calendar, codecs, copyreg, cProfile, decimal, faulthandler, gc, gettext, linecache, locale, profile, re
 import readline, resource, signal, sqlite3, sys, threading, time, tracemalloc, warnings
+import ctypes, zoneinfo
 
 class Own: pass
 
@@ -53,6 +54,7 @@ KEPT = {
         "sqlite3.register_converter('mine', len); sqlite3.register_adapter(Own, lambda own: 1)",
     ),
     "the first day of the week": ("calendar.firstweekday()", "calendar.setfirstweekday(3)"),
+    "an attribute of a calendar": ("calendar.c.firstweekday", "calendar.c.firstweekday = 3"),
     "a calendar": ("calendar.c.firstweekday", "calendar.c.setfirstweekday(3)"),
     "the precision of decimals": ("decimal.DefaultContext.prec", "decimal.DefaultContext.prec = 3"),
     "the table of pickle": ("Own in copyreg.dispatch_table", "copyreg.pickle(Own, len)"),
@@ -138,6 +140,8 @@ REFUSED = {
     "threading.settrace(None)": r"threading\.settrace",
     "time.tzset()": r"time\.tzset",
     "tracemalloc.start()": r"tracemalloc\.start",
+    "zoneinfo.ZoneInfo.clear_cache()": r"zoneinfo\.ZoneInfo\.clear_cache",
+    "type('Zone', (zoneinfo.ZoneInfo,), {}).clear_cache()": r"zoneinfo\.ZoneInfo\.clear_cache",
 }
 
 
@@ -185,9 +189,18 @@ CONTEXTS = (
     "decimal.ExtendedContext.is_nan(decimal.Decimal(1))",
 )
 
+CLASS_METHODS = (
+    "dict.fromkeys('a') and type('Mine', (dict,), {}).fromkeys('a') and None",
+    "(int.from_bytes(b'a', 'big'), bytes.fromhex('aa'), str.maketrans('a', 'b')) and None",
+    "decimal.Decimal.from_float(1.5) and None",
+    "(Own.mro(), Own.__subclasses__()) and None",
+    "ctypes.c_char_p.from_param(b'a') and None",
+    "zoneinfo.ZoneInfo.no_cache('UTC') and None",
+)
+
 
 @pytest.mark.parametrize(
-    "call", [*CONTEXTS, "tracemalloc.is_tracing()", "gc.get_freeze_count()", "sys.gettrace()"]
+    "call", [*CONTEXTS, *CLASS_METHODS, "tracemalloc.is_tracing()", "gc.get_freeze_count()", "sys.gettrace()"]
 )
 def test_what_only_tells_is_not_refused(check: Check, call: str) -> None:
     _, result = check(call, "None", "None", before=BEFORE)

@@ -192,14 +192,15 @@ pub fn package_of(function: &Bound<'_, PyAny>) -> String {
 }
 
 /// What a report calls who has written a function in Python: its package, or what code that was generated for an
-/// instrumented module calls its file.
+/// instrumented module, or for none, calls its file.
 pub fn writer_of(function: &Bound<'_, PyAny>) -> String {
     let py = function.py();
     let find = || -> PyResult<Option<String>> {
         let namespace = function.getattr(intern!(py, "__globals__"))?.cast_into::<PyDict>()?;
         let file: String =
             function.getattr(intern!(py, "__code__"))?.getattr(intern!(py, "co_filename"))?.extract()?;
-        let generated = file.starts_with('<') && namespace.contains(intern!(py, "__dpor_namespace__"))?;
+        let for_module = file.starts_with('<') && namespace.contains(intern!(py, "__dpor_namespace__"))?;
+        let generated = for_module || !namespace.contains(intern!(py, "__name__"))?;
         Ok(generated.then_some(file))
     };
     find().ok().flatten().unwrap_or_else(|| package_of(function))

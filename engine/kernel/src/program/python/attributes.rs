@@ -200,6 +200,9 @@ impl Host {
         let mut original = None;
         if self.may_reshape(object, name)? {
             original = self.reshapes(py, object, name)?;
+            if name.to_str()? == "__code__" {
+                self.assume_unseen_code(value)?;
+            }
             if name.to_str()? == "__dict__" {
                 if self.kind(object) == TypeKind::Instance {
                     return self.replace_instance_dict(py, value, object, put);
@@ -216,6 +219,7 @@ impl Host {
             }
         }
         self.keep_original_of_native(object, name)?;
+        let puts_back = original.is_some() && self.callable_kind(object) == CallableKind::Function;
         let put = || {
             put()?;
             self.keep_original_attribute(original);
@@ -239,7 +243,11 @@ impl Host {
             }
             return put();
         };
-        self.check_fresh(py, object)?;
+        // Those that are put later are not put through what keeps the original.
+        let put_later = self.is_buffered(slot.location) || self.state().chooses(slot.location);
+        if !puts_back || put_later {
+            self.check_fresh(py, object)?;
+        }
         self.require_settled_class(py, slot)?;
         if slot.in_container {
             let event = self.touch_container(py, object, ContainerEffect::WriteWhole, None)?;
@@ -292,6 +300,7 @@ impl Host {
             }
         }
         self.keep_original_of_native(object, name)?;
+        let puts_back = original.is_some() && self.callable_kind(object) == CallableKind::Function;
         let delete = || {
             delete()?;
             self.keep_original_attribute(original);
@@ -306,7 +315,9 @@ impl Host {
             }
             return delete();
         };
-        self.check_fresh(py, object)?;
+        if !puts_back {
+            self.check_fresh(py, object)?;
+        }
         self.require_settled_class(py, slot)?;
         self.drain_if_owed(py)?;
         let event = match slot.in_container {
@@ -330,6 +341,7 @@ impl Host {
         get: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let kind = self.kind(object);
+        self.require_instrumented(object)?;
         if kind == TypeKind::Proxy {
             return match referent(object) {
                 Some(object) => self.load_attribute(py, &object, name),

@@ -9,12 +9,12 @@ use super::callbacks::Callback;
 use super::container_effects::ContainerEffect;
 use super::identity::KeyId;
 use super::state::{access, State};
-use super::types::TypeKind;
+use super::types::{TypeFacts, TypeKind};
 use super::whole_reads::{referents, Inside, Look};
 use crate::operation::{AccessMode, Accesses};
 
 impl State {
-    /// Advancing a list's own iterator reads one item: note that, and return whether the object is one.
+    /// A step of a list's own iterator reads one item: note that, and return whether the object is one.
     pub fn look_at_list_iterator<'py>(
         &mut self,
         look: &mut Look<'py>,
@@ -22,7 +22,7 @@ impl State {
         effect: ContainerEffect,
         inside: Inside,
     ) -> bool {
-        if effect.reads_only() || self.reads.enabled || self.driver.wants_values() || inside.deep {
+        if !inside.step || effect.reads_only() || self.reads.enabled || self.driver.wants_values() || inside.deep {
             return false;
         }
         let Some((list, position)) = list_and_position(object) else { return false };
@@ -57,12 +57,37 @@ impl State {
         }
         let deep = inside.deep || calls_native_code(iterator);
         let (advances, inside) = (inside.written, Inside { native: true, deep, ..inside });
+        let shared = is_shared_by_iterators(iterator);
+        let inside = Inside { step: inside.step && takes_one(iterator), ..inside };
         for held in referents(iterator) {
+            // The others are items that came from the iterator.
+            if shared && !iterates(&self.types.facts(&held), &held) {
+                continue;
+            }
             // `zip` and others hold the iterators that they advance in a tuple.
             match held.cast::<PyTuple>() {
-                Ok(several) => several.iter().for_each(|one| self.finds_behind(look, one, advances, inside)),
+                Ok(several) => {
+                    items_of(several).into_iter().for_each(|one| self.finds_behind(look, one, advances, inside))
+                }
                 Err(_) => self.finds_behind(look, held, advances, inside),
             }
+        }
+        if iterator.get_type().name().is_ok_and(|name| name == "chain") {
+            self.look_at_chained(look, iterator, advances, inside);
+        }
+    }
+
+    /// Collect what a chain will run over: the items of what its source, which it holds last, runs over.
+    fn look_at_chained<'py>(
+        &mut self,
+        look: &mut Look<'py>,
+        chain: &Bound<'py, PyAny>,
+        advances: bool,
+        inside: Inside,
+    ) {
+        let Some(source) = referents(chain).pop().filter(|source| !is_generator(source)) else { return };
+        for item in referents(&source).iter().flat_map(referents) {
+            self.finds_behind(look, item, advances, inside);
         }
     }
 
@@ -74,8 +99,7 @@ impl State {
         inside: Inside,
     ) {
         // Containers in C, such as a deque, are read by the iterators over them.
-        let iterates = self.types.facts(&held).kind == TypeKind::Iterator;
-        let written = advances && (iterates || is_shared_by_iterators(&held));
+        let written = advances && iterates(&self.types.facts(&held), &held);
         look.finds(held, Inside { written, ..inside });
     }
 }
@@ -113,8 +137,28 @@ pub fn runs_nothing(generator: &Bound<'_, PyAny>, raises: bool) -> PyResult<bool
     Ok(raises && !is("gi_suspended")?)
 }
 
+/// The items of a tuple that C code keeps for itself: `zip_longest` takes those out that have come to their end.
+fn items_of<'py>(several: &Bound<'py, PyTuple>) -> Vec<Bound<'py, PyAny>> {
+    let py = several.py();
+    let item = |index| {
+        // SAFETY: the tuple is alive and the index is in it; a borrowed reference or NULL comes back.
+        unsafe { Bound::from_borrowed_ptr_or_opt(py, pyo3::ffi::PyTuple_GetItem(several.as_ptr(), index)) }
+    };
+    (0..several.len() as isize).filter_map(item).collect()
+}
+
+/// Whether a step of an iterator takes at most one item from each that it holds.
+fn takes_one(iterator: &Bound<'_, PyAny>) -> bool {
+    const TAKING_ONE: &[&str] = &["enumerate", "map", "zip", "_tee", "_tee_dataobject"];
+    iterator.get_type().name().is_ok_and(|name| name.to_str().is_ok_and(|name| TAKING_ONE.contains(&name)))
+}
+
+fn iterates(facts: &TypeFacts, object: &Bound<'_, PyAny>) -> bool {
+    facts.kind == TypeKind::Iterator || is_shared_by_iterators(object)
+}
+
 /// What several iterators advance together: that of `itertools.tee`.
-fn is_shared_by_iterators(object: &Bound<'_, PyAny>) -> bool {
+pub fn is_shared_by_iterators(object: &Bound<'_, PyAny>) -> bool {
     object.get_type().name().is_ok_and(|name| name == "_tee_dataobject" || name == "_grouper")
 }
 

@@ -54,7 +54,7 @@ impl Host {
                 }
                 let key = intern!(py, "next").as_any();
                 let call = || function.call(arguments, keywords);
-                let (called, event) = self.step_iterator(py, &object, ContainerEffect::WriteWhole, false, call)?;
+                let (called, event) = self.step_iterator(py, &object, ContainerEffect::Step, false, call)?;
                 let result = self.noted(py, called, Word::Call, &object, Some(key), event)?;
                 self.note(py, Word::Call, Some(&object), Some(key), Some(&result), event);
                 Ok(result)

@@ -12,11 +12,10 @@ use pyo3::types::{PyCFunction, PyString, PySuper, PyType};
 use super::assumptions::{writer_of, AssumptionKind};
 use super::atomic::Atomic;
 use super::builtins::{
-    attribute_effect, c_function_effect, gives_container, gives_state, is_json_worker, is_made_by_class_statement,
-    BuiltinEffect, CallableKind,
+    attribute_effect, c_function_effect, gives_container, gives_state, is_json_worker, BuiltinEffect, CallableKind,
 };
 use super::controlled_call::{ControlledCall, How};
-use super::harmless_methods::is_harmless_method;
+use super::harmless_methods::{holder_of_harmful, is_harmless_method};
 use super::host::Host;
 use super::origins::Origin;
 use super::primitives::{Condition, Lock, RLock};
@@ -39,7 +38,7 @@ impl Host {
         }
     }
 
-    fn callable_kind(&self, callable: &Bound<'_, PyAny>) -> CallableKind {
+    pub fn callable_kind(&self, callable: &Bound<'_, PyAny>) -> CallableKind {
         self.state().builtins.kind_of(callable)
     }
 
@@ -117,7 +116,7 @@ impl Host {
             if module.extract::<String>().is_ok_and(|module| module == "dpor._kernel") {
                 return Ok(function);
             }
-            let reads_arguments = !is_made_by_class_statement(&function);
+            let reads_arguments = self.state().types.reads_when_made(class)?;
             return self.controlled(py, &function, How::Construct { reads_arguments });
         }
         if function.is_instance_of::<PyCFunction>() || callable == CallableKind::MethodWrapper {
@@ -157,6 +156,7 @@ impl Host {
                 return self.controlled(py, &function, How::Value { object: object.unbind() });
             }
             if kind == TypeKind::Class {
+                self.require_harmless_class_method(&function, &object)?;
                 return self.controlled(py, &function, How::Builtin(BuiltinEffect::Compare));
             }
             if kind == TypeKind::Immutable && object.is_none() || kind == TypeKind::Module {
@@ -170,6 +170,21 @@ impl Host {
             return self.controlled(py, &function, How::Builtin(BuiltinEffect::Examine));
         }
         Ok(function)
+    }
+
+    /// A method in C is called on a class. What it changes of the class, other threads and executions would find.
+    fn require_harmless_class_method(&self, method: &Bound<'_, PyAny>, class: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = method.py();
+        let (Ok(class), true) = (class.cast::<PyType>(), self.state().running()) else { return Ok(()) };
+        let name = method.getattr(intern!(py, "__name__"))?.cast_into::<PyString>()?;
+        let Some(holder) = holder_of_harmful(class, &name)? else { return Ok(()) };
+        let (module, class) = (holder.module()?.to_string(), holder.qualname()?);
+        if !self.state().types.origins.is_standard(&module) {
+            self.assume(py, AssumptionKind::UnseenCode, &writer_of(method));
+            return Ok(());
+        }
+        let what = format!("calls a function in C that may change its class ({module}.{class}.{name})");
+        Err(self.escape_with(py, what))
     }
 }
 

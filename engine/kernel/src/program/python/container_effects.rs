@@ -10,6 +10,8 @@ use super::types::TypeKind;
 pub enum ContainerEffect {
     ReadWhole,
     WriteWhole,
+    /// Advances an iterator by one item.
+    Step,
     Length,
     /// Reads, stores or removes the cell named by the first argument.
     CellLoad,

@@ -116,7 +116,8 @@ impl State {
         }
         let cell = key.and_then(|key| self.cell_key(object, key).map(|id| (id, key)));
         if self.instance_dicts.reaches(container.object) && cell.is_none() {
-            let mode = if effect == ContainerEffect::WriteWhole { Write } else { Read };
+            let writes = matches!(effect, ContainerEffect::WriteWhole | ContainerEffect::Step);
+            let mode = if writes { Write } else { Read };
             return (self.instance_accesses(object, container, mode), 0);
         }
         match effect {
@@ -125,7 +126,7 @@ impl State {
                 self.observe_order(container);
                 (smallvec![access(whole, Read)], 0)
             }
-            ContainerEffect::WriteWhole => (smallvec![access(whole, Write)], 0),
+            ContainerEffect::WriteWhole | ContainerEffect::Step => (smallvec![access(whole, Write)], 0),
             ContainerEffect::Length => (smallvec![access(length, Read), access(whole, IntentRead)], 0),
             ContainerEffect::Append => {
                 // Not `object.len()`, which a subclass may have overridden with model code.

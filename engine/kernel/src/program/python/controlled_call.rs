@@ -280,6 +280,7 @@ impl Host {
         };
         let (called, event) = match depth {
             _ if is_iterator && (is_generator(object) || !holds && !calls_back) => {
+                let effect = if text == "__next__" { ContainerEffect::Step } else { effect };
                 self.step_iterator(py, object, effect, matches!(text, "throw" | "close"), call)?
             }
             Some(depth) => {

@@ -2,7 +2,9 @@
 //! read what they are given, and what is in it: a tuple holds objects that change, and so may the other side of `==`.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyFrozenSet, PyInt, PyString, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyFrozenSet, PyInt, PyString, PyTuple, PyType};
+
+use super::types::holder_of;
 
 /// Methods of `object` that tell of nothing but the object's class and address.
 const OF_ALL: &[&str] = &[
@@ -73,6 +75,44 @@ pub fn is_harmless_method(value: &Bound<'_, PyAny>, method: &str) -> bool {
         return !value.is_instance_of::<PyTuple>() && !value.is_instance_of::<PyFrozenSet>();
     }
     OF_ALL.contains(&method) || OF_SEQUENCES.contains(&method) || is_own_primitive(value)
+}
+
+/// Methods of classes in C, by the class that has them, that make an object or tell something.
+const OF_CLASSES: &[(&str, &str, &[&str])] = &[
+    ("_ctypes", "PyCSimpleType", &["from_param"]),
+    ("collections", "OrderedDict", &["fromkeys"]),
+    ("ctypes", "c_char_p", &["from_param"]),
+    ("ctypes", "c_void_p", &["from_param"]),
+    ("ctypes", "c_wchar_p", &["from_param"]),
+    ("datetime", "date", &["fromisocalendar", "fromisoformat", "fromordinal", "fromtimestamp", "strptime", "today"]),
+    (
+        "datetime",
+        "datetime",
+        &["combine", "fromisoformat", "fromtimestamp", "now", "strptime", "utcfromtimestamp", "utcnow"],
+    ),
+    ("datetime", "time", &["fromisoformat", "strptime"]),
+    ("decimal", "Decimal", &["from_float", "from_number"]),
+    ("itertools", "chain", &["from_iterable"]),
+    ("zoneinfo", "ZoneInfo", &["_unpickle", "from_file", "no_cache"]),
+];
+
+/// The class whose method in C `method` is, where it is called on `class`; None for one that leaves the class and the process
+/// as they are. Those with special names, and all of the built-in classes do.
+pub fn holder_of_harmful<'py>(
+    class: &Bound<'py, PyType>,
+    method: &Bound<'py, PyString>,
+) -> PyResult<Option<Bound<'py, PyType>>> {
+    let name = method.to_str()?;
+    if name.starts_with("__") {
+        return Ok(None);
+    }
+    let found = holder_of(class, method).or_else(|| holder_of(&class.get_type(), method));
+    let holder = found.and_then(|holder| holder.cast_into::<PyType>().ok()).unwrap_or_else(|| class.clone());
+    let (module, owner) = (holder.module()?.to_string(), holder.qualname()?.to_string());
+    let is_known =
+        |(of, class, names): &(&str, &str, &[&str])| *of == module && *class == owner && names.contains(&name);
+    let harmless = module == "builtins" || OF_CLASSES.iter().any(is_known);
+    Ok((!harmless).then_some(holder))
 }
 
 /// Whether a value is the kernel's own, which tells of its operations itself.

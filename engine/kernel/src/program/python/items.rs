@@ -11,7 +11,7 @@ use super::containers::{has_cell, Container};
 use super::host::{require_host, Host};
 use super::place::Place;
 use super::recording::Word;
-use super::state::{access, Phase, Restart};
+use super::state::access;
 use super::types::TypeKind;
 use super::weak_memory::Store;
 use super::whole_reads::{reading_effect, Depth, Part};
@@ -104,18 +104,12 @@ impl Host {
         object: &Bound<'py, PyAny>,
         given: &[&Bound<'py, PyAny>],
     ) -> PyResult<()> {
-        let (foreign, wanted) = match self.awake() {
-            Some(mut state) if state.running() => {
-                let foreign = state.types.facts(object).items_by_foreign_code;
-                (foreign, foreign && state.phase == Phase::Running && state.types.origins.wants())
-            }
-            _ => (false, false),
+        let foreign = match self.awake() {
+            Some(mut state) if state.running() => state.types.facts(object).items_by_foreign_code,
+            _ => false,
         };
-        if wanted {
-            // Before it changes anything: what it was would not be known any more.
-            return Err(self.restart_with(py, Restart::Library));
-        }
         if foreign {
+            self.require_instrumented(object)?;
             let given = PyTuple::new(py, given)?;
             let class = object.get_type().into_any();
             self.touch_foreign(py, &class, Some(object), &given, None).map(drop)?;
@@ -344,7 +338,8 @@ impl Host {
         let kind = self.kind(&object);
         match kind {
             TypeKind::Iterator => {
-                self.touch_container(py, &object, ContainerEffect::WriteWhole, None)?;
+                let part = Part { object: object.clone(), effect: ContainerEffect::WriteWhole };
+                self.touch_wholes(py, &[part], Depth::Items)?;
             }
             TypeKind::Dict | TypeKind::DefaultDict => {
                 let event = self.touch_container(py, &object, ContainerEffect::View, None)?;
@@ -405,7 +400,7 @@ impl Host {
                 let host = require_host(py)?;
                 Ok(Bound::new(py, ListSteps { host, list: Some(list), position: 0 })?.into_any())
             }
-            TypeKind::Iterator => self.steps(object, object.clone(), ContainerEffect::WriteWhole),
+            TypeKind::Iterator => self.steps(object, object.clone(), ContainerEffect::Step),
             _ if has_builtin_items(kind) => {
                 self.touch_container(py, object, ContainerEffect::View, None)?;
                 self.steps(object, object.try_iter()?.into_any(), ContainerEffect::View)
@@ -414,7 +409,7 @@ impl Host {
                 self.touch_foreign_items(py, object, &[])?;
                 let made = object.try_iter()?.into_any();
                 match self.kind(&made) {
-                    TypeKind::Iterator => self.steps(&made, made.clone(), ContainerEffect::WriteWhole),
+                    TypeKind::Iterator => self.steps(&made, made.clone(), ContainerEffect::Step),
                     _ => Ok(made),
                 }
             }
@@ -500,7 +495,7 @@ impl Steps {
         let host = host.get();
         let next = || inner.call_method0(intern!(py, "__next__"));
         let (next, event) = match effect {
-            ContainerEffect::WriteWhole => host.step_iterator(py, &source, effect, false, next)?,
+            ContainerEffect::Step => host.step_iterator(py, &source, effect, false, next)?,
             _ => {
                 let event = host.touch_container(py, &source, effect, None)?;
                 (host.operating(OpenOperation::on_container(&source, effect, None), next), event)

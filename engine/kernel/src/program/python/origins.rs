@@ -10,6 +10,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use super::assumptions::AssumptionKind;
 use super::host::Host;
+use super::known_code::KnownCode;
 use super::state::{Phase, Restart};
 use super::types::is_heap_class;
 
@@ -48,8 +49,7 @@ pub struct Origins {
     functions: FxHashMap<usize, (Written, Py<PyAny>)>,
     /// The same of the checker's functions, which outlive executions.
     own: FxHashMap<usize, (Written, Py<PyAny>)>,
-    /// Code whose origin does not follow from its namespace.
-    told: FxHashMap<usize, (Origin, Py<PyAny>)>,
+    told: KnownCode,
     /// Modules of the standard library whose code is instrumented when it is needed; none without a library.
     standard: FxHashSet<String>,
     /// Modules among these that need no watching, with their submodules.
@@ -105,8 +105,8 @@ impl Origins {
         const GENERATOR: u32 = 0x20;
         let flags: u32 = code.getattr(intern!(code.py(), "co_flags"))?.extract()?;
         let address = code.as_ptr() as usize;
-        let origin = match self.told.get(&address) {
-            Some((origin, _)) => *origin,
+        let origin = match self.told.origin(code) {
+            Some(origin) => origin,
             None => self.by_namespace(function, code)?,
         };
         let found = Written { origin, makes_generators: flags & GENERATOR != 0 };
@@ -117,18 +117,19 @@ impl Origins {
         Ok(found)
     }
 
-    fn by_namespace(&self, function: &Bound<'_, PyAny>, code: &Bound<'_, PyAny>) -> PyResult<Origin> {
+    fn by_namespace(&mut self, function: &Bound<'_, PyAny>, code: &Bound<'_, PyAny>) -> PyResult<Origin> {
         let py = function.py();
         let Ok(namespace) = function.getattr(intern!(py, "__globals__")).and_then(|n| Ok(n.cast_into::<PyDict>()?))
         else {
             return Ok(Origin::Safe);
         };
-        let Some(name) = namespace.get_item(intern!(py, "__name__"))? else { return Ok(Origin::Safe) };
+        // A namespace that code was given, and that is no module's.
+        let Some(name) = namespace.get_item(intern!(py, "__name__"))? else { return Ok(Origin::Foreign) };
         let name: String = name.extract().unwrap_or_default();
         if !self.is_library(&name) && namespace.contains(intern!(py, "__dpor_namespace__"))? {
-            let file: String = code.getattr(intern!(py, "co_filename"))?.extract().unwrap_or_default();
-            // Made from text by code that is not instrumented, for a class or function of the module.
-            return Ok(if file.starts_with('<') { Origin::Foreign } else { Origin::Instrumented });
+            // Otherwise it was made from text by code that is not instrumented, for a class or function of the module.
+            let instrumented = self.told.is_copy_of_instrumented(code)?;
+            return Ok(if instrumented { Origin::Instrumented } else { Origin::Foreign });
         }
         Ok(self.of_module(&name))
     }
@@ -148,9 +149,14 @@ impl Origins {
         Origin::Library
     }
 
+    /// Whether a module is one of the standard library.
+    pub fn is_standard(&self, name: &str) -> bool {
+        self.standard.contains(name.split('.').next().unwrap_or_default())
+    }
+
     /// Whether a module is one of those that are instrumented when they are needed.
     fn is_library(&self, name: &str) -> bool {
-        self.standard.contains(name.split('.').next().unwrap_or_default()) && !self.is_harmless(name)
+        self.is_standard(name) && !self.is_harmless(name)
     }
 
     fn is_harmless(&self, name: &str) -> bool {
@@ -171,9 +177,14 @@ impl Origins {
         self.settled.clear();
     }
 
-    /// Whether modules have to be instrumented before the next execution.
-    pub fn wants(&self) -> bool {
-        !self.wanted.is_empty()
+    /// Whether the class of an object, or one that it inherits from, has to be.
+    #[inline]
+    fn wants_class_of(&self, object: &Bound<'_, PyAny>) -> bool {
+        if self.wanted.is_empty() {
+            return false;
+        }
+        let class = object.cast::<PyType>().cloned().unwrap_or_else(|_| object.get_type());
+        class.mro().iter().any(|class| self.wanted.iter().any(|wanted| wanted.is(&class)))
     }
 
     /// Note the modules of the classes of `ty` that have to be instrumented before methods of it run.
@@ -220,22 +231,38 @@ impl Host {
         state.library = Some(include);
     }
 
-    /// Say of code whether it is instrumented; code that is not, is taken for foreign.
-    fn tell_origin(&self, code: &Bound<'_, PyAny>, instrumented: bool) {
-        let origin = if instrumented { Origin::Instrumented } else { Origin::Foreign };
-        let address = code.as_ptr() as usize;
-        let mut state = self.state();
-        state.types.origins.codes.remove(&address);
-        state.types.origins.told.insert(address, (origin, code.clone().unbind()));
-        let functions = state.types.origins.forget_functions();
-        drop(state);
-        drop(functions);
+    /// Say of code, and of all code that is defined in it, that it is instrumented.
+    fn tell_instrumented(&self, code: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.note_origin(code, Origin::Instrumented)
     }
 
-    /// Say of code that it needs no watching.
-    fn trust_code(&self, code: &Bound<'_, PyAny>) {
-        let mut state = self.state();
-        state.types.origins.told.insert(code.as_ptr() as usize, (Origin::Safe, code.clone().unbind()));
+    /// Say that it is not, and that nothing is known of it.
+    fn tell_foreign(&self, code: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.note_origin(code, Origin::Foreign)
+    }
+
+    /// Say that it needs no watching.
+    fn trust_code(&self, code: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.note_origin(code, Origin::Safe)
+    }
+}
+
+impl Host {
+    fn note_origin(&self, code: &Bound<'_, PyAny>, origin: Origin) -> PyResult<()> {
+        let functions = {
+            let mut state = self.state();
+            let origins = &mut state.types.origins;
+            let new = origins.told.note(code, origin)?;
+            if new.is_empty() {
+                return Ok(());
+            }
+            for code in new {
+                origins.codes.remove(&(code.as_ptr() as usize));
+            }
+            origins.forget_functions()
+        };
+        drop(functions);
+        Ok(())
     }
 }
 
@@ -313,6 +340,38 @@ impl Host {
                 Err(self.restart_with(class.py(), Restart::Library))
             }
         }
+    }
+
+    /// Before an object may run code of its class: end the execution if the class was met for the first time and has to be
+    /// instrumented. What the code changes would not be seen, and what that was before would not be known any more.
+    #[inline]
+    pub fn require_instrumented(&self, object: &Bound<'_, PyAny>) -> PyResult<()> {
+        let wants = self.awake().is_some_and(|state| state.puts_back() && state.types.origins.wants_class_of(object));
+        if wants {
+            return Err(self.restart_with(object.py(), Restart::Library));
+        }
+        Ok(())
+    }
+
+    /// A function gets code: calls of functions of the same module are not looked at.
+    pub fn assume_unseen_code(&self, code: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = code.py();
+        if code.get_type().name()? != "code" {
+            // It is refused.
+            return Ok(());
+        }
+        let seen = {
+            let told = &mut self.state().types.origins.told;
+            match told.origin(code) {
+                Some(origin) => origin != Origin::Foreign,
+                None => told.is_copy_of_instrumented(code)?,
+            }
+        };
+        if !seen {
+            let file: String = code.getattr(intern!(py, "co_filename"))?.extract()?;
+            self.assume(py, AssumptionKind::UnseenCode, &file);
+        }
+        Ok(())
     }
 
     /// A module is about to be changed: one that outlives executions has to be put back.

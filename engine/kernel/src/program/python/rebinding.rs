@@ -110,6 +110,7 @@ impl Host {
             Some(mut state) if state.puts_back() => state.types.facts(object).kind,
             _ => return Ok(false),
         };
+        self.require_instrumented(object)?;
         Ok(kind != TypeKind::Instance || name.to_str()?.starts_with("__"))
     }
 

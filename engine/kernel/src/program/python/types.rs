@@ -105,6 +105,8 @@ pub struct TypeTable {
     rebound: FxHashSet<String>,
     /// Types, by token, of which operations take instances as wholes.
     taken_whole: FxHashSet<u32>,
+    /// Whether classes, by address, read what they are called with in C; they are kept.
+    pub constructors: FxHashMap<usize, (bool, Py<PyAny>)>,
     /// What the types that were seen have a verdict rest on: finalizers, weak references, memory of C.
     pub assumptions: Assumptions,
     pub origins: Origins,
@@ -252,6 +254,7 @@ impl TypeTable {
         self.origins.forget_classes();
         self.attributes.clear();
         self.types.clear();
+        self.constructors.clear();
     }
 
     /// How the attribute behaves on instances of the object's type (or on the class itself if `object` is one).

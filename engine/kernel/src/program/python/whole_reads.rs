@@ -4,12 +4,14 @@
 //! Containers inside a container that itself races are the delicate case, because which of them are read depends on
 //! where the operation stands. The operation conflicts with writes to any of these, wherever it stands.
 
+use pyo3::exceptions::PyBaseException;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
+use super::behind_iterators::is_shared_by_iterators;
 use super::builtins::interned;
 use super::container_effects::ContainerEffect;
 use super::host::Host;
@@ -58,6 +60,7 @@ pub struct Part<'py> {
 pub struct Look<'py> {
     depth: Depth,
     seen: FxHashSet<usize>,
+    found_again: FxHashSet<usize>,
     accesses: Accesses,
     /// Locations that are read only as long as an object that races, the second, holds them.
     movable: Vec<(LocationId, ObjectId)>,
@@ -79,12 +82,21 @@ pub struct Inside {
     pub deep: bool,
     /// Whether C code holds it.
     pub native: bool,
+    /// Whether the operation takes one item from it, if it is an iterator.
+    pub step: bool,
 }
 
 impl<'py> Look<'py> {
     pub fn finds(&mut self, object: Bound<'py, PyAny>, inside: Inside) {
-        if !has_nothing_inside(&object) && self.seen.insert(object.as_ptr() as usize) {
+        if has_nothing_inside(&object) {
+            return;
+        }
+        let address = object.as_ptr() as usize;
+        if self.seen.insert(address) {
             self.found.push((object, inside));
+        } else if inside.step && self.found_again.insert(address) {
+            // Two of those that hold it take an item each.
+            self.found.push((object, Inside { step: false, ..inside }));
         }
     }
 
@@ -123,6 +135,7 @@ impl State {
         let mut look = Look {
             depth,
             seen: FxHashSet::default(),
+            found_again: FxHashSet::default(),
             accesses: Accesses::new(),
             movable: Vec::new(),
             owners: Owners::new(),
@@ -130,7 +143,8 @@ impl State {
             next: 0,
         };
         for Part { object, effect } in parts {
-            self.look_at(&mut look, object, *effect, Inside::default());
+            let inside = Inside { step: *effect == ContainerEffect::Step, ..Inside::default() };
+            self.look_at(&mut look, object, *effect, inside);
         }
         for path in paths {
             self.follow(&mut look, path);
@@ -193,7 +207,7 @@ impl State {
             look.races(inside);
             look.touches(accesses);
         }
-        if facts.kind == TypeKind::Iterator {
+        if facts.kind == TypeKind::Iterator || is_shared_by_iterators(object) {
             self.look_behind_iterator(look, object, Inside { written: writes, ..inside });
         } else if inside.deep || look.depth != Depth::Items || look.depth.looks_into(&facts) {
             self.look_inside(look, object, inside);
@@ -221,10 +235,29 @@ impl State {
             TypeKind::Opaque | TypeKind::Set => {
                 referents(object).into_iter().for_each(|item| look.finds(item, inside))
             }
-            TypeKind::Instance if inside.deep || look.depth.looks_into(&facts) => {
-                self.look_at_attributes(look, object, inside);
+            TypeKind::Instance => {
+                if inside.deep || look.depth.looks_into(&facts) {
+                    self.look_at_attributes(look, object, inside);
+                }
+                if look.depth == Depth::Text && object.is_instance_of::<PyBaseException>() {
+                    self.look_at_exception(look, object, inside);
+                }
             }
             _ => {}
+        }
+    }
+
+    /// The text of an exception is that of what it was made with.
+    fn look_at_exception<'py>(&mut self, look: &mut Look<'py>, exception: &Bound<'py, PyAny>, inside: Inside) {
+        let py = exception.py();
+        let name = intern!(py, "args");
+        if let Some(slot) = self.attribute_slot(exception, name) {
+            look.touches([access(slot.location, AccessMode::Read)]);
+        }
+        // Not by `getattr`, which would call what a class of the model has by this name.
+        let own = py.get_type::<PyBaseException>().getattr(name);
+        if let Ok(values) = own.and_then(|own| own.call_method1(intern!(py, "__get__"), (exception,))) {
+            look.finds(values, inside);
         }
     }
 
