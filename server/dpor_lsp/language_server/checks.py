@@ -35,10 +35,16 @@ class Checks:
         self._status_timer: asyncio.TimerHandle | None = None
         self._in_progress: dict[FileRecord, None] = {}
         self._runner = runner_of(self._deliver)
+        self._keeping: set[asyncio.Task[None]] = set()
 
     def resize(self, jobs: int | None) -> None:
         """Run up to `jobs` checks at once (None: the default)."""
         self._runner.resize(jobs)
+
+    async def kept(self, timeout: float) -> None:
+        """Wait up to `timeout` seconds until every result that was shown is in the cache."""
+        if self._keeping:
+            await asyncio.wait(self._keeping, timeout=timeout)
 
     def close(self) -> None:
         """End everything that runs."""
@@ -166,9 +172,11 @@ class Checks:
             self._session.client.notify("dpor/output", {"model": record.identity, "text": result.output})
             self._session.client.log(f"{record.identity} printed:\n{result.output}")
         assert record.environment is not None
-        await self._session.in_thread(
-            partial(self._session.planner.keep, job.subject, record.environment, result, record.started)
+        keep = partial(self._session.planner.keep, job.subject, record.environment, result, record.started)
+        self._keeping.add(
+            keeping := self._session.spawn(self._session.in_thread(keep), f"keep {record.identity}")
         )
+        keeping.add_done_callback(self._keeping.discard)
 
     async def _findings(self, record: ModelRecord, job: Job, result: ModelResult) -> tuple[Finding, ...]:
         file = self._session.files.get(record.path)

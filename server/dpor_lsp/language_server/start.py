@@ -138,6 +138,9 @@ def _run(runner_of: Callable[[Callable[[Event], None]], Runner], talk: Callable[
     loop = asyncio.new_event_loop()
     with contextlib.suppress(KeyboardInterrupt, SystemExit):
         loop.run_until_complete(main())
+    # Not in `main`, which pygls leaves by SystemExit when the client says `exit`.
+    with contextlib.suppress(KeyboardInterrupt, SystemExit):
+        loop.run_until_complete(server.session.checks.kept(LAST_MOMENT))
     _end_soon(server.exit_code)
     server.session.close()
     if failure:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+import sqlite3
+import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from lsp_editor import Editor, RequestError
+from lsp_editor import PATIENCE, Editor, RequestError
 from lsp_models import COUNTER, ENDLESS, LATE
 from lsp_processes import running_workers
+
+from dpor_lsp.cache import FOLDER
 
 Write = Callable[[str, str], Path]
 Launch = Callable[..., Editor]
@@ -146,6 +151,28 @@ def test_an_unchanged_model_is_answered_from_the_cache_by_another_server(
         state = editor.state(editor.open(path), "two_adders", "violated")
         assert state["cached"] is cached
         assert editor.shutdown() == 0
+
+
+def test_a_result_that_was_shown_is_kept_by_a_server_that_ends(launch: Launch, write: Write) -> None:
+    path = write("counter.py", COUNTER)
+    editor = launch()
+    editor.initialize()
+    editor.state(editor.open(write("first.py", COUNTER)), "two_adders", "violated")
+    (file,) = (path.parent / FOLDER).glob("*.sqlite3")
+    with contextlib.closing(sqlite3.connect(file)) as cache:
+        editor.wait(lambda: cache.execute("SELECT * FROM results").fetchone())
+        # The server can read but has to wait before it writes.
+        cache.execute("BEGIN IMMEDIATE")
+        editor.state(editor.open(path), "two_adders", "violated")
+        editor.request("shutdown", None)
+        editor.notify("exit", None)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            editor.process.wait(0.3)
+        cache.rollback()
+    assert editor.process.wait(PATIENCE) == 0
+    other = launch()
+    other.initialize()
+    assert other.state(other.open(path), "two_adders", "violated")["cached"] is True
 
 
 def test_typing_checks_after_a_pause_if_it_is_wanted(launch: Launch, write: Write) -> None:
