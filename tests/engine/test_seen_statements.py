@@ -20,6 +20,7 @@ import array
 import collections
 import dataclasses
 import io
+import operator
 import types
 
 import dpor
@@ -235,6 +236,12 @@ WHOLE = {
         "match s.a:\n        case [0, 1]: assert False",
     ),
     "format: attributes": ("a=0, b=0", "s.a = 1; s.b = 1", "assert '{0.a}{0.b}'.format(s) != '01'"),
+    "itemgetter": ("a=[0, 0]", "s.a[0] = 1; s.a[1] = 1", "assert operator.itemgetter(0, 1)(s.a) != (0, 1)"),
+    "itemgetter of a dict": (
+        "a={'k': 0, 'l': 0}",
+        "s.a['k'] = 1; s.a['l'] = 1",
+        "assert operator.itemgetter('k', 'l')(s.a) != (0, 1)",
+    ),
     "format: items": ("a=[0, 0]", "s.a[0] = 1; s.a[1] = 1", "assert '{0[0]}{0[1]}'.format(s.a) != '01'"),
 }
 # Not the default one; each treats reads in a way of its own.

@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from oracle.tables import composed
 from oracle.tables.definitions import DEFINITIONS, LOCALS, MODULES, NEEDS, SHOWN
 from oracle.tables.kinds import Kind
 from oracle.tables.registry import KINDS
@@ -120,8 +121,10 @@ def made(name: str) -> Program:
 def drawn(seed: int) -> Program:
     """The random program of a seed."""
     draw = random.Random(seed)
-    kinds = [draw.choice(list(KINDS.values()))]
-    if draw.random() < 0.4:
+    composes = draw.random() < 0.15
+    names = sorted(composed.KINDS) if composes else list(KINDS)
+    kinds = [KINDS[draw.choice(names)]]
+    if not composes and draw.random() < 0.4:
         count = len(kinds[0].operations)
         program = pair(kinds[0], draw.randrange(count), draw.randrange(count))
         return Program(str(seed), program.text, program.kinds, program.operations, program.modules)
@@ -137,7 +140,10 @@ def _operation(draw: random.Random, kinds: list[Kind]) -> str:
     if len(kinds) > 1 and draw.random() < 0.2 and not kinds[1].endless:
         return draw.choice(_CROSS)
     which = draw.randrange(len(kinds))
-    operation = draw.choice(kinds[which].operations)
+    if kinds[which].name in composed.KINDS and draw.random() < 0.25:
+        operation = composed.composed(draw)
+    else:
+        operation = draw.choice(kinds[which].operations)
     if which:
         operation = _for_t(operation)
     if draw.random() < 0.12:

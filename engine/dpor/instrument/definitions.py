@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from dpor.instrument.comprehensions import Iterables
-from dpor.instrument.hooks import Hook, temporary
+from dpor.instrument.hooks import RETURNED_VALUE, Hook, temporary
 from dpor.instrument.rewriter import at
 from dpor.instrument.scopes import parameters
 from dpor.instrument.symbols import Access, Scope, ScopeKind
@@ -26,6 +26,28 @@ _LAST_CALLED = frozenset(
 )
 
 
+# Methods of other names that built-in code calls: of mappings, streams, picklers and metaclasses.
+_CALLED_BY_NAME = frozenset(
+    {
+        "find_class",
+        "items",
+        "keys",
+        "mro",
+        "persistent_id",
+        "persistent_load",
+        "read",
+        "readinto",
+        "readline",
+        "reducer_override",
+        "values",
+        "write",
+    }
+)
+
+# Methods whose result built-in code runs over.
+_GIVES_SOURCE = frozenset({"__iter__", "items", "keys", "values"})
+
+
 class Definitions(Iterables):
     """Definitions open scopes; a function starts by making the cells that it owns."""
 
@@ -34,8 +56,11 @@ class Definitions(Iterables):
         self._defaults(node.args)
         self._annotations(node)
         outer, self.scope = self.scope, self.symbols.scopes[node]
+        called_back = isinstance(node, ast.FunctionDef) and self._is_called_back(node, outer)
+        tells, self.tells_value = self.tells_value, called_back
         body = self.block(node.body)
-        if isinstance(node, ast.FunctionDef) and self._is_called_back(node, outer):
+        self.tells_value = tells
+        if called_back:
             body = self._telling_of_return(node, body)
         cells = [self._new_cell(node, name) for name in self.symbols.cells(self.scope)]
         node.body = _after_docstring(body, [*cells, *self._keywords(node)])
@@ -43,20 +68,27 @@ class Definitions(Iterables):
         return node
 
     def _is_called_back(self, node: ast.FunctionDef, outer: Scope) -> bool:
-        """Whether built-in code may call the function and go on afterwards: a generator, a method of a special name."""
+        """Whether built-in code may call the function and go on afterwards: a generator, or a method of a special name
+        or of one that it knows.
+        """
         if _is_generator(node):
             return True
         name = node.name
         special = name.startswith("__") and name.endswith("__") and name not in _LAST_CALLED
-        return special and outer.kind is ScopeKind.CLASS
+        return (special or name in _CALLED_BY_NAME) and outer.kind is ScopeKind.CLASS
 
-    def _telling_of_return(self, node: ast.FunctionDef, body: list[ast.stmt]) -> list[ast.stmt]:
-        """The body, with the host told when it is left."""
+    def _telling_of_return(
+        self, node: ast.FunctionDef | ast.AsyncFunctionDef, body: list[ast.stmt]
+    ) -> list[ast.stmt]:
+        """The body, with the host told when it is left, and what it returns."""
         position = _heading(node)
-        told = at(ast.Expr(self.hook(Hook.RETURNED, position)), position)
+        value = at(ast.Name(RETURNED_VALUE, ast.Load()), position)
+        is_source = ast.Constant(node.name in _GIVES_SOURCE)
+        told = at(ast.Expr(self.hook(Hook.RETURNED, position, value, is_source)), position)
         first = body[:1] if _documents(body) else []
         return [
             *first,
+            at(ast.Assign([ast.Name(RETURNED_VALUE, ast.Store())], ast.Constant(None)), position),
             at(ast.Try(body[len(first) :] or [at(ast.Pass(), position)], [], [], [told]), position),
         ]
 

@@ -167,6 +167,18 @@ class Expressions(Rewriter):
         fresh = (ast.BinOp, ast.UnaryOp, ast.List, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp)
         return self._is_scalar(node) or isinstance(node, fresh)
 
+    def _holds_scalars(self, node: ast.expr) -> bool:
+        """True if the value of `node` is a number, or a container that nobody else can have yet and that holds nothing
+        that could change.
+        """
+        if isinstance(node, ast.Dict):
+            return all(key is not None and self._is_scalar(key) for key in node.keys) and all(
+                map(self._is_scalar, node.values)
+            )
+        if isinstance(node, ast.List | ast.Set):
+            return all(map(self._is_scalar, node.elts))
+        return isinstance(node, ast.UnaryOp) or self._is_scalar(node)
+
     def _is_scalar(self, node: ast.expr) -> bool:
         """True if the value of `node` holds nothing that could change."""
         if is_constant(node) or isinstance(node, ast.JoinedStr | ast.Compare | ast.Lambda):
@@ -264,13 +276,13 @@ class Expressions(Rewriter):
         """Whether a comparison can look into containers that others share, or asks who is who of symbolic values."""
         if isinstance(operator, BY_IDENTITY):
             return not any(map(_has_no_twin, (left, right)))
-        if any(self._is_scalar(node) and not is_bytes(node) for node in (left, right)):
-            return False
         if isinstance(operator, MEMBERSHIP):
             # Of other containers the hook for membership tells.
             children = [child for child in ast.iter_child_nodes(right) if isinstance(child, ast.expr)]
             return isinstance(right, DISPLAYS) and not all(map(is_constant, children))
-        return not (self._is_fresh(left) and self._is_fresh(right))
+        if any(self._is_scalar(node) and not is_bytes(node) for node in (left, right)):
+            return False
+        return not (self._holds_scalars(left) and self._holds_scalars(right))
 
     def _compare(self, node: ast.Compare, operator: ast.cmpop, left: ast.expr, right: ast.expr) -> ast.expr:
         """A comparison that the host makes, or announces if it is one by identity or with what is in a display."""

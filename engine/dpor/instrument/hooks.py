@@ -38,6 +38,7 @@ class Hook(enum.StrEnum):
     CONTAINS = "contains"
     OBSERVE = "observe"
     UNPACKED = "unpacked"
+    MERGED = "merged"
     COMPARE = "compare"
     HASHED = "hashed"
     IDENTICAL = "identical"
@@ -110,12 +111,19 @@ def namespace_entries(hooks: Mapping[str, object]) -> dict[str, object]:
 
 def is_temporary(name: str) -> bool:
     """True for a name that the instrumentation makes up for a value it needs twice."""
-    return name.startswith("__dpor_") and name.endswith("__") and name[7:-2].removeprefix("loop_").isdigit()
+    numbered = (
+        name.startswith("__dpor_") and name.endswith("__") and name[7:-2].removeprefix("loop_").isdigit()
+    )
+    return numbered or name == RETURNED_VALUE
 
 
 def loop_token(number: int) -> str:
     """The name of the variable that stands for the run through a function's loop with this number."""
     return f"__dpor_loop_{number}__"
+
+
+RETURNED_VALUE = "__dpor_returned_value__"
+"""The local variable that holds what a function returns which built-in code may have called."""
 
 
 def temporary(number: int) -> str:

@@ -26,6 +26,8 @@ class Rewriter(ast.NodeTransformer):
         self._temporaries = 0
         self._loops = 0
         self._unnamable = 0
+        self.tells_value = False
+        """Whether the function that is rewritten keeps what it returns, for the host."""
         self._evaluates_annotations = sys.version_info < (3, 14) and not _postpones_annotations(
             symbols.module.node
         )
@@ -198,7 +200,9 @@ class Rewriter(ast.NodeTransformer):
 
     def merged(self, node: ast.expr) -> ast.expr:
         """Rewrite what stands after `**`."""
-        return self.contents(node) if isinstance(node, ast.Dict) else self.observe(self.expression(node))
+        if isinstance(node, ast.Dict):
+            return self.contents(node)
+        return self.hook(Hook.MERGED, node, self.expression(node))
 
     def raw_display(self, node: ast.expr) -> ast.expr:
         """Rewrite a display, or what an operator gives, that is used up on the spot: nobody needs to hear of it."""

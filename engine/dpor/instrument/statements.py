@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from dpor.instrument.hooks import Hook, loop_token
+from dpor.instrument.hooks import RETURNED_VALUE, Hook, loop_token
 from dpor.instrument.implicit import Implicit
 from dpor.instrument.patterns import Patterns
 from dpor.instrument.rewriter import at
@@ -42,6 +42,8 @@ class Statements(Patterns):
         node.value = self.optional(node.value)
         if node.value is not None and isinstance(function, ast.FunctionDef) and function.name in _NUMBERS:
             node.value = self.hook(Hook.NUMBER, node.value, node.value)
+        if node.value is not None and self.tells_value:
+            node.value = at(ast.NamedExpr(ast.Name(RETURNED_VALUE, ast.Store()), node.value), node.value)
         return node
 
     def visit_Assert(self, node: ast.Assert) -> ast.stmt:

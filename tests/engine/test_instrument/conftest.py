@@ -158,12 +158,16 @@ class TransparentHooks:
         assert type(obj) is not Cell
         return obj
 
+    def merged(self, obj: Any) -> Any:
+        assert type(obj) is not Cell
+        return obj
+
     def created(self, obj: Any) -> Any:
         assert type(obj) is not Cell
         return obj
 
-    def returned(self) -> None:
-        pass
+    def returned(self, value: Any, is_source: bool) -> None:
+        assert type(value) is not Cell
 
     def yields(self, value: Any) -> Any:
         return value

@@ -156,6 +156,24 @@ class Ordered:
     def __exit__(self, *e):
         self.d.append('out')
 """,
+    "Holds": """class Holds:
+    def __init__(self, held):
+        self.held = held
+    def __iter__(self):
+        return iter(self.held)
+""",
+    "Held": """class Held:
+    def __init__(self, held):
+        self.left = [held]
+    def __iter__(self):
+        return self
+    def __next__(self):
+        if not self.left:
+            raise StopIteration
+        return self.left.pop()
+""",
+    "OwnTuple": """class OwnTuple(tuple): pass
+""",
     "Cached": """class Cached:
     def __init__(self):
         self.n = 0

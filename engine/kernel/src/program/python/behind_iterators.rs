@@ -3,8 +3,10 @@
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
+use super::callback_results::read_by_iterator;
 use super::callbacks::Callback;
 use super::container_effects::ContainerEffect;
 use super::identity::KeyId;
@@ -55,6 +57,9 @@ impl State {
             // Its code is instrumented.
             return;
         }
+        if inside.written {
+            look.results_read = look.results_read.max(read_by_iterator(iterator));
+        }
         let deep = inside.deep || calls_native_code(iterator);
         let (advances, inside) = (inside.written, Inside { native: true, deep, ..inside });
         let shared = is_shared_by_iterators(iterator);
@@ -73,22 +78,53 @@ impl State {
             }
         }
         if iterator.get_type().name().is_ok_and(|name| name == "chain") {
-            self.look_at_chained(look, iterator, advances, inside);
+            // Its source is what it holds last.
+            if let Some(source) = referents(iterator).pop() {
+                self.look_at_items(look, &source, advances, inside);
+            }
+        } else if advances && tells_truth(iterator) {
+            self.look_at_items(look, iterator, false, inside);
         }
     }
 
-    /// Collect what a chain will run over: the items of what its source, which it holds last, runs over.
-    fn look_at_chained<'py>(
+    /// Collect the items of what an iterator runs over, which another one runs over (`advances`) or asks for their truth.
+    fn look_at_items<'py>(
         &mut self,
         look: &mut Look<'py>,
-        chain: &Bound<'py, PyAny>,
+        iterator: &Bound<'py, PyAny>,
         advances: bool,
         inside: Inside,
     ) {
-        let Some(source) = referents(chain).pop().filter(|source| !is_generator(source)) else { return };
-        for item in referents(&source).iter().flat_map(referents) {
-            self.finds_behind(look, item, advances, inside);
+        for container in self.run_over(iterator) {
+            for item in referents(&container) {
+                self.finds_behind(look, item, advances, inside);
+            }
         }
+    }
+
+    /// What an iterator takes its items from in the end, through other iterators; not what generators compute.
+    fn run_over<'py>(&mut self, iterator: &Bound<'py, PyAny>) -> Vec<Bound<'py, PyAny>> {
+        let (mut found, mut open) = (Vec::new(), vec![iterator.clone()]);
+        let mut seen = FxHashSet::default();
+        while let Some(next) = open.pop() {
+            if is_generator(&next) || !seen.insert(next.as_ptr() as usize) {
+                continue;
+            }
+            // What a container's own iterator holds is the container, whatever that holds.
+            let adapts = !is_of_container(&next);
+            for held in referents(&next) {
+                let several = held.cast::<PyTuple>().is_ok_and(|held| held.iter().any(|one| self.is_iterator(&one)));
+                match adapts && (several || self.is_iterator(&held)) {
+                    true => open.push(held),
+                    false => found.push(held),
+                }
+            }
+        }
+        found
+    }
+
+    fn is_iterator(&mut self, object: &Bound<'_, PyAny>) -> bool {
+        iterates(&self.types.facts(object), object)
     }
 
     pub fn finds_behind<'py>(
@@ -162,8 +198,27 @@ pub fn is_shared_by_iterators(object: &Bound<'_, PyAny>) -> bool {
     object.get_type().name().is_ok_and(|name| name == "_tee_dataobject" || name == "_grouper")
 }
 
+/// Whether an iterator in C is one that a container makes of itself.
+pub fn is_of_container(iterator: &Bound<'_, PyAny>) -> bool {
+    let class = iterator.get_type();
+    let own = |name: &str| name.ends_with("iterator") && name != "callable_iterator";
+    class.name().is_ok_and(|name| name.to_str().is_ok_and(own))
+}
+
+/// Whether an iterator asks for the truth of items that it gets.
+fn tells_truth(iterator: &Bound<'_, PyAny>) -> bool {
+    const ASKING: &[&str] = &["compress", "filter", "filterfalse"];
+    let asks = iterator.get_type().name().is_ok_and(|name| name.to_str().is_ok_and(|name| ASKING.contains(&name)));
+    asks && !calls_back(iterator)
+}
+
+/// Whether an iterator calls a function in Python that it was given.
+pub fn calls_back(iterator: &Bound<'_, PyAny>) -> bool {
+    referents(iterator).iter().any(|held| held.is_instance_of::<Callback>())
+}
+
 /// Whether an iterator applies C code to the items that it gets: a function, or an operator.
-fn calls_native_code(iterator: &Bound<'_, PyAny>) -> bool {
+pub fn calls_native_code(iterator: &Bound<'_, PyAny>) -> bool {
     // Without a function it adds; and what `starmap` unpacks is in the items.
     if iterator.get_type().name().is_ok_and(|name| name == "accumulate" || name == "starmap") {
         return true;

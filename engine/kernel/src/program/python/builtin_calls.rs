@@ -7,6 +7,7 @@ use pyo3::types::{PyBool, PyDict, PyString, PyTuple, PyType};
 
 use super::attributes::Through;
 use super::builtins::{interned, BuiltinEffect};
+use super::callback_results::{used_by_function, ResultUse};
 use super::callbacks::OpenOperation;
 use super::container_effects::ContainerEffect;
 use super::controlled_call::makes_container;
@@ -86,7 +87,7 @@ impl Host {
                     .collect();
                 let event = self.touch_wholes(py, &parts, Depth::Comparison)?;
                 let (arguments, keywords) = self.with_callbacks(py, function, arguments, keywords)?;
-                let operation = OpenOperation::on_wholes(&parts, Depth::Comparison);
+                let operation = OpenOperation::on_wholes_with(&parts, Depth::Comparison, ResultUse::Written);
                 let result = self.operating(operation, || function.call(&arguments, keywords.as_ref()))?;
                 for Part { object, .. } in parts.iter().filter(|part| self.kind(&part.object).is_container()) {
                     let name = function.getattr(intern!(py, "__name__"))?;
@@ -116,9 +117,16 @@ impl Host {
                     // It is made, and advanced later on.
                     parts.iter_mut().for_each(|part| part.effect = ContainerEffect::ReadWhole);
                 }
+                let result_use = match effect {
+                    // What an iterator does with it is seen when it is advanced.
+                    BuiltinEffect::Alias => ResultUse::Left,
+                    // The values of a key function are compared, whatever it is.
+                    BuiltinEffect::Compare => used_by_function(function, Depth::Comparison)?,
+                    _ => used_by_function(function, depth)?,
+                };
                 let (arguments, keywords) = self.with_callbacks(py, function, arguments, keywords)?;
                 let call = || function.call(&arguments, keywords.as_ref());
-                let (result, event) = self.operate_on_wholes(py, &parts, depth, call)?;
+                let (result, event) = self.operate_on_arguments(py, (&parts, depth), &read, result_use, call)?;
                 self.note_reads(py, &parts, event);
                 self.assume_view_end(py, &result, event);
                 let result = if makes_container(function) { self.made(result)? } else { self.created(result)? };

@@ -47,6 +47,9 @@ impl Host {
                 return Ok(PyTuple::new(py, self.matched(py, &object, names)?)?.into_any());
             }
         }
+        if kind == "itemgetter" && self.look_at_items_in_one_step(py, &object, &wanted)? {
+            return getter.call1((object,));
+        }
         let all: Vec<_> = wanted.iter().map(get).collect::<PyResult<_>>()?;
         Ok(PyTuple::new(py, all)?.into_any())
     }

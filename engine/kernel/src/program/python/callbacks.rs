@@ -7,18 +7,19 @@
 //! Where code that is called back returns is told by what C code calls: a function that it was given goes through a
 //! `Callback`, and methods with special names and generators are instrumented there (`Hook.RETURNED`, `Hook.YIELDS`).
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyTuple};
 
+use super::callback_results::{CallbackResult, ResultUse, Results};
 use super::container_effects::ContainerEffect;
 use super::controlled_call::ControlledCall;
 use super::host::{require_host, Host};
 use super::state::Phase;
-use super::whole_reads::{Depth, Part};
+use super::whole_reads::{reading_effect, Depth, Looking, Part};
 use crate::operation::ThreadId;
 
 /// An operation of built-in code that may call back.
@@ -30,16 +31,30 @@ pub enum OpenOperation {
     /// A step of a generator; `told` is whether its code has told of its end.
     Step { generator: Py<PyAny>, told: Rc<Cell<bool>> },
     /// On several objects at once.
-    Wholes { parts: Vec<(Py<PyAny>, ContainerEffect)>, depth: Depth },
+    Wholes(OpenWholes),
+}
+
+/// An open operation on several objects at once.
+pub struct OpenWholes {
+    parts: RefCell<Vec<(Py<PyAny>, ContainerEffect)>>,
+    depth: Depth,
+    result_use: ResultUse,
+    /// What code that it called has given and the operation may still read.
+    results: RefCell<Vec<Py<PyAny>>>,
 }
 
 /// The operations of one thread that are open, the innermost last.
 pub type OpenOperations = Vec<Rc<OpenOperation>>;
 
 impl OpenOperation {
+    /// It reads what code that it calls gives as deep as what it was given itself.
     pub fn on_wholes(parts: &[Part<'_>], depth: Depth) -> OpenOperation {
-        let parts = parts.iter().map(|part| (part.object.clone().unbind(), part.effect)).collect();
-        OpenOperation::Wholes { parts, depth }
+        OpenOperation::on_wholes_with(parts, depth, ResultUse::Read(depth))
+    }
+
+    pub fn on_wholes_with(parts: &[Part<'_>], depth: Depth, result_use: ResultUse) -> OpenOperation {
+        let parts: Vec<_> = parts.iter().map(|part| (part.object.clone().unbind(), part.effect)).collect();
+        OpenOperation::Wholes(OpenWholes { parts: parts.into(), depth, result_use, results: RefCell::default() })
     }
 
     pub fn on_container(
@@ -71,7 +86,8 @@ impl Callback {
     ) -> PyResult<Bound<'py, PyAny>> {
         let host = self.host.get();
         let result = host.operating(OpenOperation::Suspended, || self.function.bind(py).call(arguments, keywords));
-        host.resume_operation(py)?;
+        let given = result.as_ref().ok().map(|value| CallbackResult { value, is_source: false });
+        host.resume_operation(py, given)?;
         result
     }
 
@@ -156,8 +172,9 @@ impl Host {
         open.split_off(depth.min(open.len()))
     }
 
-    /// Code that built-in code has called returns to it: what that does next is an event of its own.
-    pub fn resume_operation(&self, py: Python<'_>) -> PyResult<()> {
+    /// Code that built-in code has called returns to it, and gives it `result` if it did not raise: what that does next is
+    /// an event of its own.
+    pub fn resume_operation<'py>(&self, py: Python<'py>, result: Option<CallbackResult<'_, 'py>>) -> PyResult<()> {
         let operation = {
             let Some(mut state) = self.awake().filter(|state| state.phase == Phase::Running) else { return Ok(()) };
             let current = state.current;
@@ -166,10 +183,15 @@ impl Host {
                 None => return Ok(()),
             }
         };
-        self.go_on(py, &operation)
+        self.go_on(py, &operation, result)
     }
 
-    fn go_on(&self, py: Python<'_>, operation: &OpenOperation) -> PyResult<()> {
+    fn go_on<'py>(
+        &self,
+        py: Python<'py>,
+        operation: &OpenOperation,
+        result: Option<CallbackResult<'_, 'py>>,
+    ) -> PyResult<()> {
         match operation {
             OpenOperation::Suspended => Ok(()),
             OpenOperation::Step { generator, told } => {
@@ -177,17 +199,52 @@ impl Host {
                 self.touch_container(py, generator.bind(py), ContainerEffect::WriteWhole, None).map(drop)
             }
             OpenOperation::Container { object, effect, key } => {
+                if let Some(result) = result {
+                    // Whether a key is equal is the truth of what its `__eq__` gives.
+                    self.look(py, std::slice::from_ref(result.value), Depth::Items)?;
+                }
                 let key = key.as_ref().map(|key| key.bind(py));
                 self.touch_container(py, object.bind(py), *effect, key).map(drop)
             }
-            OpenOperation::Wholes { parts, depth } => {
-                let parts: Vec<Part<'_>> = parts
-                    .iter()
-                    .map(|(object, effect)| Part { object: object.bind(py).clone(), effect: *effect })
-                    .collect();
-                self.touch_wholes(py, &parts, *depth).map(drop)
-            }
+            OpenOperation::Wholes(open) => self.go_on_with_wholes(py, open, result),
         }
+    }
+
+    fn go_on_with_wholes<'py>(
+        &self,
+        py: Python<'py>,
+        open: &OpenWholes,
+        result: Option<CallbackResult<'_, 'py>>,
+    ) -> PyResult<()> {
+        let result = result.filter(|result| !self.tells_nothing(result.value, Depth::Everything));
+        let (mut source, mut value) = (None, None);
+        match result {
+            Some(result) if !result.is_source => value = Some(result.value.clone()),
+            Some(result) if open.result_use != ResultUse::Left => source = Some(result.value),
+            _ => {}
+        }
+        if let Some(source) = source {
+            open.parts.borrow_mut().push((source.clone().unbind(), reading_effect(self.kind(source))));
+        }
+        let part = |(object, effect): &(Py<PyAny>, ContainerEffect)| Part {
+            object: object.bind(py).clone(),
+            effect: *effect,
+        };
+        let mut parts: Vec<Part<'py>> = open.parts.borrow().iter().map(part).collect();
+        let mut values: Vec<Bound<'py, PyAny>> =
+            open.results.borrow().iter().map(|result| result.bind(py).clone()).collect();
+        if let Some(value) = value {
+            if !open.result_use.forgets() {
+                open.results.borrow_mut().push(value.clone().unbind());
+            }
+            values.push(value);
+        }
+        if open.result_use == ResultUse::Written {
+            let written = |object| Part { object, effect: ContainerEffect::WriteWhole };
+            parts.extend(values.drain(..).map(written));
+        }
+        let results = Results::of(&values, open.result_use);
+        self.touch(py, &Looking { parts: &parts, paths: &[], depth: open.depth, results }).map(drop)
     }
 
     /// One operation on several objects by built-in code that may call back.
@@ -203,6 +260,24 @@ impl Host {
             return Ok((call()?, event));
         }
         let result = self.operating(OpenOperation::on_wholes(parts, depth), call)?;
+        Ok((result, event))
+    }
+
+    /// The same by a callable that is given `arguments`, and uses what code that it calls gives. They are `parts` as far as
+    /// there is something in them to be read.
+    pub fn operate_on_arguments<'py, T>(
+        &self,
+        py: Python<'py>,
+        (parts, depth): (&[Part<'py>], Depth),
+        arguments: &[Bound<'py, PyAny>],
+        result_use: ResultUse,
+        call: impl FnOnce() -> PyResult<T>,
+    ) -> PyResult<(T, bool)> {
+        let event = self.touch_wholes(py, parts, depth)?;
+        if parts.is_empty() && !arguments.iter().any(|argument| self.may_call_back(argument)) {
+            return Ok((call()?, event));
+        }
+        let result = self.operating(OpenOperation::on_wholes_with(parts, depth, result_use), call)?;
         Ok((result, event))
     }
 
@@ -264,15 +339,17 @@ impl Host {
 
 #[pymethods]
 impl Host {
-    /// A method that built-in code may have called returns to it.
-    fn returned(&self, py: Python<'_>) -> PyResult<()> {
-        self.resume_operation(py)
+    /// A function that built-in code may have called returns `value` to it; None also if it ends in another way. If
+    /// `is_source`, built-in code asked for it to run over it.
+    #[pyo3(signature = (value, is_source, /))]
+    fn returned<'py>(&self, py: Python<'py>, value: &Bound<'py, PyAny>, is_source: bool) -> PyResult<()> {
+        self.resume_operation(py, Some(CallbackResult { value, is_source }))
     }
 
     /// A generator gives `value` to whoever advances it, which may be built-in code.
     #[pyo3(signature = (value, /))]
     fn yields<'py>(&self, py: Python<'py>, value: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        self.resume_operation(py)?;
+        self.resume_operation(py, Some(CallbackResult { value: &value, is_source: false }))?;
         Ok(value)
     }
 
@@ -303,7 +380,7 @@ impl Ending {
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let next = self.inner.bind(py).try_iter()?.next().transpose()?;
         if next.is_none() {
-            self.host.get().resume_operation(py)?;
+            self.host.get().resume_operation(py, None)?;
         }
         Ok(next)
     }

@@ -18,11 +18,10 @@ use super::assumptions::AssumptionKind;
 use super::container_effects::ContainerEffect;
 use super::containers::{has_cell, Container};
 use super::host::Host;
-use super::named_reads::Path;
 use super::state::{Phase, Restart, State};
 use super::switching::Touch;
 use super::types::TypeKind;
-use super::whole_reads::{Depth, Part};
+use super::whole_reads::Looking;
 use crate::explorer::End;
 use crate::operation::{
     Access, AccessMode, Accesses, Buffering, EventId, LocationId, MemoryOrder, Operation, OperationKind,
@@ -228,13 +227,7 @@ impl Host {
     }
 
     /// Before objects are taken as wholes by one operation: read what was stored to what is in them.
-    pub fn gather_wholes<'py>(
-        &self,
-        py: Python<'py>,
-        parts: &[Part<'py>],
-        paths: &[Path<'py>],
-        depth: Depth,
-    ) -> PyResult<()> {
+    pub fn gather_wholes<'py>(&self, py: Python<'py>, looking: &Looking<'_, 'py>) -> PyResult<()> {
         let (chooses, explores) = {
             let state = self.state();
             (state.reads.enabled && state.phase == Phase::Running, state.explores_reads())
@@ -250,7 +243,7 @@ impl Host {
             // What is read can hold further objects.
             let found: Vec<LocationId> = {
                 let mut state = self.state();
-                let (accesses, _) = state.whole_accesses(parts, paths, depth);
+                let (accesses, _) = state.whole_accesses(looking);
                 let visible = accesses.iter().map(|access| access.location).filter(|at| state.is_visible(*at));
                 let found: Vec<LocationId> = visible.flat_map(|at| state.reads.stored_within(at)).collect();
                 found.into_iter().filter(|at| !done.contains(at) && !state.is_outdated(*at)).collect()

@@ -12,6 +12,7 @@ use super::assumptions::{package_of, AssumptionKind};
 use super::attributes::Through;
 use super::behind_iterators::{is_generator, runs_nothing};
 use super::builtins::{gives_container, interned, BuiltinEffect};
+use super::callback_results::ResultUse;
 use super::callbacks::OpenOperation;
 use super::container_effects::{method_effect, ContainerEffect};
 use super::harmless_methods::is_harmless_method;
@@ -109,7 +110,7 @@ impl ControlledCall {
             How::ForeignFunction => {
                 // It may well call what is instrumented.
                 let parts = host.touch_foreign(py, function, None, arguments, keywords)?;
-                let operation = OpenOperation::on_wholes(&parts, Depth::Everything);
+                let operation = OpenOperation::on_wholes_with(&parts, Depth::Everything, ResultUse::Written);
                 return host.created(host.operating(operation, || function.call(arguments, keywords))?);
             }
             How::Generator => return host.created(function.call(arguments, keywords)?),
@@ -133,7 +134,8 @@ impl ControlledCall {
                 let parts = host.reading_parts(&read, Depth::Text);
                 let (arguments, keywords) = host.with_callbacks(py, function, arguments, keywords)?;
                 let call = || function.call(&arguments, keywords.as_ref());
-                let (made, _) = host.operate_on_wholes(py, &parts, Depth::Text, call)?;
+                let used = ResultUse::Read(Depth::Text);
+                let (made, _) = host.operate_on_arguments(py, (&parts, Depth::Text), &read, used, call)?;
                 host.created(made)
             }
             How::State { object } => {
@@ -153,13 +155,20 @@ impl ControlledCall {
             }
             How::Builtin(effect) => host.call_builtin(py, *effect, function, arguments, keywords),
             How::Construct { reads_arguments } => {
+                let read = given(arguments, None);
                 let parts = match reads_arguments {
-                    true => host.reading_parts(&given(arguments, None), Depth::Items),
+                    true => host.reading_parts(&read, Depth::Items),
                     false => Vec::new(),
                 };
                 let (given, keywords) = host.with_callbacks(py, function, arguments, keywords)?;
-                let (made, event) =
-                    host.operate_on_wholes(py, &parts, Depth::Items, || function.call(given, keywords.as_ref()))?;
+                let make = || function.call(given, keywords.as_ref());
+                let (made, event) = match reads_arguments {
+                    true => {
+                        let used = ResultUse::Read(Depth::Items);
+                        host.operate_on_arguments(py, (&parts, Depth::Items), &read, used, make)?
+                    }
+                    false => (make()?, false),
+                };
                 host.assume_view_end(py, &made, event);
                 if let Some(seen) = arguments.iter().next() {
                     // A view of what it is given: `memoryview`, `MappingProxyType`.
@@ -180,7 +189,7 @@ impl ControlledCall {
             How::Foreign { object } => {
                 let parts = host.touch_foreign(py, function, Some(object.bind(py)), arguments, keywords)?;
                 let (arguments, keywords) = host.with_callbacks(py, function, arguments, keywords)?;
-                let operation = OpenOperation::on_wholes(&parts, Depth::Everything);
+                let operation = OpenOperation::on_wholes_with(&parts, Depth::Everything, ResultUse::Written);
                 host.created(host.operating(operation, || function.call(&arguments, keywords.as_ref()))?)
             }
         })
@@ -288,7 +297,12 @@ impl Host {
                 let parts: Vec<Part<'_>> =
                     [Part { object: object.clone(), effect }].into_iter().chain(read).collect();
                 let event = self.touch_wholes(py, &parts, depth)?;
-                (self.operating(OpenOperation::on_wholes(&parts, depth), call), event)
+                let result_use = match text {
+                    "extend" | "__iadd__" if kind == TypeKind::List => ResultUse::Kept,
+                    "sort" => ResultUse::Read(Depth::Comparison),
+                    _ => ResultUse::Read(depth),
+                };
+                (self.operating(OpenOperation::on_wholes_with(&parts, depth, result_use), call), event)
             }
             None => {
                 let event = self.touch_container(py, object, effect, key.as_ref())?;
@@ -442,7 +456,8 @@ impl Host {
         }
         let parts = [Part { object: iterator.clone(), effect }];
         let event = self.touch_wholes(py, &parts, Depth::Items)?;
-        Ok((self.operating(OpenOperation::on_wholes(&parts, Depth::Items), next), event))
+        let open = OpenOperation::on_wholes_with(&parts, Depth::Items, ResultUse::Kept);
+        Ok((self.operating(open, next), event))
     }
 
     /// An atomic operation of code that is not instrumented: on its object, if it is a method, and on what it is given,

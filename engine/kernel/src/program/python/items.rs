@@ -3,8 +3,9 @@
 use pyo3::exceptions::PyStopIteration;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyCFunction, PyInt, PyList, PySlice, PyTuple, PyType};
+use pyo3::types::{PyCFunction, PyDict, PyInt, PyList, PySlice, PyTuple, PyType};
 
+use super::callback_results::{used_by_adding, ResultUse};
 use super::callbacks::OpenOperation;
 use super::container_effects::{item_effect, ContainerEffect};
 use super::containers::{has_cell, Container};
@@ -242,7 +243,7 @@ impl Host {
                     Part { object: value.clone(), effect: reading_effect(self.kind(value)) },
                 ];
                 let event = self.touch_wholes(py, &parts, Depth::Items)?;
-                let open = OpenOperation::on_wholes(&parts, Depth::Items);
+                let open = OpenOperation::on_wholes_with(&parts, Depth::Items, used_by_adding(kind));
                 let stored = self.operating(open, || object.set_item(key, value));
                 self.noted(py, stored, Word::Store, object, Some(key), event)?;
                 self.note(py, Word::Store, Some(object), Some(key), Some(value), event);
@@ -305,7 +306,16 @@ impl Host {
             }
             _ => {
                 self.touch_foreign_items(py, container, &[item])?;
-                return container.contains(item);
+                if container.get_type().hasattr(intern!(py, "__contains__"))? {
+                    return container.contains(item);
+                }
+                // It is compared with each item that the container gives.
+                let read = [item.clone(), container.clone()];
+                let parts = self.reading_parts(&read[..1], Depth::Comparison);
+                let used = ResultUse::ReadAtOnce(Depth::Comparison);
+                let search = || container.contains(item);
+                let depth = Depth::Comparison;
+                return self.operate_on_arguments(py, (&parts, depth), &read, used, search).map(|(found, _)| found);
             }
         };
         let concrete = match effect {
@@ -320,7 +330,9 @@ impl Host {
         } else {
             let item = Part { object: item.clone(), effect: reading_effect(self.kind(item)) };
             let parts = [Part { object: container.clone(), effect }, item];
-            self.operate_on_wholes(py, &parts, Depth::Comparison, search)?
+            let event = self.touch_wholes(py, &parts, Depth::Comparison)?;
+            let used = ResultUse::ReadAtOnce(Depth::Comparison);
+            (self.operating(OpenOperation::on_wholes_with(&parts, Depth::Comparison, used), search)?, event)
         };
         if self.is_recording() {
             let value = pyo3::types::PyBool::new(py, found).to_owned();
@@ -363,9 +375,19 @@ impl Host {
         object: Bound<'py, PyAny>,
         names: Option<usize>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        if self.kind(&object) != TypeKind::Iterator {
-            return self.observe(py, object);
-        }
+        let object = match self.kind(&object) {
+            TypeKind::Iterator => object,
+            TypeKind::Instance if object.get_type().hasattr(intern!(py, "__iter__"))? => {
+                self.touch_foreign_items(py, &object, &[])?;
+                let iterator = self.own_iterator(&object)?;
+                if self.kind(&iterator) != TypeKind::Iterator {
+                    // Its steps are code in Python.
+                    return Ok(iterator);
+                }
+                iterator
+            }
+            _ => return self.observe(py, object),
+        };
         let taken = match names {
             // One more tells that there are too many.
             Some(names) => {
@@ -375,6 +397,17 @@ impl Host {
             None => object,
         };
         self.control(py, py.get_type::<PyTuple>().into_any())?.call1((taken,))
+    }
+
+    /// A value whose items are about to be merged into a display or the keywords of a call: of a mapping written in Python
+    /// a dict of them, as one operation of built-in code.
+    #[pyo3(signature = (object, /))]
+    fn merged<'py>(&self, py: Python<'py>, object: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let mapping = self.kind(&object) == TypeKind::Instance && !object.is_instance_of::<PyDict>();
+        if mapping && object.get_type().hasattr(intern!(py, "keys"))? {
+            return self.control(py, py.get_type::<PyDict>().into_any())?.call1((object,));
+        }
+        self.observe(py, object)
     }
 
     /// This object has just been made by a display, a comprehension, an operator, unpacking or a call of built-in code.
@@ -407,7 +440,7 @@ impl Host {
             }
             _ => {
                 self.touch_foreign_items(py, object, &[])?;
-                let made = object.try_iter()?.into_any();
+                let made = self.own_iterator(object)?;
                 match self.kind(&made) {
                     TypeKind::Iterator => self.steps(&made, made.clone(), ContainerEffect::Step),
                     _ => Ok(made),
@@ -418,6 +451,12 @@ impl Host {
 }
 
 impl Host {
+    /// What an object gives code in Python to run over.
+    fn own_iterator<'py>(&self, object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        // Built-in code that runs such code has no part in it.
+        self.operating(OpenOperation::Suspended, || Ok(object.try_iter()?.into_any()))
+    }
+
     /// An iterator that tells of every step of `inner`, which runs over `source` or is it.
     fn steps<'py>(
         &self,

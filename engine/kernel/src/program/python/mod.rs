@@ -7,6 +7,7 @@ mod behind_iterators;
 mod builtin_calls;
 mod builtins;
 mod callables;
+mod callback_results;
 mod callbacks;
 mod calls;
 mod chosen_items;

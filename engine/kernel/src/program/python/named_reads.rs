@@ -10,7 +10,7 @@ use super::host::Host;
 use super::place::is_intercepted;
 use super::state::State;
 use super::types::{holder_of, TypeKind};
-use super::whole_reads::{given, reading_effect, Depth, Inside, Look, Part};
+use super::whole_reads::{given, reading_effect, Depth, Inside, Look, Looking, Part};
 use crate::operation::AccessMode;
 
 /// One step from an object to what is in it.
@@ -140,6 +140,23 @@ impl Host {
         true
     }
 
+    /// Items of an object are about to be read by built-in code, one after the other. Returns false, and does nothing, if
+    /// code in Python would run for one of them.
+    pub fn look_at_items_in_one_step<'py>(
+        &self,
+        py: Python<'py>,
+        object: &Bound<'py, PyAny>,
+        keys: &Bound<'py, PyTuple>,
+    ) -> PyResult<bool> {
+        let path = |key| Path { object: object.clone(), steps: vec![Step::Item(key)], looks: false };
+        let paths: Vec<Path<'py>> = keys.iter().map(path).collect();
+        if !paths.iter().all(|path| self.is_plain(path)) {
+            return Ok(false);
+        }
+        self.touch(py, &Looking::at(&[], &paths, Depth::Items))?;
+        Ok(true)
+    }
+
     /// `text.format(...)` or `text.format_map(...)` whose fields name attributes or items; None if none does.
     pub fn format_by_name<'py>(
         &self,
@@ -183,7 +200,7 @@ impl Host {
                 .map(Some);
         }
         let parts: Vec<Part<'py>> = self.reading_parts(&given(arguments, keywords), Depth::Text);
-        self.touch_named(py, &parts, &paths, Depth::Text)?;
+        self.touch(py, &Looking::at(&parts, &paths, Depth::Text))?;
         function.call(arguments, keywords).map(Some)
     }
 }
@@ -205,7 +222,7 @@ impl Host {
         if names.len() < 2 || !paths.iter().all(|path| self.is_plain(path)) {
             return names.iter().map(|name| self.load_attribute(py, object, name)).collect();
         }
-        self.touch_named(py, &[], &paths, Depth::Items)?;
+        self.touch(py, &Looking::at(&[], &paths, Depth::Items))?;
         names.iter().map(|name| object.getattr(name)).collect()
     }
 }

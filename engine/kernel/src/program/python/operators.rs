@@ -7,6 +7,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple};
 
+use super::callback_results::used_by_adding;
 use super::callbacks::OpenOperation;
 use super::container_effects::ContainerEffect;
 use super::host::Host;
@@ -164,7 +165,8 @@ impl Host {
             Part { object: operand.clone(), effect: reading_effect(self.kind(&operand)) },
         ];
         let event = self.touch_wholes(py, &parts, Depth::Items)?;
-        let open = OpenOperation::on_wholes(&parts, Depth::Items);
+        let result_use = used_by_adding(self.kind(target));
+        let open = OpenOperation::on_wholes_with(&parts, Depth::Items, result_use);
         let updated = self.operating(open, || apply(operator, true, target, &operand));
         let updated = self.noted(py, updated, Word::WriteAll, target, None, event)?;
         self.note(py, Word::WriteAll, Some(target), None, Some(&operand), event);

@@ -13,6 +13,7 @@ use smallvec::SmallVec;
 
 use super::behind_iterators::is_shared_by_iterators;
 use super::builtins::interned;
+use super::callback_results::Results;
 use super::container_effects::ContainerEffect;
 use super::host::Host;
 use super::identity::{KeyId, ObjectId};
@@ -25,7 +26,7 @@ use super::undo::Undo;
 use crate::operation::{Access, AccessMode, Accesses, Buffering, LocationId, MemoryOrder, Operation, OperationKind};
 
 /// How deep an operation looks into the objects that it is given.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Depth {
     /// At the items of a container, and at objects of which code without instrumentation gives the items.
     Items,
@@ -56,9 +57,30 @@ pub struct Part<'py> {
     pub effect: ContainerEffect,
 }
 
+/// All that one operation looks at.
+#[derive(Clone, Copy)]
+pub struct Looking<'a, 'py> {
+    pub parts: &'a [Part<'py>],
+    pub paths: &'a [Path<'py>],
+    pub depth: Depth,
+    pub results: Results<'a, 'py>,
+}
+
+impl<'a, 'py> Looking<'a, 'py> {
+    pub fn at(parts: &'a [Part<'py>], paths: &'a [Path<'py>], depth: Depth) -> Looking<'a, 'py> {
+        Looking { parts, paths, depth, results: Results::NONE }
+    }
+
+    fn writes(&self) -> bool {
+        self.parts.iter().any(|part| !part.effect.reads_only())
+    }
+}
+
 /// What one look at objects found so far.
 pub struct Look<'py> {
-    depth: Depth,
+    pub depth: Depth,
+    /// How deep the iterators that it advances read what code that they call gives.
+    pub results_read: Option<Depth>,
     seen: FxHashSet<usize>,
     found_again: FxHashSet<usize>,
     accesses: Accesses,
@@ -126,14 +148,10 @@ impl<'py> Look<'py> {
 impl State {
     /// What an operation on these objects touches now, and those of them of which it reads different parts in different
     /// places.
-    pub fn whole_accesses<'py>(
-        &mut self,
-        parts: &[Part<'py>],
-        paths: &[Path<'py>],
-        depth: Depth,
-    ) -> (Accesses, Owners) {
+    pub fn whole_accesses<'py>(&mut self, looking: &Looking<'_, 'py>) -> (Accesses, Owners) {
         let mut look = Look {
-            depth,
+            depth: looking.depth,
+            results_read: None,
             seen: FxHashSet::default(),
             found_again: FxHashSet::default(),
             accesses: Accesses::new(),
@@ -142,23 +160,17 @@ impl State {
             found: Vec::new(),
             next: 0,
         };
-        for Part { object, effect } in parts {
+        for Part { object, effect } in looking.parts {
             let inside = Inside { step: *effect == ContainerEffect::Step, ..Inside::default() };
             self.look_at(&mut look, object, *effect, inside);
         }
-        for path in paths {
+        for path in looking.paths {
             self.follow(&mut look, path);
         }
-        while let Some((object, inside)) = look.found.get(look.next).cloned() {
-            look.next += 1;
-            let kind = self.types.facts(&object).kind;
-            let effect = match kind {
-                _ if inside.written => ContainerEffect::WriteWhole,
-                // An iterator inside something is not advanced.
-                TypeKind::Iterator => ContainerEffect::ReadWhole,
-                kind => reading_effect(kind),
-            };
-            self.look_at(&mut look, &object, effect, inside);
+        self.look_at_found(&mut look);
+        if !looking.results.values.is_empty() {
+            self.look_at_results(&mut look, looking.results);
+            self.look_at_found(&mut look);
         }
         for (location, owner) in std::mem::take(&mut look.movable) {
             self.nesting.insert(owner);
@@ -177,8 +189,22 @@ impl State {
         (look.accesses, look.owners)
     }
 
+    fn look_at_found<'py>(&mut self, look: &mut Look<'py>) {
+        while let Some((object, inside)) = look.found.get(look.next).cloned() {
+            look.next += 1;
+            let kind = self.types.facts(&object).kind;
+            let effect = match kind {
+                _ if inside.written => ContainerEffect::WriteWhole,
+                // An iterator inside something is not advanced.
+                TypeKind::Iterator => ContainerEffect::ReadWhole,
+                kind => reading_effect(kind),
+            };
+            self.look_at(look, &object, effect, inside);
+        }
+    }
+
     /// Note what an object is read by, and what is in it.
-    fn look_at<'py>(
+    pub fn look_at<'py>(
         &mut self,
         look: &mut Look<'py>,
         object: &Bound<'py, PyAny>,
@@ -367,7 +393,7 @@ pub fn given<'py>(arguments: &Bound<'py, PyTuple>, keywords: Option<&Bound<'py, 
 impl Host {
     /// Whether looking at the object that deep reads nothing that could be shared.
     #[inline]
-    fn tells_nothing(&self, object: &Bound<'_, PyAny>, depth: Depth) -> bool {
+    pub fn tells_nothing(&self, object: &Bound<'_, PyAny>, depth: Depth) -> bool {
         if has_nothing_inside(object) {
             return true;
         }
@@ -430,7 +456,7 @@ impl Host {
 
     /// Perform one operation on several objects: as an event if one of them races. Returns whether it was one.
     pub fn touch_wholes<'py>(&self, py: Python<'py>, parts: &[Part<'py>], depth: Depth) -> PyResult<bool> {
-        self.touch_named(py, parts, &[], depth)
+        self.touch(py, &Looking::at(parts, &[], depth))
     }
 
     /// The operation of built-in code on several things at once, the first of which is `target`.
@@ -450,26 +476,23 @@ impl Host {
         }
     }
 
-    /// The same for an operation that also follows paths.
-    pub fn touch_named<'py>(
-        &self,
-        py: Python<'py>,
-        parts: &[Part<'py>],
-        paths: &[Path<'py>],
-        depth: Depth,
-    ) -> PyResult<bool> {
-        if (parts.is_empty() && paths.is_empty()) || !self.awake().is_some_and(|state| state.running()) {
+    /// The same for all that an operation looks at.
+    pub fn touch<'py>(&self, py: Python<'py>, looking: &Looking<'_, 'py>) -> PyResult<bool> {
+        let nothing = looking.parts.is_empty() && looking.paths.is_empty() && looking.results.values.is_empty();
+        if nothing || !self.awake().is_some_and(|state| state.running()) {
             return Ok(false);
         }
+        let parts = looking.parts;
         self.drain_if_owed(py)?;
-        let writes = parts.iter().any(|part| !part.effect.reads_only());
+        let advances = |value: &Bound<'py, PyAny>| self.kind(value) == TypeKind::Iterator;
+        let writes = looking.writes() || looking.results.values.iter().any(advances);
         for part in parts.iter().filter(|part| !part.effect.reads_only()) {
             self.check_fresh(py, &part.object)?;
         }
-        self.gather_wholes(py, parts, paths, depth)?;
+        self.gather_wholes(py, looking)?;
         let target = {
             let mut state = self.state();
-            let (accesses, _) = state.whole_accesses(parts, paths, depth);
+            let (accesses, _) = state.whole_accesses(looking);
             if state.phase == Phase::Probing {
                 state.probe(py, &accesses)?;
                 return Ok(false);
@@ -486,7 +509,7 @@ impl Host {
             }
         };
         self.perform(py, self.whole_operation(target, writes), 1, |state| {
-            let (accesses, owners) = state.whole_accesses(parts, paths, depth);
+            let (accesses, owners) = state.whole_accesses(looking);
             state.plain_access(&accesses);
             let mut visible = state.visible_part(accesses);
             for owner in owners {

@@ -1,0 +1,190 @@
+"""What built-in code reads of what code that it calls gives it: items of generators, values of key functions.
+
+Each case is an expression over a list `s` that another thread changes. Plain Python says what it gives before the
+change and after it; a check must find both, which it does only if it sees that the built-in code reads the list.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpor.checking import check_model
+from dpor.results import CheckRequest, Verdict
+
+HEADER = """
+import bisect, collections, copy, functools, heapq, itertools, json, math, operator, dpor
+
+def give(s):
+    yield s
+
+def count(*given):
+    return len(given)
+
+def names(**given):
+    return len(given)
+
+class Holder:
+    def __init__(self, s):
+        self.s = s
+
+    def __call__(self, *given):
+        return self.s
+
+class Steps:
+    def __init__(self, s):
+        self.left = [s]
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if not self.left:
+            raise StopIteration
+        return self.left.pop()
+
+class Bag:
+    def __init__(self, s):
+        self.s = s
+
+    def __iter__(self):
+        return iter(self.s)
+
+class Texts(Bag):
+    def __iter__(self):
+        return map(str, self.s)
+
+class Mapping(Bag):
+    def keys(self):
+        return Texts(self.s)
+
+    def __getitem__(self, key):
+        return key
+
+class Equal(Bag):
+    def __eq__(self, other):
+        return self.s
+
+    __hash__ = None
+"""
+
+MODEL = """
+
+@dpor.model
+def model():
+    s = {before}
+    found = []
+
+    def read():
+        found.append(repr({expression}))
+
+    reader = dpor.spawn(read)
+    writer = dpor.spawn(lambda: {change})
+    reader.join()
+    writer.join()
+    assert found != [{unwanted!r}]
+"""
+
+SOURCES = {
+    "generator expression": "(x for x in [s])",
+    "generator": "give(s)",
+    "map": "map(lambda x: s, [0])",
+    "attrgetter": "map(operator.attrgetter('s'), [Holder(s)])",
+    "iterator": "Steps(s)",
+    "list": "[s]",
+}
+
+# What is done with one of these.
+USES = {
+    "chain": "list(itertools.chain.from_iterable({}))",
+    "chain of a slice": "list(itertools.chain.from_iterable(itertools.islice({}, 1)))",
+    "sum": "sum({}, [])",
+    "any": "any({})",
+    "all": "all({})",
+    "filter": "count(*filter(None, {}))",
+    "filterfalse": "count(*itertools.filterfalse(None, {}))",
+    "takewhile": "count(*itertools.takewhile(len, {}))",
+    "compress": "list(itertools.compress([7], {}))",
+    "list of map": "list(map(list, {}))",
+    "length": "list(map(len, {}))",
+    "max": "max(itertools.chain({}, [[5]])) == [5]",
+    "sorted": "sorted(itertools.chain({}, [[5]]))[0] == [5]",
+    "key": "max(map(len, {}))",
+    "in": "[6] in {}",
+    "countOf": "operator.countOf({}, [6])",
+    "accumulate": "list(itertools.accumulate(itertools.chain([[]], {})))[-1][:]",
+    "starmap": "list(itertools.starmap(count, {}))",
+    "join": "','.join(map(str, {}))",
+    "groupby": "[key for key, _ in itertools.groupby({}, len)]",
+    "set": "set(map(len, {}))",
+    "dict": "dict(itertools.zip_longest([1], map(tuple, {})))",
+}
+
+# Other code that built-in code calls back, and uses of it.
+OTHERS = {
+    "key of sorted": "sorted([1, 2], key=lambda x: s if x == 1 else [6, 0])",
+    "key of sort": "(lambda a: (a.sort(key=lambda x: s if x == 1 else [6, 0]), a))([1, 2])",
+    "key of min": "min([1, 2], key=lambda x: s if x == 1 else [6, 0])",
+    "key of bisect": "bisect.bisect([1], [6, 0], key=lambda x: s)",
+    "key of groupby": "[key == [6] for key, _ in itertools.groupby([1], lambda x: s)]",
+    "truth of filter": "list(filter(Holder(s), [1]))",
+    "truth of dropwhile": "list(itertools.dropwhile(Holder(s), [1]))",
+    "sentinel": "count(*itertools.islice(iter(lambda: s, [6]), 1))",
+    "default of json": "json.dumps(Holder(s), default=lambda holder: holder.s)",
+    "sum of attributes": "sum((x.s for x in [Holder(s)]), [])",
+    "any of attributes": "any(x.s for x in [Holder(s)])",
+    "chain of views": "list(itertools.chain.from_iterable(iter(x.s) for x in [Holder(s)]))",
+    "highest of each": "list(map(max, (x.s + [0] for x in [Holder(s)])))",
+    "product": "math.prod(itertools.chain.from_iterable(x.s for x in [Holder(s)]))",
+    "counter": "collections.Counter(itertools.chain.from_iterable(x.s for x in [Holder(s)]))[6]",
+    "smallest": "heapq.nsmallest(1, [1, 2], key=lambda x: s if x == 1 else [6, 0])",
+    "partial": "functools.partial(sum, (x.s for x in [Holder(s)]))([])",
+    "keys for dict": "list(dict(Mapping(s)))",
+    "keys for update": "(lambda d: (d.update(Mapping(s)), list(d)))({})",
+    "keys for a display": "list({**Mapping(s)})",
+    "keys for a call": "names(**Mapping(s))",
+    "items of a bag": "list(Bag(s))",
+    "items for a call": "count(*Bag(s))",
+    "items for a display": "[*Bag(s)]",
+    "in a bag": "6 in Bag(s)",
+    "extended by a bag": "(lambda a: (a.extend(Bag(s)), a))([])",
+    "truth of equality in a list": "3 in [Equal(s)]",
+    "truth of equality of lists": "[Equal(s)] == [3]",
+    "truth of equality of a count": "[Equal(s)].count(3)",
+    "what displays hold": "[s] == [[6]]",
+}
+
+CASES = {
+    **{f"{use} of {source}": USES[use].format(SOURCES[source]) for use in USES for source in SOURCES},
+    **OTHERS,
+}
+CHANGES = [([6], "s.append(1)"), ([6], "s.clear()"), ([], "s.append(6)")]
+
+
+def result(namespace: dict[str, Any], expression: str, before: list[int], change: str | None) -> str:
+    """The text of what the expression gives in plain Python."""
+    names = {**namespace, "s": list(before)}
+    if change is not None:
+        eval(change, names)
+    return repr(eval(expression, names))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_check_finds_what_it_gives_before_and_after_a_change(tmp_path: Path, name: str) -> None:
+    namespace: dict[str, Any] = {}
+    exec(HEADER, namespace)
+    expression = CASES[name]
+    for before, change in CHANGES:
+        values = [result(namespace, expression, before, one) for one in (None, change)]
+        if values[0] != values[1]:
+            break
+    else:
+        raise AssertionError("no change makes a difference")
+    for number, unwanted in enumerate(values):
+        path = tmp_path / f"model{number}.py"
+        model = MODEL.format(before=before, expression=expression, change=change, unwanted=unwanted)
+        path.write_text(HEADER + model)
+        found = check_model(CheckRequest(str(path), "model", str(tmp_path)))
+        assert found.verdict is Verdict.VIOLATED
