@@ -155,6 +155,21 @@ def test_different_files_of_one_folder_need_one_execution(check: Callable[..., A
     assert result.executions == 1
 
 
+@pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="only Linux has files without a name")
+def test_a_file_without_a_name_is_nobody_elses(check: Callable[..., Any]) -> None:
+    use = (
+        'with tempfile.TemporaryFile("w+", dir=".") as file:\n'
+        "    file.write({!r})\n    file.seek(0)\n    return file.read(), len(os.listdir('.'))"
+    )
+    entries = 'len(os.listdir("."))'
+    found, result = check(use.format("x"), use.format("y"), entries)
+    ((results, count),) = found
+    assert results == (("x", count), ("y", count))
+    assert result.executions == 1
+    found, _ = check('tempfile.TemporaryFile(dir="none")', 'os.open("a", os.O_TMPFILE | os.O_RDWR)', "None")
+    assert {results for results, _ in found} == {("FileNotFoundError", "NotADirectoryError")}
+
+
 def test_a_loop_that_looks_for_a_file_ends(check: Callable[..., Any]) -> None:
     waiting = 'while not os.path.exists("new"):\n    pass\nreturn os.path.getsize("new")'
     found, result = check(waiting, 'write("part", "whole")\nos.rename("part", "new")', "None")

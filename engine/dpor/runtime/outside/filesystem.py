@@ -13,7 +13,7 @@ import stat
 import sys
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from dpor.assumptions import OF_A_FILE, OF_A_FOLDER
@@ -285,8 +285,8 @@ class FileSystem:
         writing = flags & (os.O_WRONLY | os.O_RDWR)
         making, truncating = flags & os.O_CREAT, flags & os.O_TRUNC
         exclusive = making and flags & os.O_EXCL
-        if making and flags & getattr(os, "O_TMPFILE", 0) == getattr(os, "O_TMPFILE", -1):
-            self.world.refuse("opens a file without a name (O_TMPFILE)")
+        if flags & getattr(os, "O_TMPFILE", 0) == getattr(os, "O_TMPFILE", -1):
+            return self._opened_without_name(label, given, name, dir_fd)
         follow = not exclusive and not flags & getattr(os, "O_NOFOLLOW", 0)
         overlay = self.overlay
 
@@ -328,8 +328,31 @@ class FileSystem:
             return self.changed(target), target
         if not making:
             return overlay.place(path), target
+        self._require_folder(os.path.dirname(path), given)
         overlay.change_entry(path)
         return overlay.created(path), target
+
+    def _opened_without_name(
+        self, label: str, given: Any, name: str, dir_fd: int | None
+    ) -> tuple[str, Target]:
+        """Perform the opening of a file in the folder `given` that gets no name there, so that nobody else finds it."""
+
+        def touched(target: Target) -> Touched:
+            return Touched(target.names).also(self.descriptors.touched_by_opening(name))
+
+        target = self.reach(label, given, touched, dir_fd=dir_fd)
+        if target.installed:
+            self.world.refuse(f"changes an installed file ({label})")
+        self._require_folder(target.path, given)
+        path = os.path.join(target.path, f"({name}, which has no name)")
+        self.overlay.change_entry(path)
+        return os.path.dirname(self.overlay.created(path)), replace(target, path=path)
+
+    def _require_folder(self, path: str, given: Any) -> None:
+        """Raise OSError as the system does that cannot open `given`, because this is no folder."""
+        if not self.overlay.is_folder(path):
+            number = errno.ENOTDIR if self.overlay.exists(path) else errno.ENOENT
+            raise OSError(number, os.strerror(number), given)
 
     def _copied(self, path: str, copy: str) -> None:
         """Let what has the user's file open have the copy open from now on."""
