@@ -236,6 +236,16 @@ WHOLE = {
         "match s.a:\n        case [0, 1]: assert False",
     ),
     "format: attributes": ("a=0, b=0", "s.a = 1; s.b = 1", "assert '{0.a}{0.b}'.format(s) != '01'"),
+    "attrgetter of a path": (
+        "a=Point(0, 0)",
+        "p = s.a; s.a = Point(1, 1); p.x = 2",
+        "assert operator.attrgetter('a.x')(s) != 2",
+    ),
+    "attrgetter of two paths": (
+        "a=Point(0, 0)",
+        "s.a.x = 1; s.a.y = 1",
+        "assert operator.attrgetter('a.x', 'a.y')(s) != (0, 1)",
+    ),
     "itemgetter": ("a=[0, 0]", "s.a[0] = 1; s.a[1] = 1", "assert operator.itemgetter(0, 1)(s.a) != (0, 1)"),
     "itemgetter of a dict": (
         "a={'k': 0, 'l': 0}",

@@ -6,10 +6,11 @@ use pyo3::types::{PyBytes, PyCode, PyDict, PyString, PyTuple};
 
 use super::builtins::interned;
 use super::host::{report_escape, Host};
+use super::named_reads::Step;
 use super::state::Phase;
 
 impl Host {
-    /// What an `operator.attrgetter`, `itemgetter` or `methodcaller` does, step by step.
+    /// What an `operator.attrgetter`, `itemgetter` or `methodcaller` does: in one step, unless code in Python runs for it.
     pub fn call_getter<'py>(
         &self,
         py: Python<'py>,
@@ -36,19 +37,20 @@ impl Host {
                 self.load_attribute(py, &object, &PyString::intern(py, name))
             })
         };
+        let way = |wanted: Bound<'py, PyAny>| -> PyResult<Vec<Step<'py>>> {
+            if kind == "itemgetter" {
+                return Ok(vec![Step::Item(wanted)]);
+            }
+            let path: String = wanted.extract()?;
+            Ok(path.split('.').map(|name| Step::Attribute(PyString::intern(py, name))).collect())
+        };
+        let ways: Vec<_> = wanted.iter().map(way).collect::<PyResult<_>>()?;
+        let several = ways.len() > 1 || ways.iter().any(|way| way.len() > 1);
+        if several && self.read_at_once(py, &object, ways)? {
+            return getter.call1((object,));
+        }
         if wanted.len() == 1 {
             return get(wanted.get_item(0)?);
-        }
-        if kind == "attrgetter" {
-            let names: Vec<String> = wanted.extract()?;
-            if names.iter().all(|name| !name.contains('.')) {
-                // All in one step, unless code in Python runs for one of them.
-                let names = names.iter().map(|name| PyString::intern(py, name)).collect();
-                return Ok(PyTuple::new(py, self.matched(py, &object, names)?)?.into_any());
-            }
-        }
-        if kind == "itemgetter" && self.look_at_items_in_one_step(py, &object, &wanted)? {
-            return getter.call1((object,));
         }
         let all: Vec<_> = wanted.iter().map(get).collect::<PyResult<_>>()?;
         Ok(PyTuple::new(py, all)?.into_any())

@@ -323,7 +323,8 @@ impl Host {
 
     /// A function as built-in code may call it; anything else as it is.
     fn as_callback<'py>(&self, py: Python<'py>, argument: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let reads = self.state().builtins.only_reads(&argument);
+        let keeps = argument.is(py.import(intern!(py, "itertools"))?.getattr(intern!(py, "repeat"))?);
+        let reads = keeps || self.state().builtins.only_reads(&argument);
         if !argument.is_callable() || reads || argument.is_instance_of::<Callback>() {
             return Ok(argument);
         }

@@ -140,16 +140,16 @@ impl Host {
         true
     }
 
-    /// Items of an object are about to be read by built-in code, one after the other. Returns false, and does nothing, if
-    /// code in Python would run for one of them.
-    pub fn look_at_items_in_one_step<'py>(
+    /// Built-in code is about to take several ways from an object. Returns false, and does nothing, if code in Python would
+    /// run on one of them.
+    pub fn read_at_once<'py>(
         &self,
         py: Python<'py>,
         object: &Bound<'py, PyAny>,
-        keys: &Bound<'py, PyTuple>,
+        ways: Vec<Vec<Step<'py>>>,
     ) -> PyResult<bool> {
-        let path = |key| Path { object: object.clone(), steps: vec![Step::Item(key)], looks: false };
-        let paths: Vec<Path<'py>> = keys.iter().map(path).collect();
+        let path = |steps| Path { object: object.clone(), steps, looks: false };
+        let paths: Vec<Path<'py>> = ways.into_iter().map(path).collect();
         if !paths.iter().all(|path| self.is_plain(path)) {
             return Ok(false);
         }
