@@ -27,14 +27,14 @@ _CROSS = (
     "s[:] = t",
     "s.update(t)",
     "s.append(t.pop())",
-    "s, t = t, s",
-    "s = t",
     "s[0] = t[0]",
     "o.append(list(zip(s, t)))",
     "o.append(copy.deepcopy([s, t]))",
     "o.append(s is t)",
-    "for x in s: t.append(x)",
+    "for x in list(s): t.append(x)",
 )
+# Of two objects of one kind: each is shown as what it is.
+_REBINDING = ("s, t = t, s", "s = t")
 _AROUND = (
     "with lock:\n{}",
     "for _ in range(2):\n{}",
@@ -138,7 +138,7 @@ def drawn(seed: int) -> Program:
 
 def _operation(draw: random.Random, kinds: list[Kind]) -> str:
     if len(kinds) > 1 and draw.random() < 0.2 and not kinds[1].endless:
-        return draw.choice(_CROSS)
+        return draw.choice(_CROSS if kinds[0] is not kinds[1] else _CROSS + _REBINDING)
     which = draw.randrange(len(kinds))
     if kinds[which].name in composed.KINDS and draw.random() < 0.25:
         operation = composed.composed(draw)
