@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from dpor.results import AssumptionKind
 from oracle.checker import Checked, check, preemptions_needed
 from oracle.client import Oracle
 from oracle.programs import Program
@@ -23,6 +24,7 @@ class Finding(enum.Enum):
     ASSUMED = "outcome missing, with an assumption"
     ALARM = "alarm"
     FINER = "alarm, explained by the atomicity table"
+    OUTLIVED = "alarm, explained by the assumption of when objects end"
     UNOBSERVED = "not observed"
     REFUSED = "refused"
     BOUNDED = "check reached a bound"
@@ -89,7 +91,12 @@ def compare(
     elif unseen:
         asked = unseen[:: -(-len(unseen) // _ASKED)]
         within = (preemptions_needed(program, outcome, folder) <= observed.complete for outcome in asked)
-        finding = Finding.ALARM if any(within) else Finding.UNOBSERVED
+        if not any(within):
+            finding = Finding.UNOBSERVED
+        else:
+            # A check keeps objects alive that have ended in plain Python, and says so.
+            outlived = any(one.kind is AssumptionKind.OBJECT_END for one in checked.assumptions)
+            finding = Finding.OUTLIVED if outlived else Finding.ALARM
     return Comparison(program, finding, checked, observed, missing, unseen)
 
 

@@ -152,6 +152,9 @@ class Definitions(Iterables):
         ]
         if self.access(node.name) is not Access.PLAIN:
             decorators.insert(0, self._binder(node))
+        if self.scope.kind is ScopeKind.FUNCTION and not isinstance(node, ast.ClassDef):
+            # A function of its own for each call of the one around it.
+            decorators.append(at(ast.Name(Hook.DEFINED.identifier, ast.Load()), _heading(node)))
         node.decorator_list = decorators
 
     def _called(self, decorator: ast.expr) -> ast.expr:

@@ -48,6 +48,7 @@ class Hook(enum.StrEnum):
     NUMBER = "number"
     INPLACE = "inplace"
     CREATED = "created"
+    DEFINED = "defined"
     RETURNED = "returned"
     YIELDS = "yields"
     ENDING = "ending"

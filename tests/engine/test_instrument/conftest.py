@@ -158,6 +158,10 @@ class TransparentHooks:
         assert type(obj) is not Cell
         return obj
 
+    def defined(self, function: Any) -> Any:
+        assert type(function) is not Cell
+        return function
+
     def merged(self, obj: Any) -> Any:
         assert type(obj) is not Cell
         return obj

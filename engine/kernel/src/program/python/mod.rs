@@ -27,6 +27,7 @@ mod items;
 mod known_code;
 mod lasting;
 mod loops;
+mod made_functions;
 mod named_reads;
 mod native_types;
 mod objects;

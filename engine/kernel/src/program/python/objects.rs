@@ -9,6 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::host::Host;
 use super::identity::{KeyId, ObjectId};
+use super::made_functions::MadeFunctions;
 use super::state::{Phase, State};
 use super::types::{TypeFacts, TypeKind};
 use super::whole_reads::referents;
@@ -40,6 +41,7 @@ pub struct Objects {
     permanent: Known,
     /// Identities by the place where an object was first found, which is not the same place in every execution.
     adopted: FxHashSet<ObjectId>,
+    pub functions: MadeFunctions,
 }
 
 impl Objects {
@@ -64,6 +66,7 @@ impl Objects {
 
     /// Forget those of the last execution; they are to be dropped without a borrow of the state.
     pub fn forget_current(&mut self) -> Vec<Py<PyAny>> {
+        self.functions.forget();
         self.current.by_address.clear();
         let room = Vec::with_capacity(self.current.kept.len());
         std::mem::replace(&mut self.current.kept, room)

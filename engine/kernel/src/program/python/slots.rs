@@ -115,8 +115,7 @@ impl State {
         (taken && !self.reads.enabled).then(|| self.container_of(id, facts.kind).whole)
     }
 
-    /// The slot of an attribute that a program gives to a function. Functions are told apart by their definitions alone, so
-    /// those that one definition makes share it.
+    /// The slot of an attribute that a program gives to a function.
     #[inline]
     fn function_slot(
         &mut self,
@@ -141,7 +140,8 @@ impl State {
             return None;
         }
         let token = self.types.code_token(object)?;
-        Some(self.identities.part(ObjectId::NAMED, KeyId(token), token))
+        let made = self.made_function(object, token);
+        Some(made.unwrap_or_else(|| self.identities.part(ObjectId::NAMED, KeyId(token), token)))
     }
 
     /// The slot of an attribute that `super()` looks up in the bases of a class; None for any other object.
