@@ -113,6 +113,7 @@ class Host:
         self,
         standard: Sequence[str],
         harmless: Sequence[str],
+        described: Sequence[str],
         include: Callable[[list[Any]], None],
     ) -> None:
         """Have modules of the standard library instrumented when they are needed."""

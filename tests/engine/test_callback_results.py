@@ -1,6 +1,6 @@
-"""What built-in code reads of what code that it calls gives it: items of generators, values of key functions.
+"""What code that runs unseen reads: what code that it calls gives it, and what it is given.
 
-Each case is an expression over a list `s` that another thread changes. Plain Python says what it gives before the
+Each case is an expression over a container `s` that another thread changes. Plain Python says what it gives before the
 change and after it; a check must find both, which it does only if it sees that the built-in code reads the list.
 """
 
@@ -15,7 +15,13 @@ from dpor.checking import check_model
 from dpor.results import CheckRequest, Verdict
 
 HEADER = """
-import bisect, collections, copy, functools, heapq, itertools, json, math, operator, dpor
+import bisect, collections, copy, functools, heapq, itertools, json, math, operator, types, dpor
+import base64, codecs, concurrent.futures, enum, fnmatch, fractions, os, re, traceback, warnings
+
+def done():
+    future = concurrent.futures.Future()
+    future.set_result(None)
+    return future
 
 def give(s):
     yield s
@@ -156,16 +162,42 @@ OTHERS = {
     "what displays hold": "[s] == [[6]]",
 }
 
-CASES = {
-    **{f"{use} of {source}": USES[use].format(SOURCES[source]) for use in USES for source in SOURCES},
-    **OTHERS,
+LISTS, TEXTS, BYTES, FUTURES = (
+    [("[6]", "s.append(1)"), ("[6]", "s.clear()"), ("[]", "s.append(6)")],
+    [("['a']", "s.append('b')")],
+    [("bytearray(b'a')", "s.append(98)")],
+    [("[done()]", "s.append(done())")],
+)
+
+# Code in Python that is left as it is, and views.
+GIVEN = {
+    "text of a proxy": (LISTS, "repr(types.MappingProxyType({'a': s}))"),
+    "equality of a proxy": (LISTS, "types.MappingProxyType({'a': s}) == {'a': [6]}"),
+    "text of an exception": (LISTS, "traceback.format_exception_only(ValueError(s))"),
+    "a warning": (LISTS, "warnings.formatwarning(s, UserWarning, 'a', 1)"),
+    "prefix of paths": (TEXTS, "os.path.commonprefix(s)"),
+    "names that match": (TEXTS, "fnmatch.filter(s, '*')"),
+    "encoded texts": (TEXTS, "list(codecs.iterencode(s, 'utf-8'))"),
+    "members of an enumeration": (TEXTS, "len(enum.Enum('E', s))"),
+    "base64": (BYTES, "base64.b64encode(s)"),
+    "found bytes": (BYTES, "re.findall(rb'.', s)"),
+    "a Fraction": (BYTES, "fractions.Fraction(len(s), 3)"),
+    "futures that are done": (FUTURES, "len(concurrent.futures.wait(s).done)"),
+    "futures as they are done": (FUTURES, "len(list(concurrent.futures.as_completed(s)))"),
 }
-CHANGES = [([6], "s.append(1)"), ([6], "s.clear()"), ([], "s.append(6)")]
+
+CASES = {
+    **{
+        f"{use} of {source}": (LISTS, USES[use].format(SOURCES[source])) for use in USES for source in SOURCES
+    },
+    **{name: (LISTS, expression) for name, expression in OTHERS.items()},
+    **GIVEN,
+}
 
 
-def result(namespace: dict[str, Any], expression: str, before: list[int], change: str | None) -> str:
+def result(namespace: dict[str, Any], expression: str, before: str, change: str | None) -> str:
     """The text of what the expression gives in plain Python."""
-    names = {**namespace, "s": list(before)}
+    names = {**namespace, "s": eval(before, namespace)}
     if change is not None:
         eval(change, names)
     return repr(eval(expression, names))
@@ -175,8 +207,8 @@ def result(namespace: dict[str, Any], expression: str, before: list[int], change
 def test_a_check_finds_what_it_gives_before_and_after_a_change(tmp_path: Path, name: str) -> None:
     namespace: dict[str, Any] = {}
     exec(HEADER, namespace)
-    expression = CASES[name]
-    for before, change in CHANGES:
+    changes, expression = CASES[name]
+    for before, change in changes:
         values = [result(namespace, expression, before, one) for one in (None, change)]
         if values[0] != values[1]:
             break

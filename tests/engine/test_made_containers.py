@@ -185,3 +185,33 @@ def test_a_generator_cannot_be_advanced_by_two_threads_at_once(algorithm: str, t
     assert {one.message for one in result.violations} >= {"ValueError: generator already executing"}
     if algorithm not in ("source", "exhaustive"):
         assert result.redundant == 0
+
+
+CLASSES = """
+import collections, functools
+import dpor
+
+@functools.singledispatch
+def kind(value):
+    return "other"
+
+kind.register(list, lambda value: "list")
+kind.register(dict, lambda value: "dict")
+
+@dpor.model
+def model():
+    values = [[1], {1: 2}, {1}, collections.deque([1]), bytearray(b"a"), iter([1]), {}.keys()]
+    for value in values:
+        assert value.__class__ is type(value)
+        assert getattr(value, "__class__") is type(value)
+    assert [kind(value) for value in values[:3]] == ["list", "dict", "other"]
+    assert collections.defaultdict(list).default_factory is list
+    copied = values[0].__class__(values[0])
+    copied.append(2)
+    assert (values[0], copied) == ([1], [1, 2])
+"""
+
+
+def test_the_class_of_a_container_is_the_class_itself(tmp_path: Path) -> None:
+    (tmp_path / "subject.py").write_text(CLASSES)
+    assert check_model(CheckRequest("subject.py", "model", str(tmp_path))).verdict is Verdict.VERIFIED

@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::PyNameError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyCFunction, PyDict, PyString};
 
 use super::builtins::CallableKind;
 use super::container_effects::ContainerEffect;
@@ -368,7 +368,17 @@ impl Host {
                 if kind == TypeKind::Opaque && !tells_what_it_holds(object) {
                     self.take_for_part(&value, object);
                 }
-                self.control(py, value)
+                // Not its class or its factory, which are who they are.
+                let bound = value.is_instance_of::<PyCFunction>()
+                    || matches!(
+                        self.callable_kind(&value),
+                        CallableKind::BoundMethod | CallableKind::MethodWrapper | CallableKind::UnboundMethod
+                    );
+                if bound {
+                    self.control(py, value)
+                } else {
+                    Ok(value)
+                }
             }
         }
     }

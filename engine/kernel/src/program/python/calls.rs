@@ -51,6 +51,14 @@ impl Host {
         }
     }
 
+    /// What to call for code that runs unseen and reads what it is given.
+    fn reading<'py>(&self, py: Python<'py>, function: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        match self.needs_numbers(&function)? {
+            true => self.controlled(py, &function, How::Numbers),
+            false => self.controlled(py, &function, How::Reading),
+        }
+    }
+
     /// What to call for a built-in function or method, or Python code that is not instrumented.
     pub fn control<'py>(&self, py: Python<'py>, function: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         if self.awake().is_none() {
@@ -62,6 +70,7 @@ impl Host {
             return match written.origin {
                 Origin::Instrumented if written.makes_generators => self.controlled(py, &function, How::Generator),
                 Origin::Instrumented | Origin::Safe => self.with_numbers(py, function),
+                Origin::Reading => self.reading(py, function),
                 Origin::Library | Origin::Foreign => {
                     self.assume(py, AssumptionKind::UnseenCode, &writer_of(&function));
                     self.controlled(py, &function, How::ForeignFunction)
@@ -81,6 +90,7 @@ impl Host {
             return match written.origin {
                 Origin::Instrumented if written.makes_generators => self.controlled(py, &function, How::Generator),
                 Origin::Instrumented | Origin::Safe => self.with_numbers(py, function),
+                Origin::Reading => self.reading(py, function),
                 Origin::Library | Origin::Foreign if self.kind(&object) == TypeKind::Class => {
                     self.controlled(py, &function, How::ForeignFunction)
                 }

@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyFunction, PyString, PyType};
 
 use super::builtins::is_made_by_class_statement;
+use super::origins::Origin;
 use super::types::{holder_of, TypeTable};
 
 /// Built-in classes whose `__new__` leaves what it is given to `__init__`.
@@ -49,26 +50,29 @@ impl TypeTable {
             return Ok(*reads);
         }
         let py = class.py();
-        let reads = reads_in(class, intern!(py, "__init__"))? || reads_in(class, intern!(py, "__new__"))?;
+        let reads = self.reads_in(class, intern!(py, "__init__"))? || self.reads_in(class, intern!(py, "__new__"))?;
         self.constructors.insert(address, (reads, class.clone().into_any().unbind()));
         Ok(reads)
     }
-}
 
-fn reads_in(class: &Bound<'_, PyType>, method: &Bound<'_, PyString>) -> PyResult<bool> {
-    let py = class.py();
-    let Some(holder) = holder_of(class, method).and_then(|holder| holder.cast_into::<PyType>().ok()) else {
-        return Ok(false);
-    };
-    let found = holder.getattr(intern!(py, "__dict__"))?.get_item(method)?;
-    // `__new__` is a static method. Nothing is asked that code of the model could answer.
-    let is_static = found.get_type().name()? == "staticmethod";
-    let function = if is_static { found.getattr(intern!(py, "__func__"))? } else { found };
-    if function.is_instance_of::<PyFunction>() || is_made_by_class_statement(function.get_type().as_any()) {
-        return Ok(false);
+    fn reads_in(&mut self, class: &Bound<'_, PyType>, method: &Bound<'_, PyString>) -> PyResult<bool> {
+        let py = class.py();
+        let Some(holder) = holder_of(class, method).and_then(|holder| holder.cast_into::<PyType>().ok()) else {
+            return Ok(false);
+        };
+        let found = holder.getattr(intern!(py, "__dict__"))?.get_item(method)?;
+        // `__new__` is a static method. Nothing is asked that code of the model could answer.
+        let is_static = found.get_type().name()? == "staticmethod";
+        let function = if is_static { found.getattr(intern!(py, "__func__"))? } else { found };
+        if function.is_instance_of::<PyFunction>() {
+            return Ok(self.origins.of(&function)?.origin == Origin::Reading);
+        }
+        if is_made_by_class_statement(function.get_type().as_any()) {
+            return Ok(false);
+        }
+        let (module, name) = (holder.module()?.to_string(), holder.qualname()?.to_string());
+        let keeps = module == "builtins" && KEEPS.contains(&name.as_str());
+        let leaves = method == "__new__" && LEAVES_TO_INIT.contains(&(module.as_str(), name.as_str()));
+        Ok(!keeps && !leaves)
     }
-    let (module, name) = (holder.module()?.to_string(), holder.qualname()?.to_string());
-    let keeps = module == "builtins" && KEEPS.contains(&name.as_str());
-    let leaves = method == "__new__" && LEAVES_TO_INIT.contains(&(module.as_str(), name.as_str()));
-    Ok(!keeps && !leaves)
 }

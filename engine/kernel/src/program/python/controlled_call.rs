@@ -43,6 +43,8 @@ pub enum How {
     Foreign { object: Py<PyAny> },
     /// A function of uninstrumented Python code.
     ForeignFunction,
+    /// A function or method of the standard library whose code runs unseen, and reads what it is given.
+    Reading,
     /// A method of an immutable value that reads its arguments or gives a new container.
     Value { object: Py<PyAny> },
     /// A method of an object that gives what it holds.
@@ -77,6 +79,7 @@ impl ControlledCall {
             How::Construct { .. } => "Construct".to_owned(),
             How::Foreign { .. } => "Foreign".to_owned(),
             How::ForeignFunction => "ForeignFunction".to_owned(),
+            How::Reading => "Reading".to_owned(),
             How::Value { .. } => "Value".to_owned(),
             How::State { .. } => "State".to_owned(),
             How::Generator | How::Numbers => "Instrumented".to_owned(),
@@ -99,7 +102,7 @@ impl ControlledCall {
             return function.call(arguments, keywords);
         }
         let numbers = match &self.how {
-            How::Container { .. } | How::BoundAttribute { .. } | How::Getter | How::Partial => None,
+            How::Container { .. } | How::BoundAttribute { .. } | How::Getter | How::Partial | How::Reading => None,
             _ => host.number_arguments(function, arguments, keywords)?,
         };
         let (arguments, keywords) = match &numbers {
@@ -113,6 +116,13 @@ impl ControlledCall {
                 let operation = OpenOperation::on_wholes_with(&parts, Depth::Everything, ResultUse::Written);
                 return host.created(host.operating(operation, || function.call(arguments, keywords))?);
             }
+            How::Reading => {
+                let read = given(arguments, keywords);
+                let parts = host.reading_parts(&read, Depth::Text);
+                let used = ResultUse::Read(Depth::Text);
+                let call = || function.call(arguments, keywords);
+                return host.operate_on_arguments(py, (&parts, Depth::Text), &read, used, call).map(|(made, _)| made);
+            }
             How::Generator => return host.created(function.call(arguments, keywords)?),
             How::Numbers => return function.call(arguments, keywords),
             How::Getter => return host.call_getter(py, function, arguments, keywords),
@@ -125,7 +135,7 @@ impl ControlledCall {
             _ => {}
         }
         host.undivided(|| match &self.how {
-            How::ForeignFunction | How::Generator | How::Numbers | How::Getter | How::Partial => {
+            How::ForeignFunction | How::Reading | How::Generator | How::Numbers | How::Getter | How::Partial => {
                 function.call(arguments, keywords)
             }
             How::Value { object } => {

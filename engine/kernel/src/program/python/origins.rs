@@ -20,6 +20,8 @@ pub enum Origin {
     Instrumented,
     /// It needs no watching.
     Safe,
+    /// It needs no watching, but reads what it is given: a module that computes from texts, or looks at objects.
+    Reading,
     /// The standard library's, to be instrumented before it runs in an execution.
     Library,
     /// Nothing is known of it: its calls are taken as atomic operations on their object.
@@ -54,6 +56,8 @@ pub struct Origins {
     standard: FxHashSet<String>,
     /// Modules among these that need no watching, with their submodules.
     harmless: FxHashSet<String>,
+    /// Those of them that run on stand-ins, which tell of what they read.
+    described: FxHashSet<String>,
     /// Modules that were wanted for their classes.
     included: FxHashSet<String>,
     /// Classes, by address, all of whose modules are instrumented if they have to be.
@@ -126,6 +130,10 @@ impl Origins {
         // A namespace that code was given, and that is no module's.
         let Some(name) = namespace.get_item(intern!(py, "__name__"))? else { return Ok(Origin::Foreign) };
         let name: String = name.extract().unwrap_or_default();
+        let top = name.split('.').next().unwrap_or_default();
+        if self.described.contains(top) && runs_over_arguments(code)? {
+            return Ok(Origin::Reading);
+        }
         if !self.is_library(&name) && namespace.contains(intern!(py, "__dpor_namespace__"))? {
             // Otherwise it was made from text by code that is not instrumented, for a class or function of the module.
             let instrumented = self.told.is_copy_of_instrumented(code)?;
@@ -140,8 +148,10 @@ impl Origins {
             return Origin::Safe;
         }
         if !self.is_library(name) {
-            return if self.harmless.contains(top) || self.is_harmless(name) {
+            return if self.described.contains(top) {
                 Origin::Safe
+            } else if self.harmless.contains(top) || self.is_harmless(name) {
+                Origin::Reading
             } else {
                 Origin::Foreign
             };
@@ -203,6 +213,12 @@ impl Origins {
     }
 }
 
+/// Whether code of a module that runs on stand-ins takes the items of a container that it is given.
+fn runs_over_arguments(code: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let name = code.getattr(intern!(code.py(), "co_name"))?;
+    Ok(name.eq("wait")? || name.eq("as_completed")?)
+}
+
 /// Whether a function is what the checker defines for all executions: its namespace has it.
 fn is_own(function: &Bound<'_, PyAny>) -> PyResult<bool> {
     let py = function.py();
@@ -222,12 +238,13 @@ fn is_own(function: &Bound<'_, PyAny>) -> PyResult<bool> {
 #[pymethods]
 impl Host {
     /// Instrument modules of the standard library when they are needed. `standard` names their top levels, `harmless`
-    /// the modules that need no watching; `include` is called with functions, classes and modules, and has the modules
-    /// instrumented.
-    fn use_library(&self, standard: Vec<String>, harmless: Vec<String>, include: Py<PyAny>) {
+    /// the modules that need no watching, and `described` those of them that run on stand-ins; `include` is called with
+    /// functions, classes and modules, and has the modules instrumented.
+    fn use_library(&self, standard: Vec<String>, harmless: Vec<String>, described: Vec<String>, include: Py<PyAny>) {
         let mut state = self.state();
         state.types.origins.standard = standard.into_iter().collect();
         state.types.origins.harmless = harmless.into_iter().collect();
+        state.types.origins.described = described.into_iter().collect();
         state.library = Some(include);
     }
 

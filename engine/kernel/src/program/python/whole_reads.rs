@@ -258,7 +258,7 @@ impl State {
                     dict.iter().for_each(|(_, value)| look.finds(value, inside));
                 }
             }
-            TypeKind::Opaque | TypeKind::Set => {
+            TypeKind::Opaque | TypeKind::Set | TypeKind::View => {
                 referents(object).into_iter().for_each(|item| look.finds(item, inside))
             }
             TypeKind::Instance => {
