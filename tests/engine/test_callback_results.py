@@ -16,7 +16,7 @@ from dpor.results import CheckRequest, Verdict
 
 HEADER = """
 import bisect, collections, copy, functools, heapq, itertools, json, math, operator, types, dpor
-import base64, codecs, concurrent.futures, enum, fnmatch, fractions, os, re, traceback, warnings
+import base64, codecs, concurrent.futures, enum, fnmatch, fractions, os, re, struct, traceback, warnings
 
 def done():
     future = concurrent.futures.Future()
@@ -174,6 +174,12 @@ GIVEN = {
     "text of a proxy": (LISTS, "repr(types.MappingProxyType({'a': s}))"),
     "equality of a proxy": (LISTS, "types.MappingProxyType({'a': s}) == {'a': [6]}"),
     "text of an exception": (LISTS, "traceback.format_exception_only(ValueError(s))"),
+    "text by keyword": (LISTS, "str(object=s)"),
+    "bytes by keyword": (LISTS, "bytes(source=s)"),
+    "deque by keyword": (LISTS, "list(collections.deque(iterable=s))"),
+    "groups by keyword": (LISTS, "[key for key, _ in itertools.groupby(iterable=s)]"),
+    "start by keyword": (LISTS, "sum([[1]], start=s)"),
+    "enumerate by keyword": (LISTS, "list(enumerate(iterable=s))"),
     "a warning": (LISTS, "warnings.formatwarning(s, UserWarning, 'a', 1)"),
     "prefix of paths": (TEXTS, "os.path.commonprefix(s)"),
     "names that match": (TEXTS, "fnmatch.filter(s, '*')"),
@@ -181,6 +187,8 @@ GIVEN = {
     "members of an enumeration": (TEXTS, "len(enum.Enum('E', s))"),
     "base64": (BYTES, "base64.b64encode(s)"),
     "found bytes": (BYTES, "re.findall(rb'.', s)"),
+    "bytes of a compiled pattern": (BYTES, "re.compile(rb'.+').match(s).end()"),
+    "bytes of a compiled format": (BYTES, "struct.Struct('B').unpack_from(s, len(s) - 1)"),
     "a Fraction": (BYTES, "fractions.Fraction(len(s), 3)"),
     "futures that are done": (FUTURES, "len(concurrent.futures.wait(s).done)"),
     "futures as they are done": (FUTURES, "len(list(concurrent.futures.as_completed(s)))"),
@@ -220,3 +228,22 @@ def test_a_check_finds_what_it_gives_before_and_after_a_change(tmp_path: Path, n
         path.write_text(HEADER + model)
         found = check_model(CheckRequest(str(path), "model", str(tmp_path)))
         assert found.verdict is Verdict.VIOLATED
+
+
+# Iterators that are made before another look at what they run over, and used after it.
+USED_LATER = {
+    "generator that is left as it is": "codecs.iterencode(s, 'utf-8')",
+    "generator behind map": "map(len, codecs.iterencode(s, 'utf-8'))",
+    "chain of a generator": "itertools.chain.from_iterable(x for x in [s])",
+    "chain of a function": "itertools.chain.from_iterable(map(lambda x: s, [0]))",
+    "filter": "filter(None, s)",
+}
+
+
+@pytest.mark.parametrize("name", USED_LATER)
+def test_an_iterator_reads_when_it_is_advanced(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "model.py"
+    expression = f"(lambda made: (len(s), len(list(made))))({USED_LATER[name]})"
+    model = MODEL.format(before="['a']", expression=expression, change="s.append('b')", unwanted=repr((1, 2)))
+    path.write_text(HEADER + model)
+    assert check_model(CheckRequest(str(path), "model", str(tmp_path))).verdict is Verdict.VIOLATED

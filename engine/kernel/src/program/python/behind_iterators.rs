@@ -53,7 +53,7 @@ impl State {
 
     /// Collect what an iterator written in C holds: other iterators, which it advances if it is, and what they run over.
     pub fn look_behind_iterator<'py>(&mut self, look: &mut Look<'py>, iterator: &Bound<'py, PyAny>, inside: Inside) {
-        if is_generator(iterator) {
+        if is_generator(iterator) && !self.types.origins.is_unseen_generator(iterator) {
             // Its code is instrumented.
             return;
         }

@@ -111,7 +111,7 @@ impl Host {
                     BuiltinEffect::Examine => Depth::Everything,
                     _ => Depth::Items,
                 };
-                let read = given(arguments, keywords.filter(|_| depth == Depth::Everything));
+                let read = given(arguments, keywords);
                 let mut parts = self.reading_parts(&read, depth);
                 if effect == BuiltinEffect::Alias {
                     // It is made, and advanced later on.

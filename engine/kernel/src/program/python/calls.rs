@@ -162,6 +162,9 @@ impl Host {
                 };
             }
             let name: String = function.getattr(intern!(py, "__name__"))?.extract()?;
+            if kind == TypeKind::Immutable && name == "pack_into" {
+                return self.controlled(py, &function, How::Builtin(BuiltinEffect::Write));
+            }
             if kind == TypeKind::Immutable && (!is_harmless_method(&object, &name) || gives_container(&name)) {
                 return self.controlled(py, &function, How::Value { object: object.unbind() });
             }

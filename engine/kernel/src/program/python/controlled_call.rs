@@ -165,7 +165,7 @@ impl ControlledCall {
             }
             How::Builtin(effect) => host.call_builtin(py, *effect, function, arguments, keywords),
             How::Construct { reads_arguments } => {
-                let read = given(arguments, None);
+                let read = given(arguments, keywords);
                 let parts = match reads_arguments {
                     true => host.reading_parts(&read, Depth::Items),
                     false => Vec::new(),
@@ -457,14 +457,18 @@ impl Host {
         raises: bool,
         next: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
     ) -> PyResult<(PyResult<Bound<'py, PyAny>>, bool)> {
+        let parts = [Part { object: iterator.clone(), effect }];
         if is_generator(iterator) {
-            let event = self.touch_container(py, iterator, effect, None)?;
+            let unseen = self.state().types.origins.is_unseen_generator(iterator);
+            let event = match unseen {
+                true => self.touch_wholes(py, &parts, Depth::Items)?,
+                false => self.touch_container(py, iterator, effect, None)?,
+            };
             if runs_nothing(iterator, raises)? {
                 return Ok((next(), event));
             }
             return Ok((self.advance(py, iterator, next), event));
         }
-        let parts = [Part { object: iterator.clone(), effect }];
         let event = self.touch_wholes(py, &parts, Depth::Items)?;
         let open = OpenOperation::on_wholes_with(&parts, Depth::Items, ResultUse::Kept);
         Ok((self.operating(open, next), event))

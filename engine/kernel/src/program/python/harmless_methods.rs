@@ -56,6 +56,11 @@ const OF_BYTES: &[&str] = &[
 /// Methods with special names that give an item or an iterator, or tell the size.
 const OF_SEQUENCES: &[&str] = &["__getitem__", "__iter__", "__len__", "__reversed__"];
 
+/// Whether methods of a value may be given a `bytearray`: it is a compiled pattern, or a compiled format of `struct`.
+fn reads_buffers(value: &Bound<'_, PyAny>) -> bool {
+    value.get_type().name().is_ok_and(|name| name == "Pattern" || name == "Struct")
+}
+
 /// Whether a method of a value of a type that never changes touches nothing that threads share, whatever it is given.
 pub fn is_harmless_method(value: &Bound<'_, PyAny>, method: &str) -> bool {
     if value.is_exact_instance_of::<PyString>() {
@@ -69,6 +74,9 @@ pub fn is_harmless_method(value: &Bound<'_, PyAny>, method: &str) -> bool {
     }
     if value.is_instance_of::<PyBytes>() {
         return OF_BYTES.contains(&method) || OF_ALL.contains(&method);
+    }
+    if reads_buffers(value) && !method.starts_with("__") {
+        return false;
     }
     if !method.starts_with("__") {
         // Theirs compare items, or take those of another container.

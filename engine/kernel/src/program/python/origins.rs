@@ -62,6 +62,8 @@ pub struct Origins {
     included: FxHashSet<String>,
     /// Classes, by address, all of whose modules are instrumented if they have to be.
     settled: FxHashSet<usize>,
+    /// Whether generators were made whose code runs unseen.
+    has_unseen_generators: bool,
     /// What has to be instrumented before the next execution: functions, classes and modules.
     wanted: Vec<Py<PyAny>>,
 }
@@ -90,6 +92,16 @@ impl Origins {
         Ok(found)
     }
 
+    /// Whether the code of a generator runs unseen: a step of it reads what its variables hold.
+    pub fn is_unseen_generator(&self, generator: &Bound<'_, PyAny>) -> bool {
+        // To ask a generator for its code is an audit event.
+        self.has_unseen_generators
+            && generator.getattr(intern!(generator.py(), "gi_code")).is_ok_and(|code| {
+                let known = self.codes.get(&(code.as_ptr() as usize));
+                known.is_some_and(|(written, _)| written.origin == Origin::Reading)
+            })
+    }
+
     /// Functions may have other code from now on. What is returned has to be dropped where no state is borrowed.
     #[must_use]
     pub fn forget_functions(&mut self) -> impl Sized {
@@ -114,6 +126,7 @@ impl Origins {
             None => self.by_namespace(function, code)?,
         };
         let found = Written { origin, makes_generators: flags & GENERATOR != 0 };
+        self.has_unseen_generators |= found.makes_generators && origin == Origin::Reading;
         if self.codes.len() >= REMEMBERED {
             self.codes.clear();
         }
