@@ -131,6 +131,9 @@ USES = {
 # Other code that built-in code calls back, and uses of it.
 OTHERS = {
     "key of sorted": "sorted([1, 2], key=lambda x: s if x == 1 else [6, 0])",
+    "key of sorted texts": "sorted('ab', key=lambda x: s if x == 'a' else [6, 0])",
+    "key of max of numbers": "max(1, 2, key=lambda x: s if x == 1 else [6, 0])",
+    "key of min of a range": "min(range(2), key=lambda x: s if x == 0 else [6, 0])",
     "key of sort": "(lambda a: (a.sort(key=lambda x: s if x == 1 else [6, 0]), a))([1, 2])",
     "key of min": "min([1, 2], key=lambda x: s if x == 1 else [6, 0])",
     "key of bisect": "bisect.bisect([1], [6, 0], key=lambda x: s)",

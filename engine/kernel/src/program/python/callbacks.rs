@@ -274,7 +274,9 @@ impl Host {
         call: impl FnOnce() -> PyResult<T>,
     ) -> PyResult<(T, bool)> {
         let event = self.touch_wholes(py, parts, depth)?;
-        if parts.is_empty() && !arguments.iter().any(|argument| self.may_call_back(argument)) {
+        // A key function is called whatever the items are.
+        let calls = |argument: &Bound<'py, PyAny>| argument.is_callable() || self.may_call_back(argument);
+        if parts.is_empty() && !arguments.iter().any(calls) {
             return Ok((call()?, event));
         }
         let result = self.operating(OpenOperation::on_wholes_with(parts, depth, result_use), call)?;
