@@ -36,6 +36,7 @@ from dpor.runtime.patchset import PatchSet
 from dpor.runtime.pools import finish_pools, patch_futures, patch_pools
 from dpor.runtime.randomness import Randomness
 from dpor.runtime.shared_fields import Barrier, patch_queues
+from dpor.runtime.slot_names import patch_slot_names
 from dpor.runtime.thread import MainThread
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ class Patches:
         self._patch_time()
         self._patch_randomness()
         patch_caches(self._patches, self._mode)
+        patch_slot_names(self._patches)
         patch_queues(self._patches, self._mode)
         escapes.patch_blocking_calls(self._patches)
         self.outside.install(self._patches)

@@ -246,11 +246,6 @@ pub fn gives_container(method: &str) -> bool {
     matches!(method, "split" | "rsplit" | "splitlines" | "findall" | "groupdict" | "copy" | "maketrans" | "tolist")
 }
 
-/// Whether a method in C of any object gives what the object holds, which may be its own dict of attributes.
-pub fn gives_state(method: &str) -> bool {
-    matches!(method, "__reduce_ex__" | "__reduce__" | "__getstate__" | "__dir__")
-}
-
 /// Whether a callable is what the `json` package has in C: an encoder or a scanner.
 pub fn is_json_worker(callable: &Bound<'_, PyAny>) -> bool {
     callable.get_type().module().is_ok_and(|module| module.to_str().is_ok_and(|module| module == "_json"))

@@ -12,11 +12,12 @@ use pyo3::types::{PyCFunction, PyString, PySuper, PyType};
 use super::assumptions::{writer_of, AssumptionKind};
 use super::atomic::Atomic;
 use super::builtins::{
-    attribute_effect, c_function_effect, gives_container, gives_state, is_json_worker, BuiltinEffect, CallableKind,
+    attribute_effect, c_function_effect, gives_container, is_json_worker, BuiltinEffect, CallableKind,
 };
 use super::controlled_call::{ControlledCall, How};
 use super::harmless_methods::{holder_of_harmful, is_harmless_method};
 use super::host::Host;
+use super::object_state::gives_state;
 use super::origins::Origin;
 use super::primitives::{Condition, Lock, RLock};
 use super::types::{referent, TypeKind};

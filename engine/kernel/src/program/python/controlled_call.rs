@@ -148,18 +148,7 @@ impl ControlledCall {
                 let (made, _) = host.operate_on_arguments(py, (&parts, Depth::Text), &read, used, call)?;
                 host.created(made)
             }
-            How::State { object } => {
-                let object = object.bind(py);
-                host.look(py, std::slice::from_ref(object), Depth::Everything)?;
-                let state = function.call(arguments, keywords)?;
-                let own = object.getattr_opt(intern!(py, "__dict__"))?;
-                for part in state.cast::<PyTuple>().into_iter().flatten().chain([state.clone()]) {
-                    if own.as_ref().is_some_and(|own| own.is(&part)) {
-                        host.alias_instance_dict(&part, object);
-                    }
-                }
-                Ok(state)
-            }
+            How::State { object } => host.call_for_state(py, object.bind(py), function, arguments, keywords),
             How::Container { object, name } => {
                 host.call_container(py, object.bind(py), name.bind(py), function, arguments, keywords)
             }

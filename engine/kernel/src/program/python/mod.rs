@@ -30,6 +30,7 @@ mod loops;
 mod made_functions;
 mod named_reads;
 mod native_types;
+mod object_state;
 mod objects;
 mod operators;
 mod origins;

@@ -193,12 +193,33 @@ pub fn own_attribute<'py>(
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
     let py = object.py();
     let load = plain_method(object, "__getattribute__")?;
-    if let Ok(own) = load.call1((object, intern!(py, "__dict__"))) {
-        if own.contains(name)? {
-            return own.get_item(name).map(Some);
+    if !lacks_dict(object)? {
+        if let Ok(own) = load.call1((object, intern!(py, "__dict__"))) {
+            if own.contains(name)? {
+                return own.get_item(name).map(Some);
+            }
         }
     }
     Ok(if has_slot(object, name)? { load.call1((object, name)).ok() } else { None })
+}
+
+/// Whether the object is an exception, a partial or another C object that gets a `__dict__` with its first attribute, and has
+/// none yet. To look for its `__dict__` makes it, which the object's `__reduce__` tells from none.
+pub fn lacks_dict(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    // `Py_TPFLAGS_MANAGED_DICT`: objects of Python classes, whose `__dict__` is in no field of theirs.
+    const MANAGED_DICT: std::ffi::c_ulong = 1 << 4;
+    let class = object.get_type();
+    // SAFETY: the class is alive.
+    if unsafe { pyo3::ffi::PyType_GetFlags(class.as_type_ptr()) } & MANAGED_DICT != 0 {
+        return Ok(false);
+    }
+    let load = plain_method(&class, "__getattribute__")?;
+    let offset: isize = load.call1((&class, intern!(object.py(), "__dictoffset__")))?.extract()?;
+    if offset <= 0 {
+        return Ok(false);
+    }
+    // SAFETY: an object of a class with a positive `tp_dictoffset` has a pointer to its dict there, or NULL.
+    Ok(unsafe { object.as_ptr().byte_offset(offset).cast::<*mut pyo3::ffi::PyObject>().read().is_null() })
 }
 
 /// The attribute, past what its class does about it; None if there is none.

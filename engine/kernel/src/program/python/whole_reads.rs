@@ -18,6 +18,7 @@ use super::container_effects::ContainerEffect;
 use super::host::Host;
 use super::identity::{KeyId, ObjectId};
 use super::named_reads::Path;
+use super::place::lacks_dict;
 use super::recording::Word;
 use super::state::{access, Phase, Restart, State};
 use super::switching::Touch;
@@ -325,12 +326,17 @@ fn attributes<'py>(object: &Bound<'py, PyAny>) -> Vec<Attribute<'py>> {
         let name = name.cast_into::<PyString>().ok().and_then(|name| interned(&name).ok());
         found.extend(name.map(|name| (name, value)));
     };
-    // SAFETY: the object is alive, and a new reference or NULL with an exception set comes back.
-    let own = unsafe {
-        Bound::from_owned_ptr_or_err(py, pyo3::ffi::PyObject_GenericGetDict(object.as_ptr(), std::ptr::null_mut()))
-    };
-    if let Some(own) = own.ok().and_then(|own| own.cast_into::<PyDict>().ok()) {
-        own.iter().for_each(|(name, value)| add(name, Some(value)));
+    if !lacks_dict(object).unwrap_or(false) {
+        // SAFETY: the object is alive, and a new reference or NULL with an exception set comes back.
+        let own = unsafe {
+            Bound::from_owned_ptr_or_err(
+                py,
+                pyo3::ffi::PyObject_GenericGetDict(object.as_ptr(), std::ptr::null_mut()),
+            )
+        };
+        if let Some(own) = own.ok().and_then(|own| own.cast_into::<PyDict>().ok()) {
+            own.iter().for_each(|(name, value)| add(name, Some(value)));
+        }
     }
     for class in object.get_type().mro().iter() {
         let Ok(namespace) = class.getattr(intern!(py, "__dict__")) else { continue };
