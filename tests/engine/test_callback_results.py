@@ -250,3 +250,87 @@ def test_an_iterator_reads_when_it_is_advanced(tmp_path: Path, name: str) -> Non
     model = MODEL.format(before="['a']", expression=expression, change="s.append('b')", unwanted=repr((1, 2)))
     path.write_text(HEADER + model)
     assert check_model(CheckRequest(str(path), "model", str(tmp_path))).verdict is Verdict.VIOLATED
+
+
+HELD_MODEL = """
+class Same:
+    calls = []
+
+    def __eq__(self, other):
+        Same.calls.append(1)
+        return True
+
+    def __lt__(self, other):
+        return False
+
+    __hash__ = object.__hash__
+
+def change(s, all):
+    all.clear()
+    s[0] = 5
+"""
+# What is in `all` when an operation begins, and is in there no more when the `__eq__` of an item has been called.
+HELD = {
+    "sorted": ("[(Same(), s), (Same(), [4])]", "[t[1][0] for t in sorted(all)]"),
+    "sort": ("[(Same(), s), (Same(), [4])]", "(list.sort(all), [t[1][0] for t in all])"),
+    "sort of another list": (
+        "[(Same(), s), (Same(), [4])]",
+        "(lambda own: (own.sort(), [t[1][0] for t in own]))(all[:])",
+    ),
+    "max": ("[(Same(), s), (Same(), [4])]", "max(all)[1][0]"),
+    "min": ("[(Same(), [4]), (Same(), s)]", "min(all)[1][0]"),
+    "index": ("[(Same(), s)]", "all.index((Same(), [5]))"),
+    "in": ("[(Same(), s)]", "(Same(), [5]) in all"),
+    "count": ("[(Same(), s)]", "all.count((Same(), [5]))"),
+    "==": ("[(Same(), s)]", "all == [(Same(), [5])]"),
+    "heap": ("[(Same(), s), (Same(), [4])]", "[t[1][0] for t in heapq.nsmallest(2, all)]"),
+    "groups": (
+        "[(Same(), s), (Same(), [5])]",
+        "[len(list(group)) for _, group in itertools.groupby(list(all))]",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_an_operation_goes_on_with_what_it_got_of_a_container(tmp_path: Path, name: str) -> None:
+    items, expression = HELD[name]
+    seen: set[str] = set()
+    for at in range(1, 4):
+        names: dict[str, Any] = {}
+        exec(HEADER + HELD_MODEL + f"s = [3]\nall = {items}", names)
+
+        def changing(this: object, other: object, at: int = at, names: dict[str, Any] = names) -> bool:
+            names["Same"].calls.append(1)
+            if len(names["Same"].calls) == at:
+                names["change"](names["s"], names["all"])
+            return True
+
+        names["Same"].__eq__ = changing
+        try:
+            seen.add(repr(eval(expression, names)))
+        except (IndexError, ValueError):
+            continue
+    assert seen
+    for number, unwanted in enumerate(seen):
+        path = tmp_path / f"model{number}.py"
+        path.write_text(
+            HEADER
+            + HELD_MODEL
+            + f"""
+@dpor.model
+def model():
+    s, found = [3], []
+    all = {items}
+    def work():
+        try:
+            found.append(repr({expression}))
+        except (IndexError, ValueError):
+            pass
+    threads = [dpor.spawn(work), dpor.spawn(lambda: change(s, all))]
+    for thread in threads:
+        thread.join()
+    assert found != [{unwanted!r}]
+"""
+        )
+        result = check_model(CheckRequest(str(path), "model", str(tmp_path)))
+        assert result.verdict is Verdict.VIOLATED, unwanted

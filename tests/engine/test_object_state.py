@@ -101,7 +101,7 @@ def test_slots_that_change_while_a_pickle_asks_for_their_names_are_seen(tmp_path
 
 
 @pytest.mark.parametrize(
-    "made, without",
+    ("made", "without"),
     [("Own()", "(Own, ())"), ("functools.partial(len)", "None")],
     ids=["an exception", "a partial"],
 )

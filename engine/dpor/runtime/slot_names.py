@@ -1,7 +1,7 @@
 """`copyreg._slotnames`, which C code calls when it takes the state of an object: for `copy` and `pickle`.
 
-It keeps what it found in the class, as `__slotnames__`. So the first copy of an object of a class changes the class, which
-code that runs over `vars(class)` sees. The table of a class that has it already is not asked for again.
+It keeps what it found in the class, as `__slotnames__`. So the first copy of an object of a class changes the class,
+which code that runs over `vars(class)` sees. For a class that has it, C code does not call.
 """
 
 # pyright: reportPrivateUsage=false

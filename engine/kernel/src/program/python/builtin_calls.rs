@@ -88,7 +88,7 @@ impl Host {
                 let event = self.touch_wholes(py, &parts, Depth::Comparison)?;
                 let (arguments, keywords) = self.with_callbacks(py, function, arguments, keywords)?;
                 let operation = OpenOperation::on_wholes_with(&parts, Depth::Comparison, ResultUse::Written);
-                let result = self.operating(operation, || function.call(&arguments, keywords.as_ref()))?;
+                let result = self.operating(py, operation, || function.call(&arguments, keywords.as_ref()))?;
                 for Part { object, .. } in parts.iter().filter(|part| self.kind(&part.object).is_container()) {
                     let name = function.getattr(intern!(py, "__name__"))?;
                     self.note(py, Word::Call, Some(object), Some(&name), None, event);

@@ -18,8 +18,8 @@ use super::callback_results::{CallbackResult, ResultUse, Results};
 use super::container_effects::ContainerEffect;
 use super::controlled_call::ControlledCall;
 use super::host::{require_host, Host};
-use super::state::Phase;
-use super::whole_reads::{reading_effect, Depth, Looking, Part};
+use super::state::{Phase, State};
+use super::whole_reads::{reading_effect, Depth, Inside, Looking, Part};
 use crate::operation::ThreadId;
 
 /// An operation of built-in code that may call back.
@@ -41,6 +41,32 @@ pub struct OpenWholes {
     result_use: ResultUse,
     /// What code that it called has given and the operation may still read.
     results: RefCell<Vec<Py<PyAny>>>,
+    /// What was inside of the parts whenever it looked: C code goes on with what it has got of a container, also if that is
+    /// in there no more. A sort takes all items out of its list.
+    held: RefCell<Vec<(Py<PyAny>, Inside)>>,
+}
+
+impl OpenWholes {
+    fn parts<'py>(&self, py: Python<'py>) -> Vec<Part<'py>> {
+        let part = |(object, effect): &(Py<PyAny>, ContainerEffect)| Part {
+            object: object.bind(py).clone(),
+            effect: *effect,
+        };
+        self.parts.borrow().iter().map(part).collect()
+    }
+
+    fn held<'py>(&self, py: Python<'py>) -> Vec<(Bound<'py, PyAny>, Inside)> {
+        self.held.borrow().iter().map(|(object, inside)| (object.bind(py).clone(), *inside)).collect()
+    }
+
+    /// Keep what is inside of the parts now.
+    fn hold(&self, py: Python<'_>, state: &mut State) {
+        let (parts, held) = (self.parts(py), self.held(py));
+        let looking = Looking { parts: &parts, paths: &[], depth: self.depth, results: Results::NONE, held: &held };
+        let found = state.found_inside(&looking);
+        // All that was held is found again: nothing ends here.
+        self.held.replace(found.into_iter().map(|(object, inside)| (object.unbind(), inside)).collect());
+    }
 }
 
 /// The operations of one thread that are open, the innermost last.
@@ -54,7 +80,8 @@ impl OpenOperation {
 
     pub fn on_wholes_with(parts: &[Part<'_>], depth: Depth, result_use: ResultUse) -> OpenOperation {
         let parts: Vec<_> = parts.iter().map(|part| (part.object.clone().unbind(), part.effect)).collect();
-        OpenOperation::Wholes(OpenWholes { parts: parts.into(), depth, result_use, results: RefCell::default() })
+        let (results, held) = (RefCell::default(), RefCell::default());
+        OpenOperation::Wholes(OpenWholes { parts: parts.into(), depth, result_use, results, held })
     }
 
     pub fn on_container(
@@ -85,7 +112,8 @@ impl Callback {
         keywords: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let host = self.host.get();
-        let result = host.operating(OpenOperation::Suspended, || self.function.bind(py).call(arguments, keywords));
+        let result =
+            host.operating(py, OpenOperation::Suspended, || self.function.bind(py).call(arguments, keywords));
         let given = result.as_ref().ok().map(|value| CallbackResult { value, is_source: false });
         host.resume_operation(py, given)?;
         result
@@ -152,9 +180,17 @@ fn is_of_context_variable(function: &Bound<'_, PyAny>) -> bool {
 
 impl Host {
     /// Run built-in code that carries out an operation, which has become an event already.
-    pub fn operating<T>(&self, operation: OpenOperation, call: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    pub fn operating<T>(
+        &self,
+        py: Python<'_>,
+        operation: OpenOperation,
+        call: impl FnOnce() -> PyResult<T>,
+    ) -> PyResult<T> {
         let (thread, depth) = {
             let Some(mut state) = self.awake() else { return call() };
+            if let (OpenOperation::Wholes(open), true) = (&operation, state.running()) {
+                open.hold(py, &mut state);
+            }
             let current = state.current;
             let open = &mut state.thread(current).open;
             open.push(Rc::new(operation));
@@ -226,11 +262,7 @@ impl Host {
         if let Some(source) = source {
             open.parts.borrow_mut().push((source.clone().unbind(), reading_effect(self.kind(source))));
         }
-        let part = |(object, effect): &(Py<PyAny>, ContainerEffect)| Part {
-            object: object.bind(py).clone(),
-            effect: *effect,
-        };
-        let mut parts: Vec<Part<'py>> = open.parts.borrow().iter().map(part).collect();
+        let mut parts = open.parts(py);
         let mut values: Vec<Bound<'py, PyAny>> =
             open.results.borrow().iter().map(|result| result.bind(py).clone()).collect();
         if let Some(value) = value {
@@ -244,7 +276,12 @@ impl Host {
             parts.extend(values.drain(..).map(written));
         }
         let results = Results::of(&values, open.result_use);
-        self.touch(py, &Looking { parts: &parts, paths: &[], depth: open.depth, results }).map(drop)
+        let held = open.held(py);
+        self.touch(py, &Looking { parts: &parts, paths: &[], depth: open.depth, results, held: &held })?;
+        if let Some(mut state) = self.awake().filter(|state| state.running()) {
+            open.hold(py, &mut state);
+        }
+        Ok(())
     }
 
     /// One operation on several objects by built-in code that may call back.
@@ -259,7 +296,7 @@ impl Host {
         if parts.is_empty() {
             return Ok((call()?, event));
         }
-        let result = self.operating(OpenOperation::on_wholes(parts, depth), call)?;
+        let result = self.operating(py, OpenOperation::on_wholes(parts, depth), call)?;
         Ok((result, event))
     }
 
@@ -279,7 +316,7 @@ impl Host {
         if parts.is_empty() && !arguments.iter().any(calls) {
             return Ok((call()?, event));
         }
-        let result = self.operating(OpenOperation::on_wholes_with(parts, depth, result_use), call)?;
+        let result = self.operating(py, OpenOperation::on_wholes_with(parts, depth, result_use), call)?;
         Ok((result, event))
     }
 

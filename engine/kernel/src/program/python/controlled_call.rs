@@ -114,7 +114,7 @@ impl ControlledCall {
                 // It may well call what is instrumented.
                 let parts = host.touch_foreign(py, function, None, arguments, keywords)?;
                 let operation = OpenOperation::on_wholes_with(&parts, Depth::Everything, ResultUse::Written);
-                return host.created(host.operating(operation, || function.call(arguments, keywords))?);
+                return host.created(host.operating(py, operation, || function.call(arguments, keywords))?);
             }
             How::Reading => {
                 let read = given(arguments, keywords);
@@ -189,7 +189,7 @@ impl ControlledCall {
                 let parts = host.touch_foreign(py, function, Some(object.bind(py)), arguments, keywords)?;
                 let (arguments, keywords) = host.with_callbacks(py, function, arguments, keywords)?;
                 let operation = OpenOperation::on_wholes_with(&parts, Depth::Everything, ResultUse::Written);
-                host.created(host.operating(operation, || function.call(&arguments, keywords.as_ref()))?)
+                host.created(host.operating(py, operation, || function.call(&arguments, keywords.as_ref()))?)
             }
         })
     }
@@ -301,7 +301,7 @@ impl Host {
                     "sort" => ResultUse::Read(Depth::Comparison),
                     _ => ResultUse::Read(depth),
                 };
-                (self.operating(OpenOperation::on_wholes_with(&parts, depth, result_use), call), event)
+                (self.operating(py, OpenOperation::on_wholes_with(&parts, depth, result_use), call), event)
             }
             None => {
                 let event = self.touch_container(py, object, effect, key.as_ref())?;
@@ -310,7 +310,7 @@ impl Host {
                     (call(), event)
                 } else {
                     let operation = OpenOperation::on_container(object, effect, key.as_ref());
-                    (self.operating(operation, call), event)
+                    (self.operating(py, operation, call), event)
                 }
             }
         };
@@ -425,7 +425,7 @@ impl Host {
         }
         let told = Rc::new(Cell::new(false));
         let step = OpenOperation::Step { generator: iterator.clone().unbind(), told: told.clone() };
-        let result = self.operating(step, next);
+        let result = self.operating(py, step, next);
         // Code that is instrumented has told of the end while it still ran, so that others find it running.
         let ended = match told.get() {
             true => Ok(false),
@@ -460,7 +460,7 @@ impl Host {
         }
         let event = self.touch_wholes(py, &parts, Depth::Items)?;
         let open = OpenOperation::on_wholes_with(&parts, Depth::Items, ResultUse::Kept);
-        Ok((self.operating(open, next), event))
+        Ok((self.operating(py, open, next), event))
     }
 
     /// An atomic operation of code that is not instrumented: on its object, if it is a method, and on what it is given,

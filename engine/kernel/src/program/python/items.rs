@@ -94,7 +94,7 @@ impl Host {
         if !self.may_call_back(key) {
             return call();
         }
-        self.operating(OpenOperation::on_container(object, effect, Some(key)), call)
+        self.operating(object.py(), OpenOperation::on_container(object, effect, Some(key)), call)
     }
 
     /// An operation on items of an object whose class is not instrumented (`UserDict`) is one operation on the object.
@@ -244,7 +244,7 @@ impl Host {
                 ];
                 let event = self.touch_wholes(py, &parts, Depth::Items)?;
                 let open = OpenOperation::on_wholes_with(&parts, Depth::Items, used_by_adding(kind));
-                let stored = self.operating(open, || object.set_item(key, value));
+                let stored = self.operating(py, open, || object.set_item(key, value));
                 self.noted(py, stored, Word::Store, object, Some(key), event)?;
                 self.note(py, Word::Store, Some(object), Some(key), Some(value), event);
                 return Ok(());
@@ -332,7 +332,7 @@ impl Host {
             let parts = [Part { object: container.clone(), effect }, item];
             let event = self.touch_wholes(py, &parts, Depth::Comparison)?;
             let used = ResultUse::ReadAtOnce(Depth::Comparison);
-            (self.operating(OpenOperation::on_wholes_with(&parts, Depth::Comparison, used), search)?, event)
+            (self.operating(py, OpenOperation::on_wholes_with(&parts, Depth::Comparison, used), search)?, event)
         };
         if self.is_recording() {
             let value = pyo3::types::PyBool::new(py, found).to_owned();
@@ -454,7 +454,7 @@ impl Host {
     /// What an object gives code in Python to run over.
     fn own_iterator<'py>(&self, object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         // Built-in code that runs such code has no part in it.
-        self.operating(OpenOperation::Suspended, || Ok(object.try_iter()?.into_any()))
+        self.operating(object.py(), OpenOperation::Suspended, || Ok(object.try_iter()?.into_any()))
     }
 
     /// An iterator that tells of every step of `inner`, which runs over `source` or is it.
@@ -537,7 +537,7 @@ impl Steps {
             ContainerEffect::Step => host.step_iterator(py, &source, effect, false, next)?,
             _ => {
                 let event = host.touch_container(py, &source, effect, None)?;
-                (host.operating(OpenOperation::on_container(&source, effect, None), next), event)
+                (host.operating(py, OpenOperation::on_container(&source, effect, None), next), event)
             }
         };
         match next {

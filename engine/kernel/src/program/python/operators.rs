@@ -167,7 +167,7 @@ impl Host {
         let event = self.touch_wholes(py, &parts, Depth::Items)?;
         let result_use = used_by_adding(self.kind(target));
         let open = OpenOperation::on_wholes_with(&parts, Depth::Items, result_use);
-        let updated = self.operating(open, || apply(operator, true, target, &operand));
+        let updated = self.operating(py, open, || apply(operator, true, target, &operand));
         let updated = self.noted(py, updated, Word::WriteAll, target, None, event)?;
         self.note(py, Word::WriteAll, Some(target), None, Some(&operand), event);
         Ok(updated)

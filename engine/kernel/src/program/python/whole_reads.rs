@@ -65,11 +65,13 @@ pub struct Looking<'a, 'py> {
     pub paths: &'a [Path<'py>],
     pub depth: Depth,
     pub results: Results<'a, 'py>,
+    /// Objects that the operation may hold since it began.
+    pub held: &'a [(Bound<'py, PyAny>, Inside)],
 }
 
 impl<'a, 'py> Looking<'a, 'py> {
     pub fn at(parts: &'a [Part<'py>], paths: &'a [Path<'py>], depth: Depth) -> Looking<'a, 'py> {
-        Looking { parts, paths, depth, results: Results::NONE }
+        Looking { parts, paths, depth, results: Results::NONE, held: &[] }
     }
 
     fn writes(&self) -> bool {
@@ -150,6 +152,30 @@ impl State {
     /// What an operation on these objects touches now, and those of them of which it reads different parts in different
     /// places.
     pub fn whole_accesses<'py>(&mut self, looking: &Looking<'_, 'py>) -> (Accesses, Owners) {
+        let mut look = self.look(looking);
+        for (location, owner) in std::mem::take(&mut look.movable) {
+            self.nesting.insert(owner);
+            let known = self.nested_reads.entry(location).or_default();
+            if !known.contains(&owner) {
+                known.push(owner);
+                if self.learning {
+                    self.restart.get_or_insert(Restart::Visible);
+                }
+            }
+        }
+        look.owners.retain(|owner| self.nesting.contains(owner));
+        if !look.owners.is_empty() && self.driver.wants_values() {
+            self.untreated.get_or_insert("a container inside of another one, both of which other threads change");
+        }
+        (look.accesses, look.owners)
+    }
+
+    /// The objects that an operation finds in those that it is given, and in each other.
+    pub fn found_inside<'py>(&mut self, looking: &Looking<'_, 'py>) -> Vec<(Bound<'py, PyAny>, Inside)> {
+        self.look(looking).found
+    }
+
+    fn look<'py>(&mut self, looking: &Looking<'_, 'py>) -> Look<'py> {
         let mut look = Look {
             depth: looking.depth,
             results_read: None,
@@ -173,21 +199,11 @@ impl State {
             self.look_at_results(&mut look, looking.results);
             self.look_at_found(&mut look);
         }
-        for (location, owner) in std::mem::take(&mut look.movable) {
-            self.nesting.insert(owner);
-            let known = self.nested_reads.entry(location).or_default();
-            if !known.contains(&owner) {
-                known.push(owner);
-                if self.learning {
-                    self.restart.get_or_insert(Restart::Visible);
-                }
-            }
+        for (object, inside) in looking.held {
+            look.finds(object.clone(), Inside { step: false, ..*inside });
         }
-        look.owners.retain(|owner| self.nesting.contains(owner));
-        if !look.owners.is_empty() && self.driver.wants_values() {
-            self.untreated.get_or_insert("a container inside of another one, both of which other threads change");
-        }
-        (look.accesses, look.owners)
+        self.look_at_found(&mut look);
+        look
     }
 
     fn look_at_found<'py>(&mut self, look: &mut Look<'py>) {
@@ -484,7 +500,10 @@ impl Host {
 
     /// The same for all that an operation looks at.
     pub fn touch<'py>(&self, py: Python<'py>, looking: &Looking<'_, 'py>) -> PyResult<bool> {
-        let nothing = looking.parts.is_empty() && looking.paths.is_empty() && looking.results.values.is_empty();
+        let nothing = looking.parts.is_empty()
+            && looking.paths.is_empty()
+            && looking.results.values.is_empty()
+            && looking.held.is_empty();
         if nothing || !self.awake().is_some_and(|state| state.running()) {
             return Ok(false);
         }
