@@ -11,6 +11,7 @@ from typing import Any
 
 from dpor.codes import Code
 from dpor.errors import DporError
+from dpor.instrument.blocks import statements
 from dpor.instrument.first_party import is_foreign_folder
 from dpor.results import ModelInfo, SourceSpan
 
@@ -76,7 +77,7 @@ class _Decorators:
     def __init__(self, tree: ast.Module) -> None:
         self._packages: set[str] = set()
         self._names: set[str] = set()
-        for node in ast.walk(tree):
+        for node in statements(tree):
             if isinstance(node, ast.Import):
                 for alias in node.names:
                     if alias.name == PACKAGE or (alias.name.startswith(f"{PACKAGE}.") and not alias.asname):

@@ -7,9 +7,11 @@ nothing that the model could see.
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
-from typing import cast
+from typing import TypedDict
 
+from dpor.instrument.blocks import blocks, statements
 from dpor.results import Coverage
 
 REACHED = "__dpor_reached__"
@@ -18,12 +20,18 @@ REACHED = "__dpor_reached__"
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
+class _Place(TypedDict):
+    lineno: int
+    col_offset: int
+    end_lineno: int | None
+    end_col_offset: int | None
+
+
 def mark_lines(tree: ast.Module) -> ast.Module:
     """Precede each statement of each function by its mark, in place; done after instrumentation. Returns the tree."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            _mark_function(node)
-    return ast.fix_missing_locations(tree)
+    for function in [one for one in statements(tree) if isinstance(one, Function)]:
+        _mark_function(function)
+    return tree
 
 
 def covered_lines(source: str | bytes, model: str, reached: bytearray) -> Coverage:
@@ -41,8 +49,8 @@ def covered_lines(source: str | bytes, model: str, reached: bytearray) -> Covera
 
 
 def _functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, Function]]:
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+    for child in itertools.chain.from_iterable(blocks(node)):
+        if isinstance(child, Function):
             yield prefix + child.name, child
             yield from _functions(child, f"{prefix}{child.name}.<locals>.")
         elif isinstance(child, ast.ClassDef):
@@ -58,17 +66,11 @@ def _statements(function: Function) -> Iterator[ast.stmt]:
 
 
 def _blocks(function: Function) -> Iterator[list[ast.stmt]]:
-    open_nodes: list[ast.AST] = [function]
-    while open_nodes:
-        node = open_nodes.pop()
-        for name in ("body", "orelse", "finalbody"):
-            # Expressions have a `body` too: that of a lambda is no block.
-            block = cast("list[ast.stmt] | ast.expr", getattr(node, name, []))
-            if isinstance(block, list) and block:
-                yield block
-                open_nodes.extend(item for item in block if not isinstance(item, Function | ast.ClassDef))
-        open_nodes.extend(cast("list[ast.AST]", getattr(node, "handlers", [])))
-        open_nodes.extend(cast("list[ast.AST]", getattr(node, "cases", [])))
+    open_statements: list[ast.stmt] = [function]
+    while open_statements:
+        for block in blocks(open_statements.pop()):
+            yield block
+            open_statements.extend(item for item in block if not isinstance(item, Function | ast.ClassDef))
 
 
 def _is_marked(statement: ast.stmt, block: list[ast.stmt], function: Function) -> bool:
@@ -92,5 +94,12 @@ def _mark_function(function: Function) -> None:
 
 
 def _mark(statement: ast.stmt) -> ast.stmt:
-    cell = ast.Subscript(ast.Name(REACHED, ast.Load()), ast.Constant(statement.lineno), ast.Store())
-    return ast.copy_location(ast.Assign([cell], ast.Constant(1)), statement)
+    at: _Place = {
+        "lineno": statement.lineno,
+        "col_offset": statement.col_offset,
+        "end_lineno": statement.end_lineno,
+        "end_col_offset": statement.end_col_offset,
+    }
+    line = ast.Constant(statement.lineno, **at)
+    cell = ast.Subscript(ast.Name(REACHED, ast.Load(), **at), line, ast.Store(), **at)
+    return ast.Assign([cell], ast.Constant(1, **at), **at)

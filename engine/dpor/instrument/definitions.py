@@ -71,7 +71,7 @@ class Definitions(Iterables):
         """Whether built-in code may call the function and go on afterwards: a generator, or a method of a special name
         or of one that it knows.
         """
-        if _is_generator(node):
+        if self.scope.yields:
             return True
         name = node.name
         special = name.startswith("__") and name.endswith("__") and name not in _LAST_CALLED
@@ -219,15 +219,3 @@ def _documents(body: list[ast.stmt]) -> bool:
         and isinstance(first.value, ast.Constant)
         and isinstance(first.value.value, str)
     )
-
-
-def _is_generator(function: ast.FunctionDef) -> bool:
-    """Whether the function's own body yields."""
-    open_nodes: list[ast.AST] = list(function.body)
-    while open_nodes:
-        node = open_nodes.pop()
-        if isinstance(node, ast.Yield | ast.YieldFrom):
-            return True
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-            open_nodes.extend(ast.iter_child_nodes(node))
-    return False

@@ -141,13 +141,16 @@ def keep_unseen(host: Host) -> None:
             continue
         shown = module.__name__.lstrip("_")
         host.use_unseen(vars(module), shown)
-        for name, value in list(vars(module).items()):
-            if type(value) in _UNCHANGED or name.startswith("__") or isinstance(value, io.IOBase):
+        native = is_native(module)
+        # Some ten thousand names are looked at in each check, and few hold what changes.
+        changing = [(name, value) for name, value in vars(module).items() if type(value) not in _UNCHANGED]
+        for name, value in changing:
+            if name.startswith("__") or isinstance(value, io.IOBase):
                 # Streams have stand-ins.
                 continue
             if isinstance(value, _CONTAINERS):
                 _keep_containers(host, cast(object, value), f"{shown}.{name}", seen)
-            elif is_native(module):
+            elif native:
                 host.use_unseen(value, f"{shown}.{name}")
 
 
@@ -161,6 +164,8 @@ def _keep_containers(host: Host, value: object, name: str, seen: set[int]) -> No
         held = cast("dict[object, object]", value).values()
     elif isinstance(value, list):
         held = cast("list[object]", value)
+    if _UNCHANGED.issuperset(map(type, held)):
+        return
     parts: list[object] = [one for one in held if isinstance(one, _CONTAINERS)]
     for part in parts:
         _keep_containers(host, part, name, seen)

@@ -132,6 +132,12 @@ class _Walk(ast.NodeVisitor):
         else:
             self._bind(node.id, node, rebinding=isinstance(node.ctx, ast.Del))
 
+    def visit_Yield(self, node: ast.Yield | ast.YieldFrom) -> None:
+        self._scope.yields = True
+        self.generic_visit(node)
+
+    visit_YieldFrom = visit_Yield
+
     def visit_Global(self, node: ast.Global) -> None:
         self._scope.globals.update(map(self._scope.mangle, node.names))
 

@@ -73,7 +73,9 @@ class Use:
 
 @dataclass(eq=False)
 class Scope:
-    """One scope with the names bound in it; `class_name` is the class that mangles private names in it."""
+    """One scope with the names bound in it; `class_name` is the class that mangles private names in it, and `yields`
+    says that its own code does.
+    """
 
     kind: ScopeKind
     node: ast.AST
@@ -86,6 +88,7 @@ class Scope:
     uses: list[Use] = field(default_factory=list[Use])
     consumer: str | None = None
     convertible: bool = True
+    yields: bool = False
 
     def variable(self, name: str) -> Variable:
         """The variable of this name, made if it is new."""

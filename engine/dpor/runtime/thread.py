@@ -195,7 +195,7 @@ class Thread(RealThread):
         try:
             # Kernels reuse greenlets, and with them their context; a thread begins with an empty one.
             result = Context().run(self.run)
-            if type(result) not in PLAIN:
+            if result is not None and type(result) not in PLAIN:
                 _note_unrun(self.run, result)
         except SystemExit:
             pass
@@ -208,13 +208,13 @@ class Thread(RealThread):
             # Made when its module was imported: every execution starts it anew, so it must keep its target.
             if self._target is not None:
                 result = _controlled(self._target)(*self._args, **self._kwargs)
-                if type(result) not in PLAIN:
+                if result is not None and type(result) not in PLAIN:
                     _note_unrun(self._target, result)
             return
         try:
             if self._target is not None:
                 result = _controlled(self._target)(*self._args, **self._kwargs)
-                if type(result) not in PLAIN:
+                if result is not None and type(result) not in PLAIN:
                     _note_unrun(self._target, result)
         finally:
             del self._target, self._args, self._kwargs

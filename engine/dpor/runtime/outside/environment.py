@@ -28,6 +28,7 @@ class Environment:
         self._data: dict[Any, Any] = vars(os.environ)["_data"]
         self._users: dict[Any, Any] = {}
         self._base: dict[Any, Any] = {}
+        self._changed = False
 
     def patch(self, patches: PatchSet) -> None:
         """Put the replacements in place."""
@@ -35,6 +36,7 @@ class Environment:
         self._base = dict(self._data)
         owner: type = type(os.environ)
         patches.define(owner, "__dpor_untracked__", True)
+        self._world.mode.host.keep(self._data, False)
         for name, touched in (
             ("__getitem__", _reads),
             ("__setitem__", _writes),
@@ -54,17 +56,20 @@ class Environment:
     def keep(self) -> None:
         """Let every execution begin with what there is now."""
         self._base = dict(self._data)
+        self._changed = False
 
     def forget(self) -> None:
         """Let every execution begin with the environment of the process, and this one."""
         self._base = dict(self._users)
+        self._changed = True
         self.reset()
 
     def reset(self) -> None:
         """Go back to what executions begin with."""
-        if self._data != self._base:
+        if self._changed:
             self._data.clear()
             self._data.update(self._base)
+            self._changed = False
 
     def _visible(
         self, name: str, real: Callable[..., Any], touched: Callable[..., Touched]
@@ -74,6 +79,7 @@ class Environment:
                 shown = f"os.environ.{name.strip('_')}({', '.join(map(repr, args[:1]))})"
                 names = touched(environment, *args)
                 self._world.perform(shown, lambda: names)
+                self._changed |= touched is _writes
                 if names.reads and is_asked_by_model():
                     self._note_read(environment, args)
             return real(environment, *args)

@@ -46,14 +46,14 @@ class NativeFunctions:
     def __init__(self, world: World, known: Mapping[str, Callable[[ModuleType], StandIns]]) -> None:
         self._world = world
         self._known = known
-        # What stands in for which real function, and the reverse by the address of the stand-in.
+        # What stands in for which real function, and the reverse.
         self._table: dict[Any, Any] = {}
-        self._real: dict[int, Any] = {}
+        self._real: dict[Any, Any] = {}
 
-    def add(self, real: Any, stand_in: Any) -> None:
+    def add(self, real: Any, stand_in: types.FunctionType) -> None:
         """Have `stand_in` stand in for a function that is no attribute of a module in C."""
         self._table[real] = stand_in
-        self._real[id(stand_in)] = real
+        self._real[stand_in] = real
 
     def install(self, patches: PatchSet) -> None:
         """Put the stand-ins in place, for what is imported."""
@@ -71,9 +71,13 @@ class NativeFunctions:
 
     def uninstall(self) -> None:
         """Take them from modules that were imported while they were in place, and have bound them."""
+        real = self._real
         for module in [module for module in list(sys.modules.values()) if _is_searched(module)]:
-            for name in [name for name, value in vars(module).items() if id(value) in self._real]:
-                setattr(module, name, self._real[id(vars(module)[name])])
+            names = vars(module)
+            for name in [
+                name for name, value in names.items() if type(value) is types.FunctionType and value in real
+            ]:
+                setattr(module, name, real[names[name]])
 
     def table(self) -> Mapping[Any, Any]:
         """What stands in for which real function."""
@@ -84,7 +88,7 @@ class NativeFunctions:
         known: StandIns = self._known[name](module) if name in self._known else {}
         for function, stand_in in known.items():
             real = vars(module)[function]
-            self.add(self._real.get(id(real), real), stand_in)
+            self.add(self._real.get(real, real), stand_in)
         if not is_native(module) or name in WHOLE:
             return
         passed = FUNCTIONS.get(name, frozenset[str]()) | frozenset(known)

@@ -72,6 +72,9 @@ class Settings:
         self._lists: list[tuple[dict[str, Any], str, Any, list[Any]]] = []
         self._hooks: list[tuple[dict[str, Any], str, Any]] = []
         self._collects = True
+        # The places that have warned are noted with the version of the filters. Python 3.14 has another name for it.
+        old, new = "_filters_mutated", "_filters_mutated_lock_held"
+        self._forget_warnings: Callable[[], object] = getattr(warnings, old, None) or getattr(warnings, new)
         self._users: tuple[list[Any], list[Any]] | None = None
 
     def patch(self, patches: PatchSet) -> None:
@@ -140,8 +143,7 @@ class Settings:
             if names[name] is not value or value != items:
                 value[:] = items
                 names[name] = value
-        # The places that have warned are noted with the version of the filters.
-        getattr(warnings, "_filters_mutated", getattr(warnings, "_filters_mutated_lock_held", int))()
+        self._forget_warnings()
         for names, name, value in self._hooks:
             if names[name] is not value:
                 names[name] = value

@@ -132,6 +132,9 @@ impl Host {
         }
         if function.is_instance_of::<PyCFunction>() || callable == CallableKind::MethodWrapper {
             let object = function.getattr(intern!(py, "__self__"))?;
+            if is_primitive(&object) {
+                return Ok(function);
+            }
             let kind = self.kind(&object);
             if callable == CallableKind::MethodWrapper && object.is_callable() && names_call(&function)? {
                 return self.control(py, object);

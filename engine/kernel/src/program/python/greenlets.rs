@@ -70,43 +70,56 @@ impl GreenletApi {
     /// Run `target` until somebody switches back. An exception that is thrown into this greenlet is returned.
     #[inline]
     pub fn switch(&self, py: Python<'_>, target: &Greenlet) -> PyResult<()> {
-        let shown = Shown::take(py)?;
+        match Shown::of_thread(py)? {
+            Some(shown) => self.switch_while_showing(py, target, shown),
+            None => self.switch_plainly(py, target),
+        }
+    }
+
+    /// What this leaves on the stack is copied at each switch.
+    #[inline]
+    fn switch_plainly(&self, py: Python<'_>, target: &Greenlet) -> PyResult<()> {
         // SAFETY: the reference is valid for the call; no borrow of the host's state is held here (`Host::switch_to`).
-        let result = unsafe {
+        unsafe {
             let result = (self.switch)(target.0.as_ptr(), std::ptr::null_mut(), std::ptr::null_mut());
             Bound::from_owned_ptr_or_err(py, result).map(drop)
-        };
-        if let Some(shown) = shown {
-            shown.put_back()?;
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn switch_while_showing(&self, py: Python<'_>, target: &Greenlet, shown: Shown<'_>) -> PyResult<()> {
+        let objects = shown.take()?;
+        let result = self.switch_plainly(py, target);
+        shown.put_back(&objects)?;
         result
     }
 }
 
 /// The objects that the running greenlet is turning into text. CPython keeps them for each of its own threads, to show
 /// `[...]` for an object that holds itself; greenlets share one.
-struct Shown<'py> {
-    list: Bound<'py, PyList>,
-    objects: Bound<'py, PyList>,
-}
+struct Shown<'py>(Bound<'py, PyList>);
 
 impl<'py> Shown<'py> {
-    #[inline]
-    fn take(py: Python<'py>) -> PyResult<Option<Shown<'py>>> {
+    /// The list of them, if there are any.
+    #[inline(never)]
+    fn of_thread(py: Python<'py>) -> PyResult<Option<Shown<'py>>> {
         // SAFETY: returns a borrowed reference to a dict, or null if there is none.
         let of_thread = unsafe { Bound::from_borrowed_ptr_or_opt(py, ffi::PyThreadState_GetDict()) };
         let Some(of_thread) = of_thread else { return Ok(None) };
         let found = of_thread.cast_into::<PyDict>()?.get_item(intern!(py, "Py_Repr"))?;
-        let Some(list) = found.and_then(|list| list.cast_into::<PyList>().ok()).filter(|list| !list.is_empty())
-        else {
-            return Ok(None);
-        };
-        let objects = list.get_slice(0, list.len());
-        list.del_slice(0, list.len())?;
-        Ok(Some(Shown { list, objects }))
+        Ok(found.and_then(|list| list.cast_into::<PyList>().ok()).filter(|list| !list.is_empty()).map(Shown))
     }
 
-    fn put_back(self) -> PyResult<()> {
-        self.list.set_slice(0, self.list.len(), &self.objects)
+    fn take(&self) -> PyResult<Bound<'py, PyList>> {
+        let Shown(list) = self;
+        let objects = list.get_slice(0, list.len());
+        list.del_slice(0, list.len())?;
+        Ok(objects)
+    }
+
+    fn put_back(&self, objects: &Bound<'py, PyList>) -> PyResult<()> {
+        let Shown(list) = self;
+        list.set_slice(0, list.len(), objects)
     }
 }
