@@ -109,14 +109,17 @@ class Host:
     def sleep(self, asleep: bool) -> bool:
         """Have hooks go straight through, or no longer; returns whether they did."""
 
-    def use_library(
-        self,
-        standard: Sequence[str],
-        harmless: Sequence[str],
-        described: Sequence[str],
-        include: Callable[[list[Any]], None],
-    ) -> None:
+    def use_library(self, standard: Sequence[str], include: Callable[[list[Any]], None]) -> None:
         """Have modules of the standard library instrumented when they are needed."""
+
+    def leave_modules(
+        self,
+        names: Sequence[str],
+        described: Sequence[str],
+        unchanging: Sequence[str],
+        incurious: Sequence[str],
+    ) -> None:
+        """Leave modules of the standard library as they are, as long as that cannot be told."""
 
     def tell_instrumented(self, code: CodeType) -> None:
         """Say of code, and of all code that is defined in it, that it is instrumented."""

@@ -341,6 +341,7 @@ OUTSIDE = {
     *(
         "keep",
         "keep_of_module",
+        "leave_modules",
         "mark_module_state",
         "marker",
         "together",

@@ -16,7 +16,13 @@ from dpor.instrument.first_party import OWN_MODULES
 from dpor.instrument.hooks import NAMESPACE, Hook, namespace_entries
 from dpor.instrument.library_code import LibraryCode, library_code
 from dpor.instrument.library_state import LibraryState
-from dpor.instrument.standard_library import HARMLESS, described_modules, standard_modules
+from dpor.instrument.standard_library import (
+    LEFT,
+    described_modules,
+    incurious,
+    standard_modules,
+    unchanging,
+)
 from dpor.instrument.transformer import compile_instrumented
 from dpor.results import AssumptionKind
 
@@ -58,7 +64,8 @@ class Library:
 
     def install(self) -> None:
         """Have the host ask for what it needs."""
-        self._host.use_library(standard_modules(), list(HARMLESS), described_modules(), self.include)
+        self._host.use_library(standard_modules(), self.include)
+        self._host.leave_modules(list(LEFT), described_modules(), unchanging(), incurious())
 
     def uninstall(self) -> None:
         """Give every function its own code back, and every module its namespace."""

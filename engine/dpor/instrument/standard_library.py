@@ -1,4 +1,8 @@
-"""Which modules of the standard library need no instrumentation; all others with source in Python are instrumented."""
+"""Which modules of the standard library are left as they are; all others with source in Python are instrumented.
+
+A module that is left as it is computes from what it is given. If other threads change that meanwhile, or if an object
+is made of a class whose objects change, it is instrumented after all.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ _IMMUTABLE = "its objects do not change once they are made, and it calls nothing
 _TEXT = "computes from texts and numbers, and calls nothing of a program"
 _SYSTEM = "its state is the interpreter's or the system's, set up before a program begins"
 
-HARMLESS: Mapping[str, str] = {
+LEFT: Mapping[str, str] = {
     "_pydatetime": _IMMUTABLE,
     "_py_abc": _ANALYSES,
     "_pyrepl": _SYSTEM,
@@ -70,6 +74,56 @@ HARMLESS: Mapping[str, str] = {
 }
 """Modules (with their submodules) whose code is left as it is, each with the reason."""
 
+_UNCHANGING = frozenset(
+    {
+        # What programs derive their classes from.
+        "_py_abc",
+        "abc",
+        "enum",
+        "io",
+        "types",
+        "typing",
+        # Finders, loaders and what they find: the import system's own.
+        "importlib",
+        "zipimport",
+        # Set up and taken down by stand-ins.
+        "warnings",
+        "inspect.Parameter",
+        "inspect.Signature",
+    }
+)
+"""Modules whose classes make objects that do not change, and such classes."""
+
+_INCURIOUS: Mapping[str, frozenset[str]] = {
+    "inspect": frozenset(
+        {
+            "isabstract",
+            "isasyncgen",
+            "isasyncgenfunction",
+            "isawaitable",
+            "isbuiltin",
+            "isclass",
+            "iscode",
+            "iscoroutine",
+            "iscoroutinefunction",
+            "isdatadescriptor",
+            "isframe",
+            "isfunction",
+            "isgenerator",
+            "isgeneratorfunction",
+            "isgetsetdescriptor",
+            "ismemberdescriptor",
+            "ismethod",
+            "ismethoddescriptor",
+            "ismodule",
+            "isroutine",
+            "istraceback",
+        }
+    ),
+    "typing": frozenset({"assert_never", "assert_type", "cast"}),
+}
+"""Functions that look into nothing that they are given: they pass it on, or ask for its class."""
+
 
 # Modules in C that the kernel and stand-ins describe, beside those that have a part in Python.
 _IN_C_DESCRIBED = frozenset({"_abc", "_io", "_thread", "_weakref"})
@@ -87,11 +141,11 @@ def is_unseen(module: ModuleType) -> bool:
     top = name.partition(".")[0]
     if (
         top not in sys.stdlib_module_names
-        or HARMLESS.get(top.lstrip("_")) == _DESCRIBED
+        or LEFT.get(top.lstrip("_")) == _DESCRIBED
         or top in _IN_C_DESCRIBED
     ):
         return False
-    return is_native(module) or top in HARMLESS or top in _USED_BY_C
+    return is_native(module) or top in LEFT or top in _USED_BY_C
 
 
 def is_native(module: ModuleType) -> bool:
@@ -102,9 +156,19 @@ def is_native(module: ModuleType) -> bool:
     )
 
 
+def unchanging() -> list[str]:
+    """Modules that are left as they are whose classes make objects that do not change, and such classes."""
+    return [*_UNCHANGING, *(name for name, reason in LEFT.items() if reason == _IMMUTABLE)]
+
+
+def incurious() -> list[str]:
+    """Functions, with their modules, that look into nothing that they are given."""
+    return [f"{module}.{name}" for module, names in _INCURIOUS.items() for name in names]
+
+
 def described_modules() -> list[str]:
-    """The harmless modules that run on stand-ins; all others of them may read what they are given."""
-    return [name for name, reason in HARMLESS.items() if reason == _DESCRIBED]
+    """The modules that are left as they are and run on stand-ins; all others of them may read what they are given."""
+    return [name for name, reason in LEFT.items() if reason == _DESCRIBED]
 
 
 def standard_modules() -> list[str]:

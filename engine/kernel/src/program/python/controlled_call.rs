@@ -117,11 +117,7 @@ impl ControlledCall {
                 return host.created(host.operating(py, operation, || function.call(arguments, keywords))?);
             }
             How::Reading => {
-                let read = given(arguments, keywords);
-                let parts = host.reading_parts(&read, Depth::Text);
-                let used = ResultUse::Read(Depth::Text);
-                let call = || function.call(arguments, keywords);
-                return host.operate_on_arguments(py, (&parts, Depth::Text), &read, used, call).map(|(made, _)| made);
+                return host.call_reading(py, function, arguments, keywords);
             }
             How::Generator => return host.created(function.call(arguments, keywords)?),
             How::Numbers => return function.call(arguments, keywords),

@@ -26,6 +26,7 @@ mod instance_dicts;
 mod items;
 mod known_code;
 mod lasting;
+mod left_modules;
 mod loops;
 mod made_functions;
 mod named_reads;

@@ -11,6 +11,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use super::assumptions::AssumptionKind;
 use super::host::Host;
 use super::known_code::KnownCode;
+use super::left_modules::{named_class, LeftModules};
 use super::state::{Phase, Restart};
 use super::types::is_heap_class;
 
@@ -54,10 +55,8 @@ pub struct Origins {
     told: KnownCode,
     /// Modules of the standard library whose code is instrumented when it is needed; none without a library.
     standard: FxHashSet<String>,
-    /// Modules among these that need no watching, with their submodules.
-    harmless: FxHashSet<String>,
-    /// Those of them that run on stand-ins, which tell of what they read.
-    described: FxHashSet<String>,
+    /// Modules among these that are left as they are.
+    pub left: LeftModules,
     /// Modules that were wanted for their classes.
     included: FxHashSet<String>,
     /// Classes, by address, all of whose modules are instrumented if they have to be.
@@ -143,9 +142,12 @@ impl Origins {
         // A namespace that code was given, and that is no module's.
         let Some(name) = namespace.get_item(intern!(py, "__name__"))? else { return Ok(Origin::Foreign) };
         let name: String = name.extract().unwrap_or_default();
-        let top = name.split('.').next().unwrap_or_default();
-        if self.described.contains(top) && runs_over_arguments(code)? {
+        if self.left.is_described(&name) && runs_over_arguments(code)? {
             return Ok(Origin::Reading);
+        }
+        let qualified: String = code.getattr(intern!(py, "co_qualname"))?.extract()?;
+        if self.left.contains(&name) && self.left.is_incurious(&name, &qualified) {
+            return Ok(Origin::Safe);
         }
         if !self.is_library(&name) && namespace.contains(intern!(py, "__dpor_namespace__"))? {
             // Otherwise it was made from text by code that is not instrumented, for a class or function of the module.
@@ -161,9 +163,9 @@ impl Origins {
             return Origin::Safe;
         }
         if !self.is_library(name) {
-            return if self.described.contains(top) {
+            return if self.left.is_described(name) {
                 Origin::Safe
-            } else if self.harmless.contains(top) || self.is_harmless(name) {
+            } else if self.left.contains(name) {
                 Origin::Reading
             } else {
                 Origin::Foreign
@@ -179,20 +181,16 @@ impl Origins {
 
     /// Whether a module is one of those that are instrumented when they are needed.
     fn is_library(&self, name: &str) -> bool {
-        self.is_standard(name) && !self.is_harmless(name)
+        self.is_standard(name) && !self.left.contains(name)
     }
 
-    fn is_harmless(&self, name: &str) -> bool {
-        let mut rest = name;
-        loop {
-            if self.harmless.contains(rest) {
-                return true;
-            }
-            match rest.rsplit_once('.') {
-                Some((parent, _)) => rest = parent,
-                None => return false,
-            }
+    /// Have a module instrumented that is left as it is, the one of `function`. Returns whether it was.
+    pub fn watch(&mut self, name: &str, function: &Bound<'_, PyAny>) -> bool {
+        if !self.left.watch(name) {
+            return false;
         }
+        self.wanted.push(function.clone().unbind());
+        true
     }
 
     /// Classes are no longer known by their addresses, which others can have.
@@ -216,10 +214,12 @@ impl Origins {
             return;
         }
         for class in ty.mro().iter().filter(|class| class.cast::<PyType>().is_ok_and(is_heap_class)) {
-            let Ok(module) = class.getattr(intern!(ty.py(), "__module__")) else { continue };
-            let Ok(name) = module.extract::<String>() else { continue };
-            if !self.included.contains(&name) && self.is_library(&name) {
-                self.included.insert(name);
+            let Some((module, name)) = class.cast::<PyType>().ok().and_then(named_class) else { continue };
+            if self.left.changes_unseen(&module, &name) {
+                self.left.watch(&module);
+            }
+            if !self.included.contains(&module) && self.is_library(&module) {
+                self.included.insert(module);
                 self.wanted.push(class.unbind());
             }
         }
@@ -250,14 +250,11 @@ fn is_own(function: &Bound<'_, PyAny>) -> PyResult<bool> {
 
 #[pymethods]
 impl Host {
-    /// Instrument modules of the standard library when they are needed. `standard` names their top levels, `harmless`
-    /// the modules that need no watching, and `described` those of them that run on stand-ins; `include` is called with
-    /// functions, classes and modules, and has the modules instrumented.
-    fn use_library(&self, standard: Vec<String>, harmless: Vec<String>, described: Vec<String>, include: Py<PyAny>) {
+    /// Instrument modules of the standard library when they are needed. `standard` names their top levels; `include` is
+    /// called with functions, classes and modules, and has the modules instrumented.
+    fn use_library(&self, standard: Vec<String>, include: Py<PyAny>) {
         let mut state = self.state();
         state.types.origins.standard = standard.into_iter().collect();
-        state.types.origins.harmless = harmless.into_iter().collect();
-        state.types.origins.described = described.into_iter().collect();
         state.library = Some(include);
     }
 
@@ -427,7 +424,10 @@ impl Host {
         };
         let Some(include) = include.filter(|_| !wanted.is_empty()) else { return Ok(false) };
         self.asleep(|| include.call1(py, (wanted,)))?;
-        let functions = self.state().types.origins.forget_functions();
+        let functions = {
+            let origins = &mut self.state().types.origins;
+            (origins.forget_functions(), std::mem::take(&mut origins.codes))
+        };
         drop(functions);
         self.state().types.forget();
         Ok(true)

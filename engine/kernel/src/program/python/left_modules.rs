@@ -1,0 +1,150 @@
+//! Modules of the standard library in Python that are left as they are: their code runs unseen.
+//!
+//! That is right as long as they compute from what nobody else changes, and keep nothing that two threads share. So such a
+//! module is instrumented after all, from the next execution on, as soon as
+//! - a function of it is given something that other threads change while it may read it, or
+//! - an object is made of a class of it, unless such objects are known not to change.
+
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple, PyType};
+use rustc_hash::FxHashSet;
+
+use super::callback_results::ResultUse;
+use super::host::Host;
+use super::state::{Phase, Restart};
+use super::types::TypeKind;
+use super::whole_reads::{given, Depth, Looking, Part};
+
+#[derive(Default)]
+pub struct LeftModules {
+    /// Their names, which stand for their submodules too.
+    names: FxHashSet<String>,
+    /// Those of them that run on stand-ins, which tell of what they read. They stay as they are.
+    described: FxHashSet<String>,
+    /// Modules whose classes make objects that do not change, and such classes by module and name.
+    unchanging: FxHashSet<String>,
+    /// Functions, by module and name, that look into nothing that they are given.
+    incurious: FxHashSet<String>,
+    /// Modules that are instrumented after all.
+    watched: FxHashSet<String>,
+}
+
+impl LeftModules {
+    /// Whether a module is left as it is.
+    pub fn contains(&self, name: &str) -> bool {
+        !self.watched.contains(name) && is_below(name, &self.names)
+    }
+
+    /// Whether a module runs on stand-ins.
+    pub fn is_described(&self, name: &str) -> bool {
+        self.described.contains(name.split('.').next().unwrap_or_default())
+    }
+
+    /// Whether a function looks into nothing that it is given.
+    pub fn is_incurious(&self, module: &str, function: &str) -> bool {
+        self.incurious.contains(&format!("{module}.{function}"))
+    }
+
+    /// Leave the module as it is no longer. Returns whether it was.
+    pub fn watch(&mut self, name: &str) -> bool {
+        self.contains(name) && !self.is_described(name) && self.watched.insert(name.to_owned())
+    }
+
+    /// Whether objects of a class may change unseen, of a module that is left as it is.
+    pub fn changes_unseen(&self, module: &str, class: &str) -> bool {
+        let named = || self.unchanging.contains(&format!("{module}.{class}"));
+        self.contains(module) && !is_below(module, &self.unchanging) && !named()
+    }
+}
+
+/// Whether a name is one of these, or of a submodule of one.
+fn is_below(name: &str, names: &FxHashSet<String>) -> bool {
+    let mut rest = name;
+    loop {
+        if names.contains(rest) {
+            return true;
+        }
+        match rest.rsplit_once('.') {
+            Some((parent, _)) => rest = parent,
+            None => return false,
+        }
+    }
+}
+
+#[pymethods]
+impl Host {
+    /// Leave modules of the standard library as they are. `described` names those of them that run on stand-ins,
+    /// `unchanging` modules, and classes with their modules, whose objects do not change, and `incurious` functions with
+    /// their modules that look into nothing that they are given.
+    fn leave_modules(
+        &self,
+        names: Vec<String>,
+        described: Vec<String>,
+        unchanging: Vec<String>,
+        incurious: Vec<String>,
+    ) {
+        self.state().types.origins.left = LeftModules {
+            names: names.into_iter().collect(),
+            described: described.into_iter().collect(),
+            unchanging: unchanging.into_iter().collect(),
+            incurious: incurious.into_iter().collect(),
+            watched: FxHashSet::default(),
+        };
+    }
+}
+
+impl Host {
+    /// Call a function of a module that is left as it is. It may read all that it is given.
+    pub fn call_reading<'py>(
+        &self,
+        py: Python<'py>,
+        function: &Bound<'py, PyAny>,
+        arguments: &Bound<'py, PyTuple>,
+        keywords: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let read = given(arguments, keywords);
+        let parts = self.reading_parts(&read, Depth::Everything);
+        self.watch_if_raced(function, &parts)?;
+        let used = ResultUse::Read(Depth::Everything);
+        let call = || function.call(arguments, keywords);
+        let (made, _) = self.operate_on_arguments(py, (&parts, Depth::Everything), &read, used, call)?;
+        if self.kind(&made) == TypeKind::Instance {
+            self.want_class(&made.get_type())?;
+        }
+        Ok(made)
+    }
+
+    /// If other threads change what a function may read, its reads are operations of their own.
+    fn watch_if_raced(&self, function: &Bound<'_, PyAny>, parts: &[Part<'_>]) -> PyResult<()> {
+        if parts.is_empty() {
+            return Ok(());
+        }
+        let py = function.py();
+        let raced = {
+            let Some(mut state) = self.awake().filter(|state| state.phase == Phase::Running) else { return Ok(()) };
+            let (accesses, _) = state.whole_accesses(&Looking::at(parts, &[], Depth::Everything));
+            accesses.iter().any(|access| state.is_visible(access.location))
+        };
+        if !raced {
+            return Ok(());
+        }
+        // That of a bound method, too.
+        let namespace = function.getattr_opt(intern!(py, "__globals__"))?;
+        let namespace = match namespace {
+            Some(namespace) => namespace,
+            None => function.getattr(intern!(py, "__func__"))?.getattr(intern!(py, "__globals__"))?,
+        };
+        let name: String = namespace.get_item(intern!(py, "__name__"))?.extract()?;
+        if !self.state().types.origins.watch(&name, function) {
+            return Ok(());
+        }
+        Err(self.restart_with(py, Restart::Library))
+    }
+}
+
+/// The name of a class in its module, if it is one that a class statement has made.
+pub fn named_class(class: &Bound<'_, PyType>) -> Option<(String, String)> {
+    let module = class.getattr(intern!(class.py(), "__module__")).ok()?.extract().ok()?;
+    Some((module, class.qualname().ok()?.to_string()))
+}
