@@ -20,6 +20,7 @@ from dpor.instrument.standard_library import (
     LEFT,
     described_modules,
     incurious,
+    reading_at_once,
     standard_modules,
     unchanging,
 )
@@ -65,7 +66,9 @@ class Library:
     def install(self) -> None:
         """Have the host ask for what it needs."""
         self._host.use_library(standard_modules(), self.include)
-        self._host.leave_modules(list(LEFT), described_modules(), unchanging(), incurious())
+        self._host.leave_modules(
+            list(LEFT), described_modules(), unchanging(), incurious(), reading_at_once()
+        )
 
     def uninstall(self) -> None:
         """Give every function its own code back, and every module its namespace."""

@@ -124,6 +124,11 @@ _INCURIOUS: Mapping[str, frozenset[str]] = {
 }
 """Functions that look into nothing that they are given: they pass it on, or ask for its class."""
 
+_AT_ONCE: Mapping[str, frozenset[str]] = {
+    "re": frozenset({"escape", "findall", "finditer", "fullmatch", "match", "search", "split", "sub", "subn"})
+}
+"""Functions that hand what they are given to code in C, which reads it in one step."""
+
 
 # Modules in C that the kernel and stand-ins describe, beside those that have a part in Python.
 _IN_C_DESCRIBED = frozenset({"_abc", "_io", "_thread", "_weakref"})
@@ -164,6 +169,11 @@ def unchanging() -> list[str]:
 def incurious() -> list[str]:
     """Functions, with their modules, that look into nothing that they are given."""
     return [f"{module}.{name}" for module, names in _INCURIOUS.items() for name in names]
+
+
+def reading_at_once() -> list[str]:
+    """Functions, with their modules, that read what they are given in one step."""
+    return [f"{module}.{name}" for module, names in _AT_ONCE.items() for name in names]
 
 
 def described_modules() -> list[str]:

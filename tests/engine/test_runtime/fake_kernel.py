@@ -108,6 +108,9 @@ class Host:
     def created(self, value: Any) -> Any:
         return value
 
+    def keep(self, kept: Any, named: bool) -> None:
+        pass
+
     def touch_whole(self, container: Any, writes: bool) -> None:
         pass
 

@@ -225,7 +225,7 @@ impl Host {
     }
 
     /// What `dir(object)` looks at: the attributes of the object and of its classes.
-    fn named_parts<'py>(&self, object: &Bound<'py, PyAny>) -> PyResult<Vec<Part<'py>>> {
+    pub fn named_parts<'py>(&self, object: &Bound<'py, PyAny>) -> PyResult<Vec<Part<'py>>> {
         let py = object.py();
         let whole = |object| Part { object, effect: ContainerEffect::ReadWhole };
         let mut parts = Vec::new();

@@ -5,13 +5,17 @@
 //! - a function of it is given something that other threads change while it may read it, or
 //! - an object is made of a class of it, unless such objects are known not to change.
 
+use pyo3::exceptions::PyBaseException;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use rustc_hash::FxHashSet;
 
+use super::builtins::CallableKind;
 use super::callback_results::ResultUse;
+use super::container_effects::ContainerEffect;
 use super::host::Host;
+use super::place::lacks_dict;
 use super::state::{Phase, Restart};
 use super::types::TypeKind;
 use super::whole_reads::{given, Depth, Looking, Part};
@@ -26,6 +30,8 @@ pub struct LeftModules {
     unchanging: FxHashSet<String>,
     /// Functions, by module and name, that look into nothing that they are given.
     incurious: FxHashSet<String>,
+    /// Functions, by module and name, that hand what they are given to code in C, which reads it in one step.
+    at_once: FxHashSet<String>,
     /// Modules that are instrumented after all.
     watched: FxHashSet<String>,
 }
@@ -44,6 +50,11 @@ impl LeftModules {
     /// Whether a function looks into nothing that it is given.
     pub fn is_incurious(&self, module: &str, function: &str) -> bool {
         self.incurious.contains(&format!("{module}.{function}"))
+    }
+
+    /// Whether a function reads what it is given in one step.
+    pub fn reads_at_once(&self, module: &str, function: &str) -> bool {
+        self.at_once.contains(&format!("{module}.{function}"))
     }
 
     /// Leave the module as it is no longer. Returns whether it was.
@@ -75,20 +86,22 @@ fn is_below(name: &str, names: &FxHashSet<String>) -> bool {
 #[pymethods]
 impl Host {
     /// Leave modules of the standard library as they are. `described` names those of them that run on stand-ins,
-    /// `unchanging` modules, and classes with their modules, whose objects do not change, and `incurious` functions with
-    /// their modules that look into nothing that they are given.
+    /// `unchanging` modules, and classes with their modules, whose objects do not change. Of functions with their modules,
+    /// `incurious` look into nothing that they are given, and `at_once` read it in one step.
     fn leave_modules(
         &self,
         names: Vec<String>,
         described: Vec<String>,
         unchanging: Vec<String>,
         incurious: Vec<String>,
+        at_once: Vec<String>,
     ) {
         self.state().types.origins.left = LeftModules {
             names: names.into_iter().collect(),
             described: described.into_iter().collect(),
             unchanging: unchanging.into_iter().collect(),
             incurious: incurious.into_iter().collect(),
+            at_once: at_once.into_iter().collect(),
             watched: FxHashSet::default(),
         };
     }
@@ -104,7 +117,10 @@ impl Host {
         keywords: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let read = given(arguments, keywords);
-        let parts = self.reading_parts(&read, Depth::Everything);
+        let mut parts = self.reading_parts(&read, Depth::Everything);
+        for object in &read {
+            parts.extend(self.definition_parts(object)?);
+        }
         self.watch_if_raced(function, &parts)?;
         let used = ResultUse::Read(Depth::Everything);
         let call = || function.call(arguments, keywords);
@@ -113,6 +129,28 @@ impl Host {
             self.want_class(&made.get_type())?;
         }
         Ok(made)
+    }
+
+    /// What is read of definitions: of a class or an instance the attributes of classes, of a function its own and its
+    /// annotations. Of an exception only its text is.
+    fn definition_parts<'py>(&self, object: &Bound<'py, PyAny>) -> PyResult<Vec<Part<'py>>> {
+        let py = object.py();
+        match self.kind(object) {
+            TypeKind::Class => self.named_parts(object),
+            TypeKind::Instance if !object.is_instance_of::<PyBaseException>() => self.named_parts(object),
+            TypeKind::Module => Ok(vec![Part { object: object.clone(), effect: ContainerEffect::ReadWhole }]),
+            _ if self.callable_kind(object) == CallableKind::Function => {
+                let mut parts = Vec::new();
+                if !lacks_dict(object)? {
+                    let own = object.getattr(intern!(py, "__dict__"))?;
+                    self.alias_instance_dict(&own, object);
+                    parts.push(own);
+                }
+                parts.push(object.getattr(intern!(py, "__annotations__"))?);
+                Ok(self.reading_parts(&parts, Depth::Everything))
+            }
+            _ => Ok(Vec::new()),
+        }
     }
 
     /// If other threads change what a function may read, its reads are operations of their own.
@@ -130,16 +168,18 @@ impl Host {
             return Ok(());
         }
         // That of a bound method, too.
-        let namespace = function.getattr_opt(intern!(py, "__globals__"))?;
-        let namespace = match namespace {
-            Some(namespace) => namespace,
-            None => function.getattr(intern!(py, "__func__"))?.getattr(intern!(py, "__globals__"))?,
+        let function = function.getattr_opt(intern!(py, "__func__"))?.unwrap_or_else(|| function.clone());
+        let namespace = function.getattr(intern!(py, "__globals__"))?;
+        let module: String = namespace.get_item(intern!(py, "__name__"))?.extract()?;
+        let name: String = function.getattr(intern!(py, "__qualname__"))?.extract()?;
+        let wants = {
+            let origins = &mut self.state().types.origins;
+            !origins.left.reads_at_once(&module, &name) && origins.watch(&module, &function)
         };
-        let name: String = namespace.get_item(intern!(py, "__name__"))?.extract()?;
-        if !self.state().types.origins.watch(&name, function) {
-            return Ok(());
+        match wants {
+            true => Err(self.restart_with(py, Restart::Library)),
+            false => Ok(()),
         }
-        Err(self.restart_with(py, Restart::Library))
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use pyo3::exceptions::PyBaseException;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
@@ -149,7 +150,8 @@ impl Origins {
         if self.left.contains(&name) && self.left.is_incurious(&name, &qualified) {
             return Ok(Origin::Safe);
         }
-        if !self.is_library(&name) && namespace.contains(intern!(py, "__dpor_namespace__"))? {
+        // The library's keep their hooks after a check that has instrumented them.
+        if !self.is_standard(&name) && namespace.contains(intern!(py, "__dpor_namespace__"))? {
             // Otherwise it was made from text by code that is not instrumented, for a class or function of the module.
             let instrumented = self.told.is_copy_of_instrumented(code)?;
             return Ok(if instrumented { Origin::Instrumented } else { Origin::Foreign });
@@ -213,14 +215,23 @@ impl Origins {
         if self.standard.is_empty() || !self.settled.insert(ty.as_ptr() as usize) {
             return;
         }
-        for class in ty.mro().iter().filter(|class| class.cast::<PyType>().is_ok_and(is_heap_class)) {
-            let Some((module, name)) = class.cast::<PyType>().ok().and_then(named_class) else { continue };
-            if self.left.changes_unseen(&module, &name) {
+        let is_heap = |class: &Bound<'_, PyAny>| class.cast::<PyType>().is_ok_and(is_heap_class);
+        let named = |class: Bound<'_, PyAny>| {
+            let name = class.cast::<PyType>().ok().and_then(named_class)?;
+            Some((class.unbind(), name))
+        };
+        let classes: Vec<_> = ty.mro().iter().filter(is_heap).filter_map(named).collect();
+        // Members of enumerations do not change, and neither do exceptions once they are made.
+        let fixed = |(module, name): &(String, String)| module == "enum" && name == "Enum";
+        let is_fixed =
+            classes.iter().any(|(_, named)| fixed(named)) || ty.is_subclass_of::<PyBaseException>().unwrap_or(false);
+        for (class, (module, name)) in classes {
+            if !is_fixed && self.left.changes_unseen(&module, &name) {
                 self.left.watch(&module);
             }
             if !self.included.contains(&module) && self.is_library(&module) {
                 self.included.insert(module);
-                self.wanted.push(class.unbind());
+                self.wanted.push(class);
             }
         }
     }

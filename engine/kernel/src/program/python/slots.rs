@@ -106,10 +106,10 @@ impl State {
         Some(Slot { default, whole: self.taken_whole(id, facts), ..Slot::alone(location, id, key) })
     }
 
-    /// The location of an instance or class as a whole, if operations take those of its type as wholes.
+    /// The location of an instance, class or container as a whole, if operations take those of its type as wholes.
     #[inline]
     fn taken_whole(&mut self, id: ObjectId, facts: TypeFacts) -> Option<LocationId> {
-        let is_whole = matches!(facts.kind, TypeKind::Instance | TypeKind::Class);
+        let is_whole = matches!(facts.kind, TypeKind::Instance | TypeKind::Class) || facts.kind.is_container();
         let taken = is_whole && self.types.is_taken_whole(facts.token);
         // Where loads read from a write of their choice, operations on wholes have to be ordered with stores (`chosen_items.rs`).
         (taken && !self.reads.enabled).then(|| self.container_of(id, facts.kind).whole)

@@ -7,7 +7,7 @@
 use pyo3::exceptions::PyBaseException;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyCode, PyDict, PyFloat, PyFunction, PyInt, PyList, PyModule, PyString, PyTuple, PyType};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
@@ -22,7 +22,7 @@ use super::place::lacks_dict;
 use super::recording::Word;
 use super::state::{access, Phase, Restart, State};
 use super::switching::Touch;
-use super::types::{TypeFacts, TypeKind};
+use super::types::{is_heap_class, TypeFacts, TypeKind};
 use super::undo::Undo;
 use crate::operation::{Access, AccessMode, Accesses, Buffering, LocationId, MemoryOrder, Operation, OperationKind};
 
@@ -259,12 +259,24 @@ impl State {
 
     /// Collect what is in an object.
     fn look_inside<'py>(&mut self, look: &mut Look<'py>, object: &Bound<'py, PyAny>, inside: Inside) {
-        if let Ok(tuple) = object.cast::<PyTuple>() {
+        if let Ok(tuple) = object.cast_exact::<PyTuple>() {
             tuple.iter().for_each(|item| look.finds(item, inside));
             return;
         }
         let facts = self.types.facts(object);
+        let deep = inside.deep || look.depth == Depth::Everything;
+        if deep && (facts.kind.is_container() || facts.kind == TypeKind::Immutable) && has_attributes(object) {
+            self.look_at_attributes(look, object, inside);
+        }
         match facts.kind {
+            _ if object.is_instance_of::<PyTuple>() => {
+                if let Ok(tuple) = object.cast::<PyTuple>() {
+                    tuple.iter().for_each(|item| look.finds(item, inside));
+                }
+                if deep && facts.kind == TypeKind::Instance {
+                    self.look_at_attributes(look, object, inside);
+                }
+            }
             TypeKind::List => {
                 if let Ok(list) = object.cast::<PyList>() {
                     list.iter().for_each(|item| look.finds(item, inside));
@@ -272,28 +284,46 @@ impl State {
             }
             TypeKind::Dict | TypeKind::DefaultDict => {
                 if let Ok(dict) = object.cast::<PyDict>() {
-                    dict.iter().for_each(|(_, value)| look.finds(value, inside));
+                    for (key, value) in dict.iter() {
+                        look.finds(key, inside);
+                        look.finds(value, inside);
+                    }
                 }
             }
             TypeKind::Opaque | TypeKind::Set | TypeKind::View => {
                 referents(object).into_iter().for_each(|item| look.finds(item, inside))
             }
             TypeKind::Instance => {
+                let is_exception = object.is_instance_of::<PyBaseException>();
                 if inside.deep || look.depth.looks_into(&facts) {
                     self.look_at_attributes(look, object, inside);
+                    if !is_exception {
+                        // What C keeps of it: the arguments of a partial. An exception holds the frames that it has left.
+                        referents(object).into_iter().for_each(|item| look.finds(item, inside));
+                    }
                 }
-                if look.depth == Depth::Text && object.is_instance_of::<PyBaseException>() {
-                    self.look_at_exception(look, object, inside);
+                if (deep || look.depth == Depth::Text) && is_exception {
+                    let read: &[&str] = if deep { &["args", "__cause__", "__context__"] } else { &["args"] };
+                    read.iter().for_each(|name| self.look_at_exception(look, object, name, inside));
                 }
+            }
+            TypeKind::Immutable if (deep || look.depth == Depth::Text) && holds_objects(object) => {
+                referents(object).into_iter().for_each(|item| look.finds(item, inside))
             }
             _ => {}
         }
     }
 
-    /// The text of an exception is that of what it was made with.
-    fn look_at_exception<'py>(&mut self, look: &mut Look<'py>, exception: &Bound<'py, PyAny>, inside: Inside) {
+    /// What an exception keeps in C. Its text is that of `args`, what it was made with.
+    fn look_at_exception<'py>(
+        &mut self,
+        look: &mut Look<'py>,
+        exception: &Bound<'py, PyAny>,
+        name: &str,
+        inside: Inside,
+    ) {
         let py = exception.py();
-        let name = intern!(py, "args");
+        let name = &PyString::intern(py, name);
         if let Some(slot) = self.attribute_slot(exception, name) {
             look.touches([access(slot.location, AccessMode::Read)]);
         }
@@ -380,6 +410,27 @@ pub fn has_nothing_inside(object: &Bound<'_, PyAny>) -> bool {
         || object.is_exact_instance_of::<PyFloat>()
 }
 
+/// Whether an object of a class that a class statement has made has attributes of its own beside what C keeps of it.
+fn has_attributes(object: &Bound<'_, PyAny>) -> bool {
+    let class = object.get_type();
+    let offset =
+        || class.getattr(intern!(object.py(), "__dictoffset__")).and_then(|offset| offset.extract::<isize>());
+    is_heap_class(&class) && offset().is_ok_and(|offset| offset != 0)
+}
+
+/// Whether an object that does not change itself may hold others that do, and is no definition: a partial, a slice or a
+/// method that is bound to a list.
+fn holds_objects(object: &Bound<'_, PyAny>) -> bool {
+    const HAVE_GC: std::ffi::c_ulong = 1 << 14;
+    // SAFETY: the class is alive.
+    let collected = unsafe { pyo3::ffi::PyType_GetFlags(object.get_type_ptr()) } & HAVE_GC != 0;
+    collected
+        && !object.is_instance_of::<PyFunction>()
+        && !object.is_instance_of::<PyType>()
+        && !object.is_instance_of::<PyModule>()
+        && !object.is_instance_of::<PyCode>()
+}
+
 /// The objects that an object written in C holds, by what it tells the garbage collector.
 pub fn referents<'py>(object: &Bound<'py, PyAny>) -> Vec<Bound<'py, PyAny>> {
     let py = object.py();
@@ -425,6 +476,7 @@ impl Host {
         }
         let facts = state.types.facts(object);
         match facts.kind {
+            TypeKind::Immutable if depth >= Depth::Text && holds_objects(object) => false,
             TypeKind::Immutable | TypeKind::Instance => {
                 !depth.looks_into(&facts) && (depth == Depth::Items || !object.is_instance_of::<PyTuple>())
             }
