@@ -151,6 +151,8 @@ def _way_inside(package: str) -> str:
         return "it was compiled from text; write it in a module"
     if package.endswith(".py"):
         return "import it as a module"
+    if package in sys.stdlib_module_names:
+        return "what of the standard library is written in C cannot be looked into"
     add = f'{ADD_INSTRUMENT}("{package}",) to look inside'
     modules = {name: module for name, module in sys.modules.items() if f"{name}.".startswith(f"{package}.")}
     native = {name for name, module in modules.items() if _is_native(module)}

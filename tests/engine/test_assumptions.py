@@ -194,3 +194,9 @@ def test_an_assumption_of_several_parts_of_a_check_is_told_once_at_its_first_pla
     others = [assumption(AssumptionKind.OBJECT_END, "weakref.ref", at(1))]
     told = [(one.subject, one.location) for one in merged([*others, *parts])]
     assert told == [("boxes", at(4)), ("weakref.ref", at(1))]
+
+
+@pytest.mark.parametrize("name", ["builtins", "_io", "collections", "array"])
+def test_nobody_is_told_to_instrument_the_standard_library(name: str) -> None:
+    told = assumption(AssumptionKind.FOREIGN_CODE, name)
+    assert told.mend == "what of the standard library is written in C cannot be looked into"
