@@ -16,7 +16,8 @@ from dpor.checking import check_model
 from dpor.results import CheckRequest, Verdict
 
 HEADER = """
-import array, collections, copy, decimal, functools, io, itertools, operator, pickle, random, types, dpor
+import abc, array, collections, copy, csv, decimal, functools, io, itertools, operator, os, pickle, random, sqlite3
+import tempfile, types, dpor
 
 class Partial(functools.partial): pass
 class Buffer(io.BytesIO): pass
@@ -41,6 +42,23 @@ class Key:
 
 def pickled(value):
     return pickle.loads(pickle.dumps(value))
+
+def written(write):
+    out = io.StringIO()
+    write(out)
+    return out.getvalue()
+
+def saved(mode, write):
+    with tempfile.TemporaryFile(mode) as file:
+        write(file)
+        file.seek(0)
+        return file.read()
+
+def stored(rows):
+    database = sqlite3.connect(":memory:")
+    database.execute("create table t(a)")
+    database.executemany("insert into t values(?)", rows)
+    return database.execute("select sum(a) from t").fetchone()
 """
 # What is shared, what is read of it, and how it is changed.
 CASES = {
@@ -71,6 +89,26 @@ CASES = {
     "a slice": ("slice([1])", "repr(s)", "s.stop.append(2)"),
     "the object of a method": ("[1].append", "pickled(s).__self__", "s.__self__.append(2)"),
     "digits": ("decimal.Context(prec=5)", "pickled(s).prec", "setattr(s, 'prec', 7)"),
+    "the dict of a class": ("{'a': 1}", "type('C', (), s).__dict__.get('b')", "s.update(b=2)"),
+    "the dict of an abstract class": (
+        "{'a': 1}",
+        "abc.ABCMeta('C', (), s).__dict__.get('b')",
+        "s.update(b=2)",
+    ),
+    "rows of a table": ("[[1], [2]]", "written(lambda out: csv.writer(out).writerows(s))", "s[0].append(3)"),
+    "rows of a database": ("[[1], [2]]", "stored(s)", "s[0].__setitem__(0, 5)"),
+    "a parameter of a database": (
+        "[1]",
+        "sqlite3.connect(':memory:').execute('select ?', s).fetchone()",
+        "s.__setitem__(0, 5)",
+    ),
+    "lines of a file": ("['a']", "saved('w+', lambda file: file.writelines(s))", "s.append('b')"),
+    "bytes of a file": ("bytearray(b'a')", "saved('wb+', lambda file: file.write(s))", "s.append(2)"),
+    "bytes of a descriptor": (
+        "bytearray(b'a')",
+        "saved('wb+', lambda file: os.write(file.fileno(), s))",
+        "s.append(2)",
+    ),
     "a count": ("itertools.count()", "repr(s)", "next(s)"),
 }
 

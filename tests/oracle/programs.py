@@ -137,7 +137,7 @@ def drawn(seed: int) -> Program:
 
 
 def _operation(draw: random.Random, kinds: list[Kind]) -> str:
-    if len(kinds) > 1 and draw.random() < 0.2 and not kinds[1].endless:
+    if len(kinds) > 1 and draw.random() < 0.2 and not any(kind.endless for kind in kinds):
         return draw.choice(_CROSS if kinds[0] is not kinds[1] else _CROSS + _REBINDING)
     which = draw.randrange(len(kinds))
     if kinds[which].name in composed.KINDS and draw.random() < 0.25:

@@ -95,6 +95,7 @@ impl Host {
                 }
                 self.created(result)
             }
+            BuiltinEffect::Class if arguments.len() == 1 => function.call(arguments, keywords),
             BuiltinEffect::Print => self.print(py, function, arguments, keywords),
             BuiltinEffect::Attributes if arguments.len() == 1 => {
                 let parts = self.named_parts(&arguments.get_item(0)?)?;

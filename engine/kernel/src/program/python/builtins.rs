@@ -9,6 +9,8 @@ use rustc_hash::FxHashMap;
 pub enum BuiltinEffect {
     /// Nothing that could be seen by another thread, or something that the hooks see by themselves.
     Nothing,
+    /// Tells the class of its argument, or makes a class of a name, bases and a dict.
+    Class,
     /// Makes a number, of text too, which may be in a buffer.
     Number,
     Length,
@@ -79,7 +81,6 @@ const NOTHING: &[&str] = &[
     "pow",
     "divmod",
     "round",
-    "type",
     "super",
     "locals",
     "globals",
@@ -117,6 +118,7 @@ impl Builtins {
             Ok(())
         };
         add(NOTHING, BuiltinEffect::Nothing)?;
+        add(&["type"], BuiltinEffect::Class)?;
         add(&["int", "float", "complex"], BuiltinEffect::Number)?;
         add(READ, BuiltinEffect::Read)?;
         add(COMPARE, BuiltinEffect::Compare)?;
@@ -163,7 +165,7 @@ impl Builtins {
     /// Whether a callable is one of the known ones that only read what they are given.
     pub fn only_reads(&self, function: &Bound<'_, PyAny>) -> bool {
         use BuiltinEffect::*;
-        matches!(self.effect_of(function), Some(Nothing | Number | Length | Truth | Read | Compare | Show))
+        matches!(self.effect_of(function), Some(Nothing | Class | Number | Length | Truth | Read | Compare | Show))
     }
 
     /// What a callable does with its arguments, if it is one of the known ones.

@@ -118,6 +118,10 @@ impl Host {
                     let number = self.symbolic_builtin(function)?;
                     self.controlled(py, &number, How::Builtin(BuiltinEffect::Read))
                 }
+                BuiltinEffect::Class => {
+                    let class = self.symbolic_builtin(function)?;
+                    self.controlled(py, &class, How::Builtin(BuiltinEffect::Class))
+                }
                 effect => self.controlled(py, &function, How::Builtin(effect)),
             };
         }

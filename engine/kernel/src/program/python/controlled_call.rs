@@ -279,7 +279,9 @@ impl Host {
         let depth = match looks_inside(text) {
             Some(depth) if key.is_none() => Some(if keywords.is_some() { Depth::Everything } else { depth }),
             // What is given to it is read in the same step.
-            _ if whole && (calls_back || holds) => Some(Depth::Items),
+            _ if whole && (calls_back || holds) => {
+                Some(if takes_items(object, kind) { Depth::Items } else { Depth::Everything })
+            }
             _ => None,
         };
         let (called, event) = match depth {
@@ -489,4 +491,14 @@ impl Host {
         self.state().affect_loops();
         Ok(parts)
     }
+}
+
+/// Whether methods of a container look no further into what they are given than at its items, which they keep as they are.
+fn takes_items(container: &Bound<'_, PyAny>, kind: TypeKind) -> bool {
+    const TAKING: &[&str] = &["array", "bytearray", "deque"];
+    kind != TypeKind::Opaque
+        || container.get_type().mro().iter().any(|class| {
+            let name = class.getattr(intern!(class.py(), "__name__")).and_then(|name| name.extract::<String>());
+            name.is_ok_and(|name| TAKING.contains(&name.as_str()))
+        })
 }

@@ -2,7 +2,7 @@
 //! read what they are given, and what is in it: a tuple holds objects that change, and so may the other side of `==`.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyFrozenSet, PyInt, PyString, PyTuple, PyType};
+use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyInt, PyString, PyType};
 
 use super::types::holder_of;
 
@@ -56,11 +56,6 @@ const OF_BYTES: &[&str] = &[
 /// Methods with special names that give an item or an iterator, or tell the size.
 const OF_SEQUENCES: &[&str] = &["__getitem__", "__iter__", "__len__", "__reversed__"];
 
-/// Whether methods of a value may be given a `bytearray`: it is a compiled pattern, or a compiled format of `struct`.
-fn reads_buffers(value: &Bound<'_, PyAny>) -> bool {
-    value.get_type().name().is_ok_and(|name| name == "Pattern" || name == "Struct")
-}
-
 /// Whether a method of a value of a type that never changes touches nothing that threads share, whatever it is given.
 pub fn is_harmless_method(value: &Bound<'_, PyAny>, method: &str) -> bool {
     if value.is_exact_instance_of::<PyString>() {
@@ -75,14 +70,14 @@ pub fn is_harmless_method(value: &Bound<'_, PyAny>, method: &str) -> bool {
     if value.is_instance_of::<PyBytes>() {
         return OF_BYTES.contains(&method) || OF_ALL.contains(&method);
     }
-    if reads_buffers(value) && !method.starts_with("__") {
-        return false;
+    if is_own_primitive(value) {
+        return true;
     }
     if !method.starts_with("__") {
-        // Theirs compare items, or take those of another container.
-        return !value.is_instance_of::<PyTuple>() && !value.is_instance_of::<PyFrozenSet>();
+        // Touches nothing but the running context.
+        return value.get_type().name().is_ok_and(|name| name == "ContextVar");
     }
-    OF_ALL.contains(&method) || OF_SEQUENCES.contains(&method) || is_own_primitive(value)
+    OF_ALL.contains(&method) || OF_SEQUENCES.contains(&method)
 }
 
 /// Methods of classes in C, by the class that has them, that make an object or tell something.

@@ -7,7 +7,7 @@
 use pyo3::exceptions::PyBaseException;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyCode, PyDict, PyFloat, PyFunction, PyInt, PyList, PyModule, PyString, PyTuple, PyType};
+use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
@@ -418,17 +418,11 @@ fn has_attributes(object: &Bound<'_, PyAny>) -> bool {
     is_heap_class(&class) && offset().is_ok_and(|offset| offset != 0)
 }
 
-/// Whether an object that does not change itself may hold others that do, and is no definition: a partial, a slice or a
-/// method that is bound to a list.
+/// Whether an object that does not change itself may hold others that do: a slice, a match of a bytearray, a method that is
+/// bound to a list.
 fn holds_objects(object: &Bound<'_, PyAny>) -> bool {
-    const HAVE_GC: std::ffi::c_ulong = 1 << 14;
-    // SAFETY: the class is alive.
-    let collected = unsafe { pyo3::ffi::PyType_GetFlags(object.get_type_ptr()) } & HAVE_GC != 0;
-    collected
-        && !object.is_instance_of::<PyFunction>()
-        && !object.is_instance_of::<PyType>()
-        && !object.is_instance_of::<PyModule>()
-        && !object.is_instance_of::<PyCode>()
+    const HOLDING: &[&str] = &["Match", "builtin_function_or_method", "method", "method-wrapper", "slice"];
+    object.get_type().name().is_ok_and(|name| name.to_str().is_ok_and(|name| HOLDING.contains(&name)))
 }
 
 /// The objects that an object written in C holds, by what it tells the garbage collector.
