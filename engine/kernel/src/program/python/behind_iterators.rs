@@ -10,9 +10,10 @@ use super::callback_results::read_by_iterator;
 use super::callbacks::Callback;
 use super::container_effects::ContainerEffect;
 use super::identity::KeyId;
+use super::insides::referents;
 use super::state::{access, State};
 use super::types::{TypeFacts, TypeKind};
-use super::whole_reads::{referents, Inside, Look};
+use super::whole_reads::{Inside, Look};
 use crate::operation::{AccessMode, Accesses};
 
 impl State {

@@ -22,6 +22,7 @@ mod greenlets;
 mod harmless_methods;
 mod host;
 mod identity;
+mod insides;
 mod instance_dicts;
 mod items;
 mod known_code;

@@ -9,10 +9,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::host::Host;
 use super::identity::{KeyId, ObjectId};
+use super::insides::referents;
 use super::made_functions::MadeFunctions;
 use super::state::{Phase, State};
 use super::types::{TypeFacts, TypeKind};
-use super::whole_reads::referents;
 
 /// The identities of one kind of objects by address; they are kept alive so that addresses keep their meaning.
 #[derive(Default)]

@@ -11,8 +11,9 @@ use super::callback_results::used_by_adding;
 use super::callbacks::OpenOperation;
 use super::container_effects::ContainerEffect;
 use super::host::Host;
+use super::insides::has_nothing_inside;
 use super::recording::Word;
-use super::whole_reads::{has_nothing_inside, reading_effect, Depth, Part};
+use super::whole_reads::{reading_effect, Depth, Part};
 
 /// The operators, by their numbers in `dpor.instrument.hooks.OPERATORS`.
 type Operate = unsafe extern "C" fn(*mut ffi::PyObject, *mut ffi::PyObject) -> *mut ffi::PyObject;

@@ -4,25 +4,23 @@
 //! Containers inside a container that itself races are the delicate case, because which of them are read depends on
 //! where the operation stands. The operation conflicts with writes to any of these, wherever it stands.
 
-use pyo3::exceptions::PyBaseException;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyDict, PyTuple};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::behind_iterators::is_shared_by_iterators;
-use super::builtins::interned;
 use super::callback_results::Results;
 use super::container_effects::ContainerEffect;
 use super::host::Host;
 use super::identity::{KeyId, ObjectId};
+use super::insides::{has_nothing_inside, holds_objects};
 use super::named_reads::Path;
-use super::place::lacks_dict;
 use super::recording::Word;
 use super::state::{access, Phase, Restart, State};
 use super::switching::Touch;
-use super::types::{is_heap_class, TypeFacts, TypeKind};
+use super::types::{TypeFacts, TypeKind};
 use super::undo::Undo;
 use crate::operation::{Access, AccessMode, Accesses, Buffering, LocationId, MemoryOrder, Operation, OperationKind};
 
@@ -40,7 +38,7 @@ pub enum Depth {
 }
 
 impl Depth {
-    fn looks_into(self, facts: &TypeFacts) -> bool {
+    pub fn looks_into(self, facts: &TypeFacts) -> bool {
         match self {
             Depth::Items => facts.items_by_foreign_code,
             Depth::Comparison => facts.compared_by_foreign_code,
@@ -256,180 +254,6 @@ impl State {
             self.look_inside(look, object, inside);
         }
     }
-
-    /// Collect what is in an object.
-    fn look_inside<'py>(&mut self, look: &mut Look<'py>, object: &Bound<'py, PyAny>, inside: Inside) {
-        if let Ok(tuple) = object.cast_exact::<PyTuple>() {
-            tuple.iter().for_each(|item| look.finds(item, inside));
-            return;
-        }
-        let facts = self.types.facts(object);
-        let deep = inside.deep || look.depth == Depth::Everything;
-        if deep && (facts.kind.is_container() || facts.kind == TypeKind::Immutable) && has_attributes(object) {
-            self.look_at_attributes(look, object, inside);
-        }
-        match facts.kind {
-            _ if object.is_instance_of::<PyTuple>() => {
-                if let Ok(tuple) = object.cast::<PyTuple>() {
-                    tuple.iter().for_each(|item| look.finds(item, inside));
-                }
-                if deep && facts.kind == TypeKind::Instance {
-                    self.look_at_attributes(look, object, inside);
-                }
-            }
-            TypeKind::List => {
-                if let Ok(list) = object.cast::<PyList>() {
-                    list.iter().for_each(|item| look.finds(item, inside));
-                }
-            }
-            TypeKind::Dict | TypeKind::DefaultDict => {
-                if let Ok(dict) = object.cast::<PyDict>() {
-                    for (key, value) in dict.iter() {
-                        look.finds(key, inside);
-                        look.finds(value, inside);
-                    }
-                }
-            }
-            TypeKind::Opaque | TypeKind::Set | TypeKind::View => {
-                referents(object).into_iter().for_each(|item| look.finds(item, inside))
-            }
-            TypeKind::Instance => {
-                let is_exception = object.is_instance_of::<PyBaseException>();
-                if inside.deep || look.depth.looks_into(&facts) {
-                    self.look_at_attributes(look, object, inside);
-                    if !is_exception {
-                        // What C keeps of it: the arguments of a partial. An exception holds the frames that it has left.
-                        referents(object).into_iter().for_each(|item| look.finds(item, inside));
-                    }
-                }
-                if (deep || look.depth == Depth::Text) && is_exception {
-                    let read: &[&str] = if deep { &["args", "__cause__", "__context__"] } else { &["args"] };
-                    read.iter().for_each(|name| self.look_at_exception(look, object, name, inside));
-                }
-            }
-            TypeKind::Immutable if (deep || look.depth == Depth::Text) && holds_objects(object) => {
-                referents(object).into_iter().for_each(|item| look.finds(item, inside))
-            }
-            _ => {}
-        }
-    }
-
-    /// What an exception keeps in C. Its text is that of `args`, what it was made with.
-    fn look_at_exception<'py>(
-        &mut self,
-        look: &mut Look<'py>,
-        exception: &Bound<'py, PyAny>,
-        name: &str,
-        inside: Inside,
-    ) {
-        let py = exception.py();
-        let name = &PyString::intern(py, name);
-        if let Some(slot) = self.attribute_slot(exception, name) {
-            look.touches([access(slot.location, AccessMode::Read)]);
-        }
-        // Not by `getattr`, which would call what a class of the model has by this name.
-        let own = py.get_type::<PyBaseException>().getattr(name);
-        if let Ok(values) = own.and_then(|own| own.call_method1(intern!(py, "__get__"), (exception,))) {
-            look.finds(values, inside);
-        }
-    }
-
-    fn look_at_attributes<'py>(&mut self, look: &mut Look<'py>, object: &Bound<'py, PyAny>, inside: Inside) {
-        let facts = self.types.facts(object);
-        self.take_whole(facts.token);
-        let mode = if inside.written { AccessMode::Write } else { AccessMode::Read };
-        let own = self.object(object, facts);
-        let id = self.instance_dicts.replaced(own);
-        let whole = self.container_of(id, facts.kind).whole;
-        look.touches([access(whole, mode)]);
-        if self.is_visible(whole) {
-            look.moves(whole, inside);
-        }
-        for (name, value) in attributes(object) {
-            let Some(slot) = self.attribute_slot(object, &name) else { continue };
-            look.touches([access(slot.location, mode)]);
-            let visible = self.is_visible(slot.location);
-            if visible {
-                look.moves(slot.location, inside);
-            }
-            if let Some(value) = value {
-                let owner = Some(inside.owner.unwrap_or(slot.object));
-                let inside = Inside { owner, racing: inside.racing || visible, ..inside };
-                look.races(inside);
-                look.finds(value, inside);
-            }
-        }
-    }
-}
-
-type Attribute<'py> = (Bound<'py, PyString>, Option<Bound<'py, PyAny>>);
-
-/// The attributes of an instance with their values, from its dict and its slots; no code of its class runs for it.
-fn attributes<'py>(object: &Bound<'py, PyAny>) -> Vec<Attribute<'py>> {
-    let py = object.py();
-    let mut found: Vec<Attribute<'py>> = Vec::new();
-    let mut add = |name: Bound<'py, PyAny>, value: Option<Bound<'py, PyAny>>| {
-        let name = name.cast_into::<PyString>().ok().and_then(|name| interned(&name).ok());
-        found.extend(name.map(|name| (name, value)));
-    };
-    if !lacks_dict(object).unwrap_or(false) {
-        // SAFETY: the object is alive, and a new reference or NULL with an exception set comes back.
-        let own = unsafe {
-            Bound::from_owned_ptr_or_err(
-                py,
-                pyo3::ffi::PyObject_GenericGetDict(object.as_ptr(), std::ptr::null_mut()),
-            )
-        };
-        if let Some(own) = own.ok().and_then(|own| own.cast_into::<PyDict>().ok()) {
-            own.iter().for_each(|(name, value)| add(name, Some(value)));
-        }
-    }
-    for class in object.get_type().mro().iter() {
-        let Ok(namespace) = class.getattr(intern!(py, "__dict__")) else { continue };
-        if !namespace.contains(intern!(py, "__slots__")).unwrap_or(false) {
-            continue;
-        }
-        let Ok(names) = namespace.try_iter() else { continue };
-        for name in names.flatten() {
-            let Ok(slot) = namespace.get_item(&name) else { continue };
-            if slot.get_type().name().is_ok_and(|name| name == "member_descriptor") {
-                let value = slot.call_method1(intern!(py, "__get__"), (object, object.get_type())).ok();
-                add(name, value);
-            }
-        }
-    }
-    found
-}
-
-/// Whether a value is of the commonest types that neither hold others nor can change.
-#[inline]
-pub fn has_nothing_inside(object: &Bound<'_, PyAny>) -> bool {
-    object.is_exact_instance_of::<PyInt>()
-        || object.is_exact_instance_of::<PyString>()
-        || object.is_none()
-        || object.is_exact_instance_of::<PyFloat>()
-}
-
-/// Whether an object of a class that a class statement has made has attributes of its own beside what C keeps of it.
-fn has_attributes(object: &Bound<'_, PyAny>) -> bool {
-    let class = object.get_type();
-    let offset =
-        || class.getattr(intern!(object.py(), "__dictoffset__")).and_then(|offset| offset.extract::<isize>());
-    is_heap_class(&class) && offset().is_ok_and(|offset| offset != 0)
-}
-
-/// Whether an object that does not change itself may hold others that do: a slice, a match of a bytearray, a method that is
-/// bound to a list.
-fn holds_objects(object: &Bound<'_, PyAny>) -> bool {
-    const HOLDING: &[&str] = &["Match", "builtin_function_or_method", "method", "method-wrapper", "slice"];
-    object.get_type().name().is_ok_and(|name| name.to_str().is_ok_and(|name| HOLDING.contains(&name)))
-}
-
-/// The objects that an object written in C holds, by what it tells the garbage collector.
-pub fn referents<'py>(object: &Bound<'py, PyAny>) -> Vec<Bound<'py, PyAny>> {
-    let py = object.py();
-    let held = py.import("gc").and_then(|gc| gc.call_method1(intern!(py, "get_referents"), (object,)));
-    held.ok().and_then(|held| held.cast_into::<PyList>().ok()).map(|held| held.iter().collect()).unwrap_or_default()
 }
 
 /// What reading an object as a whole does to it.
