@@ -144,6 +144,12 @@ def _words(kind: AssumptionKind, subject: str) -> tuple[str, str]:
                 f"{subject} is registered with atexit and never runs: the process goes on when an execution ends",
                 "call it at the end of the model",
             )
+        case AssumptionKind.THREAD_UNSAFE:
+            return (
+                f"two threads use an {subject}, which is made for the tasks of one: what the one does to it while the "
+                "other runs was not explored",
+                "use loop.call_soon_threadsafe or asyncio.run_coroutine_threadsafe, or what queue and threading have",
+            )
 
 
 def _way_inside(package: str) -> str:

@@ -133,7 +133,8 @@ class AssumptionKind(enum.Enum):
     later than they would; containers keep their order under a memory model that does not say so; values were drawn from
     a fixed seed, or are those of this machine and moment; a thread was given a generator function, which runs nothing;
     a class, a function, an object's class or what a module of the library keeps is changed while other threads run; a
-    function is registered for the end of the process, which no execution comes to.
+    function is registered for the end of the process, which no execution comes to; two threads use an object that is
+    made for one.
     """
 
     FOREIGN_CODE = "foreign-code"
@@ -145,6 +146,7 @@ class AssumptionKind(enum.Enum):
     UNRUN_GENERATOR = "unrun-generator"
     CHANGED_DEFINITION = "changed-definition"
     UNRUN_AT_EXIT = "unrun-at-exit"
+    THREAD_UNSAFE = "thread-unsafe"
 
 
 @dataclass(frozen=True)

@@ -96,6 +96,10 @@ class Library:
                 self._include(one.__dict__)
                 continue
             if isinstance(one, type):
+                # It can be made of others of its module, and have no function of its own.
+                module = sys.modules.get(one.__module__)
+                if isinstance(module, ModuleType):
+                    self._include(module.__dict__)
                 for function in _functions_in(list(vars(one).values()), None):
                     self._include(function.__globals__)
                 continue

@@ -23,6 +23,7 @@ from dpor.runtime.mode import Mode
 from dpor.runtime.patchset import PatchSet
 from dpor.runtime.tasks import ModelFuture, ModelTask
 from dpor.runtime.thread import Thread
+from dpor.runtime.thread_bound import patch_classes
 
 
 def _either(module: Any, *names: str) -> Any:
@@ -99,6 +100,7 @@ class AsyncioPatches:
             self._everywhere(tasks, "current_task", tasks._py_current_task)
         for name in _TASK_SETS:
             self._patches.replace_if_present(tasks, name, getattr(tasks, name, None))
+        patch_classes(self._patches)
         self._everywhere(tasks, "as_completed", self._as_completed(tasks.as_completed))
         self._everywhere(tasks, "Task", ModelTask)
         self._everywhere(futures, "Future", ModelFuture)

@@ -20,7 +20,7 @@ from dpor.runtime.mode import Mode
 from dpor.runtime.patchset import PatchSet
 
 RealBarrier = threading.Barrier
-_QUEUE_FIELDS = ("unfinished_tasks", "is_shutdown")
+_QUEUE_FIELDS = ("maxsize", "unfinished_tasks", "is_shutdown")
 
 
 def _field(name: str) -> Any:

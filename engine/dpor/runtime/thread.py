@@ -41,6 +41,12 @@ def _controlled(target: Callable[..., object]) -> Callable[..., object]:
     return target if host is None else host.callee(target)
 
 
+def _seen(owner: Any, name: str) -> Any:
+    """An attribute of a thread, which other threads can change."""
+    host = current.active_host()
+    return getattr(owner, name) if host is None else host.load_attribute(owner, name)
+
+
 def _note_unrun(function: Callable[..., object], result: object) -> None:
     """Say so if what a thread called has only made a generator, which nobody runs: plain Python says nothing."""
     host = current.active_host()
@@ -114,7 +120,7 @@ class Thread(RealThread):
         self._target = target
         self._args = args
         self._kwargs = {} if kwargs is None else kwargs
-        self._daemonic = parent._daemonic if daemon is None else daemon
+        self._daemonic = _seen(parent, "_daemonic") if daemon is None else daemon
         self._initialized = True
         if name:
             self._name = str(name)
@@ -153,7 +159,7 @@ class Thread(RealThread):
         self.dpor_finished = False
         # Marked before the visible operation, at which another thread may try to start the same object.
         self.dpor_index = _STARTING
-        self.dpor_index = host.spawn(self, self.dpor_run, self._daemonic)
+        self.dpor_index = host.spawn(self, self.dpor_run, _seen(self, "_daemonic"))
         execution.threads.append(self)
         if states is not None:
             host.touch_whole(states, True)
@@ -275,22 +281,25 @@ class Thread(RealThread):
     def name(self) -> str:
         """The thread's name, by default `Thread-N (target)`."""
         assert self._initialized, "Thread.__init__() not called"
-        name = self._name
-        if name is None:
-            name = self._name = self._default_name()
-        return name
+        name: str | None = _seen(self, "_name")
+        return self._default_name() if name is None else name
 
     @name.setter
     def name(self, name: str) -> None:
         assert self._initialized, "Thread.__init__() not called"
-        self._name = str(name)
+        host = current.active_host()
+        if host is None:
+            self._name = str(name)
+        else:
+            host.store_attribute(str(name), self, "_name")
 
     @property
     def ident(self) -> int | None:
         """A number that no other thread of the execution has; None before the thread is started."""
         if self.dpor_execution is None:
             return super().ident
-        index = self.dpor_index
+        host = current.active_host()
+        index = self.dpor_index if host is None else self._started_index(host)
         return None if index is None or index == _STARTING else ident_of(self)
 
     @property
@@ -302,7 +311,7 @@ class Thread(RealThread):
     def daemon(self) -> bool:
         """Whether the program may end while this thread runs; RuntimeError if set after start."""
         assert self._initialized, "Thread.__init__() not called"
-        return self._daemonic
+        return _seen(self, "_daemonic")
 
     @daemon.setter
     def daemon(self, daemonic: bool) -> None:
@@ -310,17 +319,24 @@ class Thread(RealThread):
             # The standard library's setter checks whether an ordinary thread runs.
             RealThread.daemon.fset(self, daemonic)  # type: ignore[attr-defined]
             return
-        if self.dpor_index is not None:
+        host = current.active_host()
+        if (self.dpor_index if host is None else self._started_index(host)) is not None:
             raise RuntimeError("cannot set daemon status of active thread")
-        self._daemonic = daemonic
+        if host is None:
+            self._daemonic = daemonic
+        else:
+            host.store_attribute(daemonic, self, "_daemonic")
 
     def __repr__(self) -> str:
         if self.dpor_execution is None:
             return super().__repr__()
+        host = current.active_host()
+        index = self.dpor_index if host is None else self._started_index(host)
         status = "initial"
-        if self.dpor_index is not None:
-            status = "stopped" if self.dpor_finished else "started"
-        if self._daemonic:
+        if index is not None:
+            ended = self.dpor_finished if host is None else host.is_finished(index)
+            status = "stopped" if ended else "started"
+        if self.daemon:
             status += " daemon"
         return f"<{type(self).__name__}({self.name}, {status})>"
 
@@ -380,14 +396,16 @@ class Timer(Thread):
 
     def cancel(self) -> None:
         """Stop the timer if it has not fired yet."""
-        self.finished.set()
+        _seen(self, "finished").set()
 
     def run(self) -> None:
         """Wait for the interval or for `cancel`, then call the function unless cancelled."""
-        self.finished.wait(self.interval)
-        if not self.finished.is_set():
-            _note_unrun(self.function, self.function(*self.args, **self.kwargs))
-        self.finished.set()
+        finished = _seen(self, "finished")
+        finished.wait(_seen(self, "interval"))
+        if not finished.is_set():
+            function = _seen(self, "function")
+            _note_unrun(function, function(*_seen(self, "args"), **_seen(self, "kwargs")))
+        finished.set()
 
 
 def ident_of(thread: Thread) -> int:

@@ -117,6 +117,12 @@ class Host:
     def together(self, containers: Any, *, writes: bool) -> None:
         pass
 
+    def load_attribute(self, owner: Any, name: str) -> Any:
+        return getattr(owner, name)
+
+    def store_attribute(self, value: Any, owner: Any, name: str) -> None:
+        setattr(owner, name, value)
+
     def load_item(self, container: Any, key: Any) -> Any:
         return container[key]
 

@@ -12,42 +12,23 @@ import os
 import threading
 import weakref
 from collections.abc import Callable
-from types import ModuleType
+from types import MethodDescriptorType, ModuleType, WrapperDescriptorType
 from typing import Any
 
 from dpor.runtime import current
 from dpor.runtime.outside.filesystem import FileSystem, label
+from dpor.runtime.outside.visible_attributes import Access, attribute_methods
 from dpor.runtime.outside.world import Touched
 from dpor.runtime.patchset import PatchSet
 
-_OF_CONNECTIONS = (
-    "__exit__",
-    "backup",
-    "blobopen",
-    "close",
-    "commit",
-    "create_aggregate",
-    "create_collation",
-    "create_function",
-    "create_window_function",
-    "cursor",
-    "deserialize",
-    "rollback",
-    "serialize",
-    "set_authorizer",
-    "set_progress_handler",
-    "set_trace_callback",
-)
-_OF_CURSORS = (
-    "__next__",
-    "close",
-    "execute",
-    "executemany",
-    "executescript",
-    "fetchall",
-    "fetchmany",
-    "fetchone",
-)
+# Any thread may call these, whoever made the connection.
+_OF_ALL_THREADS = frozenset({"__enter__", "interrupt"})
+# Methods that do nothing but give the cursor itself, or make one.
+_QUIET = frozenset({"__init__", "__iter__", "__new__"})
+# What these attributes give lasts, or ends the transaction when it is set.
+_LASTING = frozenset({"connection"})
+_COMMITTING = frozenset({"autocommit", "isolation_level"})
+_IN_C = (MethodDescriptorType, WrapperDescriptorType)
 _BESIDE = ("-journal", "-wal", "-shm")
 _LOCKED = (5, 6)
 
@@ -70,30 +51,38 @@ class _Database:
 def _method(module: Any, base: type, name: str) -> Callable[..., Any]:
     real = getattr(base, name)
 
+    cursors = module.Cursor
+
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         database: _Database | None = getattr(self, "dpor_database", None)
         if database is None or database.busy or current.active_host() is None:
             return real(self, *args, **kwargs)
         here = threading.get_ident()
-        if database.same_thread and here != database.thread:
+        if database.same_thread and here != database.thread and name not in _OF_ALL_THREADS:
             raise module.ProgrammingError(
                 "SQLite objects created in a thread can only be used in that same thread. The object was created in "
                 f"thread id {database.thread} and this is thread id {here}."
             )
-        touched = Touched((), (database.content, database.connection))
-        database.files.world.perform(f"{base.__name__}.{name}()", lambda: touched)
-        database.busy = True
+        world = database.files.world
+        if name == "blobopen":
+            world.refuse("opens a part of a database as a file (sqlite3)")
+        # A copy goes to the database of another connection.
+        given = (getattr(arg, "dpor_database", None) for arg in (*args, *kwargs.values()))
+        used = [database, *(other for other in given if isinstance(other, _Database))]
+        touched = Touched((), tuple(name for each in used for name in (each.content, each.connection)))
+        world.perform(f"{base.__name__}.{name}()", lambda: touched)
+        for each in used:
+            each.busy = True
         try:
             found = real(self, *args, **kwargs)
         except module.OperationalError as error:
             if database.waits and getattr(error, "sqlite_errorcode", 0) & 0xFF in _LOCKED:
-                database.files.world.refuse(
-                    "waits for a database that another connection has locked (sqlite3)"
-                )
+                world.refuse("waits for a database that another connection has locked (sqlite3)")
             raise
         finally:
-            database.busy = False
-        if isinstance(found, module.Cursor):
+            for each in used:
+                each.busy = False
+        if isinstance(found, cursors):
             found.dpor_database = database
         return found
 
@@ -102,8 +91,30 @@ def _method(module: Any, base: type, name: str) -> Callable[..., Any]:
     return method
 
 
-def _class(module: Any, base: type, names: tuple[str, ...]) -> Any:
-    body: dict[str, Any] = {name: _method(module, base, name) for name in names if hasattr(base, name)}
+def _touch_attribute(self: Any, name: str, kind: Access) -> None:
+    database: _Database | None = getattr(self, "dpor_database", None)
+    if database is None or database.busy or name in _LASTING or current.active_host() is None:
+        return
+    if kind is Access.UNSEEN:
+        database.files.world.refuse(
+            f"uses or replaces {name} of a connection or cursor (sqlite3), which nobody sees"
+        )
+    if kind is Access.LOAD:
+        touched = Touched((database.connection,))
+    elif name in _COMMITTING:
+        touched = Touched((), (database.content, database.connection))
+    else:
+        touched = Touched((), (database.connection,))
+    database.files.world.perform(f"{name} of a connection or cursor (sqlite3)", lambda: touched)
+
+
+def _class(module: Any, base: type) -> Any:
+    """A class of connections or cursors whose methods in C, all of them, and attributes are visible operations."""
+    body: dict[str, Any] = attribute_methods(base, _touch_attribute)
+    for name in dir(base):
+        holder = next(owner for owner in (*base.__mro__, type(base)) if name in vars(owner))
+        if holder is not object and name not in _QUIET and isinstance(vars(holder)[name], _IN_C):
+            body[name] = _method(module, base, name)
     # A connection is closed where the last reference to it ends, which the kernel must not put off.
     body["__dpor_untracked__"] = True
     body["__module__"] = base.__module__
@@ -112,7 +123,7 @@ def _class(module: Any, base: type, names: tuple[str, ...]) -> Any:
 
 
 class Databases:
-    """The stand-in for sqlite3.connect."""
+    """The stand-ins for sqlite3.connect and the classes of connections and cursors."""
 
     def __init__(self, files: FileSystem) -> None:
         self._files = files
@@ -129,9 +140,11 @@ class Databases:
     def patch(self, patches: PatchSet, module: ModuleType) -> None:
         """Put the replacement in place, once sqlite3 has been imported."""
         sqlite: Any = module
-        cursor = _class(sqlite, sqlite.Cursor, _OF_CURSORS)
-        classes: dict[type, Any] = {}
-        real = sqlite.connect
+        real, plain = sqlite.connect, sqlite.Connection
+        cursor = _cursor_class(sqlite)
+        visible = _connection_class(sqlite, plain, cursor)
+        # Those of classes that were made before this one.
+        classes: dict[type, Any] = {plain: visible}
 
         def connect(
             database: Any,
@@ -144,7 +157,7 @@ class Databases:
             uri: bool = False,
             **more: Any,
         ) -> Any:
-            base = sqlite.Connection if factory is None else factory
+            base = plain if factory is None else factory
             options: dict[str, Any] = {
                 "detect_types": detect_types,
                 "isolation_level": isolation_level,
@@ -160,11 +173,13 @@ class Databases:
                     uri=uri,
                     **options,
                 )
-            if base not in classes:
+            if issubclass(base, visible):
+                classes[base] = base
+            elif base not in classes:
                 classes[base] = _connection_class(sqlite, base, cursor)
             place, content = self._place(sqlite, database, uri)
             # Its cache of statements is its own, though it is made by functools.
-            own = base is sqlite.Connection
+            own = classes[base] is visible
             with self._files.world.mode.suspended() if own else contextlib.nullcontext():
                 connection = real(place, timeout=0, check_same_thread=False, factory=classes[base], **options)
             connection.dpor_database = _Database(self._files, content, check_same_thread, timeout > 0)
@@ -173,7 +188,8 @@ class Databases:
 
         for owner in (module, vars(module).get("dbapi2")):
             if isinstance(owner, ModuleType):
-                patches.replace(owner, "connect", connect)
+                for name, value in (("connect", connect), ("Connection", visible), ("Cursor", cursor)):
+                    patches.replace(owner, name, value)
 
     def _place(self, sqlite: Any, database: Any, uri: bool) -> tuple[str, str]:
         files = self._files
@@ -193,25 +209,33 @@ class Databases:
         return place, files.content(target.path)
 
 
-def _plain_cursor(sqlite: Any, connection: Any, cursor: Any) -> Any:
-    """A cursor of the class, made without an operation."""
-    return sqlite.Connection.cursor(connection, cursor)
+def _cursor_class(sqlite: Any) -> Any:
+    made = _class(sqlite, sqlite.Cursor)
+    real = sqlite.Cursor.__init__
+
+    def make(self: Any, connection: Any) -> None:
+        real(self, connection)
+        database = getattr(connection, "dpor_database", None)
+        if database is not None:
+            self.dpor_database = database
+
+    made.__init__ = make
+    return made
 
 
 def _connection_class(sqlite: Any, base: type, cursor: Any) -> Any:
-    made = _class(sqlite, base, _OF_CONNECTIONS)
-    visible = made.cursor
+    made = _class(sqlite, base)
+    plain, visible = sqlite.Connection.cursor, made.cursor
 
     def make_cursor(self: Any, factory: Any = None) -> Any:
-        if factory is not None and self.dpor_database.busy is False:
-            factory = _class(sqlite, factory, _OF_CURSORS)
+        if isinstance(factory, type) and not issubclass(factory, cursor):
+            factory = _class(sqlite, factory)
         return visible(self, cursor if factory is None else factory)
 
     def with_cursor(name: str) -> Callable[..., Any]:
         def execute(self: Any, *args: Any) -> Any:
             # As the connection does, which makes a cursor of its own kind.
-            own = _plain_cursor(sqlite, self, cursor)
-            own.dpor_database = self.dpor_database
+            own = plain(self, cursor)
             return getattr(own, name)(*args)
 
         execute.__name__ = name

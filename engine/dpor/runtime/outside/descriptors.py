@@ -139,6 +139,10 @@ class Descriptors:
         except OSError:
             self._files.descriptors.closed(descriptor)
 
+    def refuse(self, what: str) -> None:
+        """End the check with DPOR108, because the model `what` (a verb phrase)."""
+        self._files.world.refuse(what)
+
     def touch(self, function: str, opened: OpenFile, touched: Callable[[], Touched]) -> None:
         """Perform an operation on an open file: what `touched()` says when its turn has come.
 

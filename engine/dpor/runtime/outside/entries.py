@@ -7,20 +7,32 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import Any, Self
 
+from dpor.runtime.outside.world import Touched, World
+
 
 class Entry:
     """What os.scandir gives for each entry of a folder."""
 
-    __slots__ = ("_path", "_status", "name", "path")
+    __slots__ = ("_name", "_path", "_shown", "_status")
 
     # It does not change, and what it asks for is visible by itself.
     __dpor_untracked__ = True
 
     def __init__(self, name: Any, path: Any, text: str, status: os.stat_result) -> None:
-        self.name = name
-        self.path = path
+        self._name = name
+        self._shown = path
         self._path = text
         self._status = status
+
+    @property
+    def name(self) -> Any:
+        """The entry's own name."""
+        return self._name
+
+    @property
+    def path(self) -> Any:
+        """The entry's name after the folder's, as that was given."""
+        return self._shown
 
     def is_dir(self, *, follow_symlinks: bool = True) -> bool:
         """Whether it is a folder; a link is looked at only if it is followed."""
@@ -66,7 +78,11 @@ class Entries:
 
     __dpor_untracked__ = True
 
-    def __init__(self, entries: Iterator[Entry]) -> None:
+    __slots__ = ("_entries", "_name", "_world")
+
+    def __init__(self, world: World, entries: Iterator[Entry]) -> None:
+        self._world = world
+        self._name = world.next_name("entries")
         # All at once: what changes later is not to be seen for certain, nor not to be seen.
         self._entries = iter(list(entries))
 
@@ -74,10 +90,12 @@ class Entries:
         return self
 
     def __next__(self) -> Entry:
+        self._perform("next")
         return next(self._entries)
 
     def close(self) -> None:
         """Give no more entries."""
+        self._perform("close")
         self._entries = iter(())
 
     def __enter__(self) -> Self:
@@ -87,3 +105,8 @@ class Entries:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _perform(self, name: str) -> None:
+        if self._world.controls():
+            touched = Touched((), (self._name,))
+            self._world.perform(f"{name}() of os.scandir", lambda: touched)

@@ -49,6 +49,8 @@ class Environment:
             patches.define(
                 owner, name, self._visible(name, vars(owner).get(name) or getattr(owner, name), touched)
             )
+        for name in ("__setattr__", "__delattr__"):
+            patches.define(owner, name, self._refused(getattr(owner, name)))
         for name in ("putenv", "unsetenv"):
             if hasattr(os, name):
                 patches.replace(os, name, self._put(name, getattr(os, name)))
@@ -70,6 +72,14 @@ class Environment:
             self._data.clear()
             self._data.update(self._base)
             self._changed = False
+
+    def _refused(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(environment: Any, *args: Any) -> Any:
+            if self._controls():
+                self._world.refuse("changes an attribute of os.environ")
+            return real(environment, *args)
+
+        return call
 
     def _visible(
         self, name: str, real: Callable[..., Any], touched: Callable[..., Touched]

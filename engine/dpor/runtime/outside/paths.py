@@ -202,7 +202,7 @@ class Paths:
         self._note_listed(target)
         prefix = os.fsdecode(path)
         encode = os.fsencode if isinstance(path, bytes) else str
-        return Entries(
+        found = (
             Entry(
                 encode(name),
                 encode(name if isinstance(given, int) else os.path.join(prefix, name)),
@@ -211,6 +211,7 @@ class Paths:
             )
             for name in self._overlay.names(target.path)
         )
+        return Entries(self._files.world, found)
 
     # The current folder and the umask
 

@@ -21,6 +21,7 @@ from dpor.runtime.outside.filesystem import FileSystem, label
 from dpor.runtime.outside.numbers import Numbers, OpenFile
 from dpor.runtime.outside.real import RawFile as RealRawFile
 from dpor.runtime.outside.real import open_file, system
+from dpor.runtime.outside.visible_attributes import Access, attribute_methods
 from dpor.runtime.outside.world import Touched
 
 # No buffer of the interpreter is smaller, neither that of bytes nor that of text, unless the model says so.
@@ -42,6 +43,10 @@ _POSITION = ("seek", "tell", "reconfigure", "detach")
 _WRITING = ("write", "truncate", "flush", "close")
 # They tell or refuse by whether the file object is closed.
 _LOOKING = ("fileno", "isatty", "readable", "writable", "seekable")
+# Methods that change what attributes give.
+_SETTING = ("detach", "reconfigure")
+# Attributes that no other method changes.
+_LASTING = frozenset({"buffer", "closefd", "encoding", "errors", "mode", "name", "raw"})
 
 
 class Opened:
@@ -76,6 +81,8 @@ def _touched(opened: Opened, name: str, args: tuple[Any, ...]) -> Touched:
         return beneath.also(own)
     if name in _LOOKING or name == "closed":
         return Touched((file.name, file.openness))
+    if name in _SETTING:
+        own = own.also(Touched((), (_attributes(file),)))
     if name == "close":
         own = own.also(Numbers.touched_by_closing(file))
     reads, writes = Touched((file.content,)), Touched((), (file.content,))
@@ -87,6 +94,28 @@ def _touched(opened: Opened, name: str, args: tuple[Any, ...]) -> Touched:
     if opened.unwritten:
         return own.also(writes)
     return own if name in ("flush", "close", "tell", "detach", "reconfigure") else own.also(reads)
+
+
+def _attributes(file: OpenFile) -> str:
+    """The name of the attributes of the file objects on an open file."""
+    return f"attributes of {file.name}"
+
+
+def _touch_attribute(self: Any, name: str, kind: Access) -> None:
+    opened: Opened | None = getattr(self, "dpor_opened", None)
+    if opened is None or opened.busy or current.active_host() is None:
+        return
+    if kind is Access.UNSEEN:
+        opened.descriptors.refuse(f"uses or replaces {name} of a file object, which nobody sees")
+    attributes = _attributes(opened.file)
+    if kind is Access.STORE:
+        touched = Touched((), (opened.file.name, attributes))
+    elif name in _LASTING:
+        touched = Touched((attributes,))
+    else:
+        touched = Touched((opened.file.name, attributes))
+    label = f"{name} of {os.path.basename(opened.file.path)!r}"
+    opened.descriptors.touch(label, opened.file, lambda: touched)
 
 
 def _written(args: tuple[Any, ...]) -> int:
@@ -168,6 +197,7 @@ def _class(base: type) -> type:
     """A class of file objects whose methods are visible operations."""
     names = [name for name in (*_READING, *_POSITION, *_WRITING, *_LOOKING) if hasattr(base, name)]
     body: dict[str, Any] = {name: _method(base, name) for name in names}
+    body.update(attribute_methods(base, _touch_attribute))
     body["closed"] = property(_method(base, "closed"))
     body["dpor_prints_at_once"] = _prints_at_once
     # The file is closed where the last reference to it ends, which the kernel must not put off.

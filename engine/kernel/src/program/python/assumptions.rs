@@ -23,10 +23,11 @@ pub enum AssumptionKind {
     UnrunGenerator,
     ChangedDefinition,
     UnrunAtExit,
+    ThreadUnsafe,
 }
 
 impl AssumptionKind {
-    const ALL: [AssumptionKind; 9] = [
+    const ALL: [AssumptionKind; 10] = [
         AssumptionKind::ForeignCode,
         AssumptionKind::UnseenCode,
         AssumptionKind::ObjectEnd,
@@ -36,6 +37,7 @@ impl AssumptionKind {
         AssumptionKind::UnrunGenerator,
         AssumptionKind::ChangedDefinition,
         AssumptionKind::UnrunAtExit,
+        AssumptionKind::ThreadUnsafe,
     ];
 
     pub fn name(self) -> &'static str {
@@ -49,6 +51,7 @@ impl AssumptionKind {
             AssumptionKind::UnrunGenerator => "unrun-generator",
             AssumptionKind::ChangedDefinition => "changed-definition",
             AssumptionKind::UnrunAtExit => "unrun-at-exit",
+            AssumptionKind::ThreadUnsafe => "thread-unsafe",
         }
     }
 

@@ -7,13 +7,16 @@ use pyo3::types::{PyCFunction, PyDict, PyString};
 use super::builtins::CallableKind;
 use super::container_effects::ContainerEffect;
 use super::host::{report_escape, Host};
-use super::place::{is_intercepted, own_attribute, Place};
+use super::place::{is_intercepted, lacks_dict, own_attribute, Place};
 use super::recording::Word;
 use super::slots::Slot;
 use super::state::{access, Phase, Restart};
-use super::types::{instrumented_namespace, is_instrumented_namespace, referent, TypeKind};
+use super::types::{
+    instrumented_namespace, is_heap_class, is_instrumented_namespace, module_of, referent, tells_itself, TypeKind,
+};
 use super::undo::Undo;
 use super::weak_memory::Store;
+use super::whole_reads::{Depth, Part};
 use crate::operation::{AccessMode, LocationId, MemoryOrder, OperationKind};
 
 /// Whether an access to an attribute goes to the `__getattribute__` or `__setattr__` of the object's class first.
@@ -220,7 +223,7 @@ impl Host {
         }
         self.keep_original_of_native(object, name)?;
         let puts_back = original.is_some() && self.callable_kind(object) == CallableKind::Function;
-        let put = || {
+        let put = || -> PyResult<()> {
             put()?;
             self.keep_original_attribute(original);
             Ok(())
@@ -241,8 +244,10 @@ impl Host {
                 Phase::Idle => drop(self.created(object.clone())?),
                 Phase::Probing => {}
             }
-            return put();
+            put()?;
+            return self.refuse_unseen_change(py, object);
         };
+        self.watch_left_class(object)?;
         // Those that are put later are not put through what keeps the original.
         let put_later = self.is_buffered(slot.location) || self.state().chooses(slot.location);
         if !puts_back || put_later {
@@ -301,7 +306,7 @@ impl Host {
         }
         self.keep_original_of_native(object, name)?;
         let puts_back = original.is_some() && self.callable_kind(object) == CallableKind::Function;
-        let delete = || {
+        let delete = || -> PyResult<()> {
             delete()?;
             self.keep_original_attribute(original);
             Ok(())
@@ -313,8 +318,10 @@ impl Host {
                     return self.delete_attribute(py, &object, name);
                 }
             }
-            return delete();
+            delete()?;
+            return self.refuse_unseen_change(py, object);
         };
+        self.watch_left_class(object)?;
         if !puts_back {
             self.check_fresh(py, object)?;
         }
@@ -353,16 +360,18 @@ impl Host {
                 return self.load_module_variable(py, &namespace, name, get);
             }
         }
+        if name.to_str()? == "__dict__" {
+            self.touch_new_dict(py, object)?;
+        }
         let value = get()?;
         self.adopt_of_function(&value, object, name);
         match kind {
             TypeKind::Module => Ok(value),
-            TypeKind::Immutable | TypeKind::Instance | TypeKind::Class => {
-                if name.to_str()? == "__dict__" {
-                    self.alias_instance_dict(&value, object);
-                }
+            _ if name.to_str()? == "__dict__" => {
+                self.alias_instance_dict(&value, object);
                 Ok(value)
             }
+            TypeKind::Immutable | TypeKind::Instance | TypeKind::Class => Ok(value),
             // A method of a container that is called later is an operation then.
             _ => {
                 if kind == TypeKind::Opaque && !tells_what_it_holds(object) {
@@ -411,7 +420,22 @@ impl Host {
         }
     }
 
-    /// Let the dict of an instance's attributes stand for the instance, and what shows those of a class for the class.
+    /// Somebody asks for the `__dict__` of an object. If it has none yet, it is made now, and what tells the state of the
+    /// object shows it.
+    pub fn touch_new_dict<'py>(&self, py: Python<'py>, object: &Bound<'py, PyAny>) -> PyResult<()> {
+        let kind = self.kind(object);
+        if kind == TypeKind::Instance {
+            self.watch_left_class(object)?;
+        }
+        if (kind == TypeKind::Instance || kind.has_content()) && lacks_dict(object)? {
+            let made = Part { object: object.clone(), effect: ContainerEffect::WriteWhole };
+            self.touch_wholes(py, &[made], Depth::Items)?;
+        }
+        Ok(())
+    }
+
+    /// Let the dict of an instance's attributes stand for the instance, and what shows those of a class for the class. That
+    /// of a list or dict stands for it with its items, which are more.
     pub fn alias_instance_dict(&self, namespace: &Bound<'_, PyAny>, object: &Bound<'_, PyAny>) {
         let Some(mut state) = self.awake() else { return };
         let facts = state.types.facts(object);
@@ -427,7 +451,7 @@ impl Host {
             state.take_whole(facts.token);
             return state.alias(namespace, id);
         }
-        if matches!(facts.kind, TypeKind::Instance | TypeKind::Class) {
+        if matches!(facts.kind, TypeKind::Instance | TypeKind::Class) || facts.kind.has_content() {
             let id = state.object(object, facts);
             if facts.kind == TypeKind::Class {
                 if state.reads.enabled && state.executes() {
@@ -469,6 +493,31 @@ impl Host {
             state.instance_dicts.replace(id, dict.object);
         }
         Ok(())
+    }
+
+    /// An attribute was changed that is no visible operation: of an object whose type is taken for one that never changes, or
+    /// one that C code keeps of a generator and the like.
+    fn refuse_unseen_change(&self, py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<()> {
+        let constant = match self.kind(object) {
+            TypeKind::Immutable => self.callable_kind(object) != CallableKind::Function,
+            TypeKind::Iterator | TypeKind::Opaque | TypeKind::View => !is_heap_class(&object.get_type()),
+            _ => false,
+        };
+        if !constant {
+            return Ok(());
+        }
+        {
+            let Some(state) = self.awake() else { return Ok(()) };
+            if !state.running() || state.has_no_company() {
+                return Ok(());
+            }
+        }
+        // Stand-ins and the like tell of it themselves.
+        let class = object.get_type();
+        if module_of(&class).split('.').next() == Some("dpor") || tells_itself(&class) {
+            return Ok(());
+        }
+        report_escape(py, &format!("changes an attribute of a {} while other threads run", class.name()?))
     }
 
     fn check_lone_replacement(&self, py: Python<'_>) -> PyResult<()> {

@@ -76,8 +76,10 @@ impl Host {
                 }
             }
             BuiltinEffect::InstanceDict if arguments.len() == 1 => {
+                let object = arguments.get_item(0)?;
+                self.touch_new_dict(py, &object)?;
                 let namespace = function.call(arguments, keywords)?;
-                self.alias_instance_dict(&namespace, &arguments.get_item(0)?);
+                self.alias_instance_dict(&namespace, &object);
                 Ok(namespace)
             }
             BuiltinEffect::Write => {

@@ -7,7 +7,7 @@
 use pyo3::exceptions::PyBaseException;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyCFunction, PyString, PySuper, PyType};
+use pyo3::types::{PyCFunction, PyFunction, PyString, PySuper, PyType};
 
 use super::assumptions::{writer_of, AssumptionKind};
 use super::atomic::Atomic;
@@ -143,7 +143,7 @@ impl Host {
             if callable == CallableKind::MethodWrapper && object.is_callable() && names_call(&function)? {
                 return self.control(py, object);
             }
-            if kind.is_container() || matches!(kind, TypeKind::View | TypeKind::Iterator) {
+            if kind.has_content() {
                 let name = function.getattr(intern!(py, "__name__"))?.cast_into::<PyString>()?;
                 let object = object.unbind();
                 return self.controlled(py, &function, How::Container { object, name: name.unbind() });
@@ -164,9 +164,12 @@ impl Host {
                 if gives_state(&name) {
                     return self.controlled(py, &function, How::State { object: object.unbind() });
                 }
-                return match of_object(&object, &name)? {
-                    true => Ok(function),
-                    false => self.controlled(py, &function, How::Foreign { object: object.unbind() }),
+                if !of_object(&object, &name)? {
+                    return self.controlled(py, &function, How::Foreign { object: object.unbind() });
+                }
+                return match self.calls_unseen(&object, &name)? {
+                    true => self.controlled(py, &function, How::Value { object: object.unbind() }),
+                    false => Ok(function),
                 };
             }
             let name: String = function.getattr(intern!(py, "__name__"))?.extract()?;
@@ -191,6 +194,27 @@ impl Host {
             return self.controlled(py, &function, How::Builtin(BuiltinEffect::Examine));
         }
         Ok(function)
+    }
+
+    /// Whether a method of `object` calls another one whose code is not instrumented.
+    fn calls_unseen(&self, instance: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
+        let called: &[&str] = match name {
+            "__str__" => &["__repr__"],
+            "__format__" => &["__str__", "__repr__"],
+            "__ne__" => &["__eq__"],
+            _ => return Ok(false),
+        };
+        for name in called {
+            let Some(found) = instance.get_type().getattr_opt(*name)? else { continue };
+            let seen = match found.is_instance_of::<PyFunction>() {
+                true => self.origin(&found)?.origin == Origin::Instrumented,
+                false => of_object(instance, name)?,
+            };
+            if !seen {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// A method in C is called on a class. What it changes of the class, other threads and executions would find.

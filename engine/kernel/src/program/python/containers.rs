@@ -40,7 +40,7 @@ impl State {
     #[inline]
     pub fn container(&mut self, object: &Bound<'_, PyAny>) -> Option<Container> {
         let facts = self.types.facts(object);
-        if !facts.kind.is_container() && !matches!(facts.kind, TypeKind::View | TypeKind::Iterator) {
+        if !facts.kind.has_content() {
             return None;
         }
         let id = self.object(object, facts);

@@ -273,6 +273,9 @@ impl Host {
             effect = ContainerEffect::WriteWhole;
         }
         self.touch_namespace(py, object, key.as_ref(), effect)?;
+        if matches!(text, "release" | "__exit__") {
+            self.state().keep_view(object);
+        }
         let is_iterator = kind == TypeKind::Iterator && !text.starts_with("__") || text == "__next__";
         let (read, keywords) = self.with_callbacks(py, function, arguments, keywords)?;
         let call = || function.call(&read, keywords.as_ref());
@@ -282,6 +285,8 @@ impl Host {
             _ if whole && (calls_back || holds) => {
                 Some(if takes_items(object, kind) { Depth::Items } else { Depth::Everything })
             }
+            // A writer of rows writes to the stream that it holds.
+            _ if whole && kind == TypeKind::Opaque && !keeps_to_itself(object) => Some(Depth::Everything),
             _ => None,
         };
         let (called, event) = match depth {
@@ -495,10 +500,17 @@ impl Host {
 
 /// Whether methods of a container look no further into what they are given than at its items, which they keep as they are.
 fn takes_items(container: &Bound<'_, PyAny>, kind: TypeKind) -> bool {
-    const TAKING: &[&str] = &["array", "bytearray", "deque"];
-    kind != TypeKind::Opaque
-        || container.get_type().mro().iter().any(|class| {
-            let name = class.getattr(intern!(class.py(), "__name__")).and_then(|name| name.extract::<String>());
-            name.is_ok_and(|name| TAKING.contains(&name.as_str()))
-        })
+    kind != TypeKind::Opaque || derives_from(container, &["array", "bytearray", "deque"])
+}
+
+/// Whether methods of an object in C touch nothing of what it holds.
+pub fn keeps_to_itself(object: &Bound<'_, PyAny>) -> bool {
+    derives_from(object, &["BytesIO", "StringIO", "array", "bytearray", "deque"])
+}
+
+fn derives_from(object: &Bound<'_, PyAny>, names: &[&str]) -> bool {
+    object.get_type().mro().iter().any(|class| {
+        let name = class.getattr(intern!(class.py(), "__name__")).and_then(|name| name.extract::<String>());
+        name.is_ok_and(|name| names.contains(&name.as_str()))
+    })
 }

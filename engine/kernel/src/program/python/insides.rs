@@ -185,5 +185,18 @@ pub fn holds_objects(object: &Bound<'_, PyAny>) -> bool {
 pub fn referents<'py>(object: &Bound<'py, PyAny>) -> Vec<Bound<'py, PyAny>> {
     let py = object.py();
     let held = py.import("gc").and_then(|gc| gc.call_method1(intern!(py, "get_referents"), (object,)));
-    held.ok().and_then(|held| held.cast_into::<PyList>().ok()).map(|held| held.iter().collect()).unwrap_or_default()
+    let held = held.ok().and_then(|held| held.cast_into::<PyList>().ok());
+    held.iter().flatten().flat_map(|item| items_if_unfinished(&item).unwrap_or_else(|| vec![item])).collect()
+}
+
+/// The items of a list that C code has made longer than what it has put into it: nothing may run over the list itself.
+fn items_if_unfinished<'py>(object: &Bound<'py, PyAny>) -> Option<Vec<Bound<'py, PyAny>>> {
+    let list = object.cast_exact::<PyList>().ok()?;
+    let length = isize::try_from(list.len()).ok()?;
+    // SAFETY: the list is alive and the index in its range; what comes back is borrowed from the list, or NULL.
+    let item = |index| unsafe {
+        Bound::from_borrowed_ptr_or_opt(object.py(), pyo3::ffi::PyList_GetItem(object.as_ptr(), index))
+    };
+    let unfinished = length > 0 && item(length - 1).is_none();
+    unfinished.then(|| (0..length).filter_map(item).collect())
 }

@@ -17,7 +17,7 @@ use super::container_effects::ContainerEffect;
 use super::host::Host;
 use super::place::lacks_dict;
 use super::state::{Phase, Restart};
-use super::types::TypeKind;
+use super::types::{is_heap_class, TypeKind};
 use super::whole_reads::{given, Depth, Looking, Part};
 
 #[derive(Default)]
@@ -34,6 +34,8 @@ pub struct LeftModules {
     at_once: FxHashSet<String>,
     /// Modules that are instrumented after all.
     watched: FxHashSet<String>,
+    /// Classes, by address, of objects whose attributes are changed, in this execution.
+    changed: FxHashSet<usize>,
 }
 
 impl LeftModules {
@@ -60,6 +62,11 @@ impl LeftModules {
     /// Leave the module as it is no longer. Returns whether it was.
     pub fn watch(&mut self, name: &str) -> bool {
         self.contains(name) && !self.is_described(name) && self.watched.insert(name.to_owned())
+    }
+
+    /// Addresses of classes may be those of others from now on.
+    pub fn forget_classes(&mut self) {
+        self.changed.clear();
     }
 
     /// Whether objects of a class may change unseen, of a module that is left as it is.
@@ -103,6 +110,7 @@ impl Host {
             incurious: incurious.into_iter().collect(),
             at_once: at_once.into_iter().collect(),
             watched: FxHashSet::default(),
+            changed: FxHashSet::default(),
         };
     }
 }
@@ -150,6 +158,35 @@ impl Host {
                 Ok(self.reading_parts(&parts, Depth::Everything))
             }
             _ => Ok(Vec::new()),
+        }
+    }
+
+    /// An attribute of an object is changed: code of its class would read it unseen.
+    #[inline]
+    pub fn watch_left_class(&self, object: &Bound<'_, PyAny>) -> PyResult<()> {
+        let class = object.get_type();
+        let looks = self.awake().is_some_and(|mut state| {
+            state.running() && state.types.origins.left.changed.insert(class.as_ptr() as usize)
+        });
+        if !looks {
+            return Ok(());
+        }
+        self.watch_changed_class(&class)
+    }
+
+    #[cold]
+    fn watch_changed_class(&self, class: &Bound<'_, PyType>) -> PyResult<()> {
+        let Some((module, _)) = named_class(class).filter(|_| is_heap_class(class)) else { return Ok(()) };
+        let wants = {
+            let mut state = self.state();
+            let origins = &mut state.types.origins;
+            // Made with others of its module: their functions are instrumented with it.
+            let function = origins.left.contains(&module).then(|| class.clone().into_any());
+            function.is_some_and(|class| origins.watch(&module, &class))
+        };
+        match wants {
+            true => Err(self.restart_with(class.py(), Restart::Library)),
+            false => Ok(()),
         }
     }
 

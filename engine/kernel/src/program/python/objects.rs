@@ -163,6 +163,15 @@ impl State {
         }
     }
 
+    /// A view of memory is about to be released: it no longer tells then what it has shown, for which it stands.
+    pub fn keep_view(&mut self, view: &Bound<'_, PyAny>) {
+        if self.running() && view.is_instance_of::<PyMemoryView>() {
+            let facts = self.types.facts(view);
+            let shown = self.object(view, facts);
+            self.remember(view, shown);
+        }
+    }
+
     /// The same for an object that exists before executions begin.
     pub fn alias_permanent(&mut self, alias: &Bound<'_, PyAny>, object: ObjectId) {
         self.objects.permanent.insert(alias, object);

@@ -193,6 +193,8 @@ impl Origins {
         if !self.left.watch(name) {
             return false;
         }
+        // Classes of the module have to be looked at again.
+        self.settled.clear();
         self.wanted.push(function.clone().unbind());
         true
     }
@@ -200,6 +202,7 @@ impl Origins {
     /// Classes are no longer known by their addresses, which others can have.
     pub fn forget_classes(&mut self) {
         self.settled.clear();
+        self.left.forget_classes();
     }
 
     /// Whether the class of an object, or one that it inherits from, has to be.
@@ -231,9 +234,25 @@ impl Origins {
             if !is_fixed && self.left.changes_unseen(&module, &name) {
                 self.left.watch(&module);
             }
-            if !self.included.contains(&module) && self.is_library(&module) {
-                self.included.insert(module);
+            if !self.is_library(&module) {
+                continue;
+            }
+            self.want_descriptors(class.bind(ty.py()));
+            if self.included.insert(module) {
                 self.wanted.push(class);
+            }
+        }
+    }
+
+    /// Note the modules of what a class of the library holds, which runs when attributes are loaded: a `cached_property`.
+    fn want_descriptors(&mut self, class: &Bound<'_, PyAny>) {
+        let py = class.py();
+        let namespace = class.getattr(intern!(py, "__dict__")).and_then(|namespace| namespace.call_method0("values"));
+        for value in namespace.and_then(|values| values.try_iter()).into_iter().flatten().flatten() {
+            let holder = value.get_type();
+            let Some((module, _)) = named_class(&holder).filter(|_| is_heap_class(&holder)) else { continue };
+            if self.is_library(&module) && self.included.insert(module) {
+                self.wanted.push(holder.into_any().unbind());
             }
         }
     }

@@ -77,7 +77,7 @@ impl State {
         let is_class = facts.kind == TypeKind::Class;
         if kind == AttributeKind::Native {
             let whole = self.container_of(id, facts.kind).whole;
-            let in_container = facts.kind.is_container() || matches!(facts.kind, TypeKind::View | TypeKind::Iterator);
+            let in_container = facts.kind.has_content();
             return Some(Slot { in_container, ..Slot::alone(whole, id, key) });
         }
         if kind == AttributeKind::DataOfAnyClass {
@@ -109,7 +109,7 @@ impl State {
     /// The location of an instance, class or container as a whole, if operations take those of its type as wholes.
     #[inline]
     fn taken_whole(&mut self, id: ObjectId, facts: TypeFacts) -> Option<LocationId> {
-        let is_whole = matches!(facts.kind, TypeKind::Instance | TypeKind::Class) || facts.kind.is_container();
+        let is_whole = matches!(facts.kind, TypeKind::Instance | TypeKind::Class) || facts.kind.has_content();
         let taken = is_whole && self.types.is_taken_whole(facts.token);
         // Where loads read from a write of their choice, operations on wholes have to be ordered with stores (`chosen_items.rs`).
         (taken && !self.reads.enabled).then(|| self.container_of(id, facts.kind).whole)

@@ -42,6 +42,11 @@ impl TypeKind {
         matches!(self, TypeKind::List | TypeKind::Dict | TypeKind::DefaultDict | TypeKind::Set | TypeKind::Opaque)
     }
 
+    /// Whether an instance has a content that is no attribute: operations on it touch it as one piece or in parts.
+    pub fn has_content(self) -> bool {
+        self.is_container() || matches!(self, TypeKind::View | TypeKind::Iterator)
+    }
+
     /// Whether values of the type have an identity that matters.
     pub fn is_tracked(self) -> bool {
         self != TypeKind::Immutable
@@ -332,7 +337,7 @@ fn weak_name(name: &str) -> Option<&'static str> {
     })
 }
 
-fn module_of(ty: &Bound<'_, PyType>) -> String {
+pub fn module_of(ty: &Bound<'_, PyType>) -> String {
     ty.getattr("__module__").and_then(|module| module.extract()).unwrap_or_default()
 }
 
@@ -377,15 +382,7 @@ fn classify(ty: &Bound<'_, PyType>) -> TypeKind {
     if is_subclass(types("ModuleType")) {
         return TypeKind::Module;
     }
-    // Each thread has its own attributes.
-    if ty.hasattr(intern!(py, "__dpor_thread_local__")).unwrap_or(false) {
-        return TypeKind::Immutable;
-    }
-    if ty.hasattr(intern!(py, "__dpor_symbolic__")).unwrap_or(false) {
-        return TypeKind::Immutable;
-    }
-    // Makes its own operations visible, and ends where the last reference to it does.
-    if ty.hasattr(intern!(py, "__dpor_untracked__")).unwrap_or(false) {
+    if tells_itself(ty) {
         return TypeKind::Immutable;
     }
     let module = module_of(ty);
@@ -429,6 +426,15 @@ fn classify(ty: &Bound<'_, PyType>) -> TypeKind {
         return TypeKind::Instance;
     }
     TypeKind::Opaque
+}
+
+/// Whether instances need no watching whatever is done to them: each thread has its own attributes, they are symbolic values,
+/// or they make their own operations visible, and end where the last reference to them does.
+pub fn tells_itself(ty: &Bound<'_, PyType>) -> bool {
+    let py = ty.py();
+    let marks =
+        [intern!(py, "__dpor_thread_local__"), intern!(py, "__dpor_symbolic__"), intern!(py, "__dpor_untracked__")];
+    marks.into_iter().any(|mark| ty.hasattr(mark).unwrap_or(false))
 }
 
 /// Whether the class was made by Python code.
@@ -491,7 +497,9 @@ fn attribute_kind(class: &Bound<'_, PyType>, name: &Bound<'_, PyString>, on_clas
     if metaclass_attribute {
         return Ok(AttributeKind::Constant);
     }
-    Ok(if on_class || has_instance_dict(class) { AttributeKind::Data } else { AttributeKind::Constant })
+    // Some types in C give their instances a dict that they do not tell of.
+    let data = on_class || has_instance_dict(class) && name != "__dict__";
+    Ok(if data { AttributeKind::Data } else { AttributeKind::Constant })
 }
 
 /// The object that a weak proxy stands for, if there still is one.

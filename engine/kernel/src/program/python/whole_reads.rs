@@ -13,6 +13,7 @@ use smallvec::SmallVec;
 use super::behind_iterators::is_shared_by_iterators;
 use super::callback_results::Results;
 use super::container_effects::ContainerEffect;
+use super::controlled_call::keeps_to_itself;
 use super::host::Host;
 use super::identity::{KeyId, ObjectId};
 use super::insides::{has_nothing_inside, holds_objects};
@@ -209,6 +210,7 @@ impl State {
             look.next += 1;
             let kind = self.types.facts(&object).kind;
             let effect = match kind {
+                kind @ (TypeKind::Class | TypeKind::Module) => reading_effect(kind),
                 _ if inside.written => ContainerEffect::WriteWhole,
                 // An iterator inside something is not advanced.
                 TypeKind::Iterator => ContainerEffect::ReadWhole,
@@ -251,6 +253,10 @@ impl State {
         if facts.kind == TypeKind::Iterator || is_shared_by_iterators(object) {
             self.look_behind_iterator(look, object, Inside { written: writes, ..inside });
         } else if inside.deep || look.depth != Depth::Items || look.depth.looks_into(&facts) {
+            // A writer of rows writes to the stream that it holds.
+            if writes && facts.kind == TypeKind::Opaque && !keeps_to_itself(object) {
+                inside = Inside { written: true, native: true, ..inside };
+            }
             self.look_inside(look, object, inside);
         }
     }

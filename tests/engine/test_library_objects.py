@@ -1,0 +1,230 @@
+"""Objects of the standard library that two threads use: what C code keeps in them, what others of their class read of
+them, and what stand-ins keep.
+
+Plain Python says what two expressions give in either order. A check must find both.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpor.checking import check_model
+from dpor.codes import Code
+from dpor.errors import DporError
+from dpor.results import AssumptionKind, CheckRequest, ModelResult, Verdict
+
+HEADER = """
+import asyncio, collections, csv, functools, http.cookies, io, ipaddress, os, pickle, sqlite3, threading, types
+import unittest.mock, dpor
+import xml.etree.ElementTree as ET
+
+class Named(dict):
+    def rename(self, name):
+        self.name = name
+
+class Own(types.SimpleNamespace):
+    pass
+
+class Connection(sqlite3.Connection):
+    def execute(self, *args):
+        return super().execute(*args)
+
+def database(factory=sqlite3.Connection):
+    made = sqlite3.connect(":memory:", check_same_thread=False, factory=factory)
+    made.execute("create table t(a)")
+    return made
+
+def count(database, cursor=sqlite3.Cursor):
+    return database.cursor(cursor).execute("select count(*) from t").fetchone()[0]
+
+def add(database):
+    database.execute("insert into t values(1)")
+
+def parser():
+    made = collections.namedtuple("Parser", "parser events")(ET.XMLParser(target=ET.TreeBuilder()), collections.deque())
+    made.parser._setevents(made.events, ("end",))
+    return made
+
+def attempt(function):
+    try:
+        return function()
+    except (ValueError, RuntimeError) as error:
+        return type(error).__name__
+
+def both(*functions):
+    threads = [dpor.spawn(function) for function in functions]
+    for thread in threads:
+        thread.join()
+"""
+# What is shared, and what two threads do with it.
+CASES = {
+    "text of an object in C": ("types.SimpleNamespace(a=1)", "s.__str__()", "setattr(s, 'a', 2)"),
+    "format of an object in C": ("types.SimpleNamespace(a=1)", "s.__format__('')", "setattr(s, 'a', 2)"),
+    "text by object": ("Own(a=1)", "object.__str__(s)", "setattr(s, 'b', 2)"),
+    "text by a function of the library": ("collections.ChainMap({'a': 1})", "s.__str__()", "s.pop('a')"),
+    "a writer": (
+        "(lambda o: (csv.writer(o), o))(io.StringIO())",
+        "s[1].getvalue()",
+        "s[0].writerow('a') and None",
+    ),
+    "a pickler": ("(lambda o: (pickle.Pickler(o), o))(io.BytesIO())", "len(s[1].getvalue())", "s[0].dump(1)"),
+    "a parser": ("parser()", "len(s.events)", "s.parser.feed('<a/>')"),
+    "a pulling parser": ("ET.XMLPullParser()", "len(list(s.read_events()))", "s.feed('<a/>')"),
+    "a view of bytes": ("memoryview(b'ab')", "attempt(lambda: s.nbytes)", "s.release()"),
+    "a view of a bytearray": ("memoryview(bytearray(b'ab'))", "attempt(s.tobytes)", "s.__exit__()"),
+    "the dict of a dict": ("Named()", "dict(s.__dict__)", "s.rename(1)"),
+    "an item of the dict of a dict": ("Named()", "getattr(s, 'name', 0)", "vars(s).update(name=1)"),
+    "a cookie": ("http.cookies.Morsel()", "s.copy().key", "s.set('c', 'd', 'e')"),
+    "the dict of an exception": ("ValueError('a')", "len(s.__reduce__())", "vars(s)"),
+    "the dict of a partial": ("functools.partial(int)", "s.__reduce__()[2][3]", "s.__dict__ and None"),
+    "a class without functions": ("unittest.mock.Mock(return_value=1)", "s.called", "s()"),
+    "an object that is set once": (
+        "ipaddress.ip_network('1.2.3.0/30')",
+        "attempt(lambda: int(s[1]))",
+        "setattr(s, 'network_address', ipaddress.ip_address('4.0.0.0'))",
+    ),
+    "a limit": ("database()", "s.getlimit(1)", "s.setlimit(1, 2) and None"),
+    "a count of changes": ("database()", "s.total_changes", "add(s)"),
+    "a factory of rows": ("database()", "s.row_factory is len", "setattr(s, 'row_factory', len)"),
+    "the size of a cursor": ("database().cursor()", "s.arraysize", "setattr(s, 'arraysize', 7)"),
+    "a connection of a class": ("database(Connection)", "count(s)", "add(s)"),
+    "a cursor of a connection": (
+        "database()",
+        "sqlite3.Cursor(s).execute('select * from t').fetchall()",
+        "add(s)",
+    ),
+    "a copy": (
+        "(lambda one, other: (add(one), one.commit(), (one, other))[2])(database(), database())",
+        "count(s[1])",
+        "s[0].backup(target=s[1])",
+    ),
+    "an attribute of a file": ("open('f', 'w')", "hasattr(s, 'mine')", "setattr(s, 'mine', 7)"),
+    "the mode of a file": ("open('f', 'w')", "s.mode", "setattr(s, 'mode', 'q')"),
+    "the buffering of a file": (
+        "open('f', 'w')",
+        "s.line_buffering",
+        "s.reconfigure(line_buffering=True)",
+    ),
+    "the newlines of a file": (
+        "(open('f', 'w').write('a\\n'), open('f'))[1]",
+        "s.newlines is None",
+        "s.read() and None",
+    ),
+    "the buffer of a file": ("open('f', 'w')", "attempt(lambda: s.name)", "s.detach() and None"),
+    "entries of a folder": ("(open('f', 'w'), os.scandir('.'))[1]", "len(list(s))", "s.close()"),
+    "a name": ("threading.Thread(target=len, args=('a',))", "s.name == 'x'", "setattr(s, 'name', 'x')"),
+    "a daemon": ("threading.Thread(target=len, args=('a',))", "s.daemon", "setattr(s, 'daemon', True)"),
+    "a daemon that runs": (
+        "threading.Thread(target=len, args=('a',))",
+        "attempt(lambda: setattr(s, 'daemon', True))",
+        "s.start()",
+    ),
+    "a number": ("threading.Thread(target=len, args=('a',))", "s.ident is None", "s.start()"),
+    "a text": ("threading.Thread(target=len, args=('a',))", "'initial' in repr(s)", "s.start()"),
+}
+REFUSED = {
+    "a property": ("property(len)", "s.__doc__", "setattr(s, '__doc__', 'x')"),
+    "a key": ("functools.cmp_to_key(int)(5)", "s.obj", "setattr(s, 'obj', 7)"),
+    "a class method": ("classmethod(len)", "s.__doc__", "setattr(s, 'mine', 7)"),
+    "the dict of a file": ("open('f', 'w')", "hasattr(s, 'mine')", "s.__dict__.update(mine=1)"),
+    "a method of a file": ("open('f', 'w')", "s.write('abcd')", "setattr(s, 'write', lambda text: 7)"),
+    "a method of a cursor": ("database().cursor()", "s.close()", "setattr(s, 'close', len)"),
+    "the dict of a connection": ("database()", "hasattr(s, 'mine')", "vars(s).update(mine=1)"),
+    "the environment": ("os.environ", "hasattr(s, 'mine')", "setattr(s, 'mine', 1)"),
+    "a blob": ("database()", "s.total_changes", "s.blobopen('t', 'a', 1)"),
+}
+ASYNCIO = {
+    "a queue": ("asyncio.Queue()", "s.qsize()", "s.put_nowait(1)", "asyncio.Queue"),
+    "an event": ("asyncio.Event()", "s.is_set()", "s.set()", "asyncio.Event"),
+    "a future": ("asyncio.new_event_loop().create_future()", "s.done()", "s.set_result(1)", "asyncio.Future"),
+}
+
+
+def check(folder: Path, made: str, first: str, second: str, unwanted: str) -> ModelResult:
+    path = folder / "model.py"
+    path.write_text(f"""{HEADER}
+@dpor.model
+def model():
+    s = {made}
+    found = [None, None]
+    def one():
+        found[0] = {first}
+    def other():
+        found[1] = {second}
+    both(one, other)
+    assert repr(found) != {unwanted!r}
+""")
+    return check_model(CheckRequest(str(path), "model", str(folder)))
+
+
+def values(folder: Path, made: str, first: str, second: str) -> list[str]:
+    """What both give in plain Python if `first` comes first, and if it comes second."""
+    found: list[str] = []
+    before = os.getcwd()
+    os.chdir(folder)
+    try:
+        for order in ((0, 1), (1, 0)):
+            names: dict[str, Any] = {}
+            exec(HEADER, names)
+            names["s"] = eval(made, names)
+            given: dict[int, Any] = {}
+            for number in order:
+                given[number] = eval((first, second)[number], names)
+            found.append(repr([given[0], given[1]]))
+    finally:
+        os.chdir(before)
+    assert found[0] != found[1], "no order makes a difference"
+    return found
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_check_finds_what_both_orders_give(tmp_path: Path, name: str) -> None:
+    made, first, second = CASES[name]
+    for unwanted in values(tmp_path, made, first, second):
+        result = check(tmp_path, made, first, second, unwanted)
+        assert result.verdict is Verdict.VIOLATED, unwanted
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_nobody_sees_is_refused(tmp_path: Path, name: str) -> None:
+    made, first, second = REFUSED[name]
+    with pytest.raises(DporError) as caught:
+        check(tmp_path, made, first, second, "")
+    assert caught.value.code is Code.UNCONTROLLED
+
+
+@pytest.mark.parametrize("name", ASYNCIO)
+def test_two_threads_that_use_an_object_of_asyncio_make_an_assumption(tmp_path: Path, name: str) -> None:
+    made, first, second, subject = ASYNCIO[name]
+    result = check(tmp_path, made, first, second, "")
+    found = {(one.kind, one.subject) for one in result.assumptions}
+    assert found == {(AssumptionKind.THREAD_UNSAFE, subject)}
+
+
+def test_threads_that_each_have_a_loop_make_no_assumption(tmp_path: Path) -> None:
+    run = "asyncio.run((lambda q: asyncio.wait_for(q.put(1), None))(asyncio.Queue()))"
+    result = check(tmp_path, "None", run, run, "")
+    assert result.assumptions == ()
+    assert result.verdict is Verdict.VERIFIED
+
+
+def test_a_database_keeps_its_classes(tmp_path: Path) -> None:
+    made = "database()"
+    first = "(type(s) is sqlite3.Connection, isinstance(s.cursor(), sqlite3.Cursor), list(s.iterdump())[1])"
+    unwanted = repr([(True, True, "CREATE TABLE t(a);"), None])
+    assert ast.literal_eval(unwanted)
+    assert check(tmp_path, made, first, "None", unwanted).verdict is Verdict.VIOLATED
+
+
+def test_an_entry_of_a_folder_cannot_be_changed(tmp_path: Path) -> None:
+    first = "attempt(lambda: setattr(s, 'name', 'x')) if False else s.name"
+    result = check(
+        tmp_path, "(open('f', 'w'), next(os.scandir('.')))[1]", first, "setattr(s, 'name', 'x')", ""
+    )
+    assert result.reason is None
+    assert result.verdict is Verdict.VIOLATED
