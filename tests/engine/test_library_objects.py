@@ -228,3 +228,35 @@ def test_an_entry_of_a_folder_cannot_be_changed(tmp_path: Path) -> None:
     )
     assert result.reason is None
     assert result.verdict is Verdict.VIOLATED
+
+
+def test_what_runs_in_a_context_takes_no_more_executions(tmp_path: Path) -> None:
+    path = tmp_path / "model.py"
+    path.write_text("""
+import contextvars, dpor
+
+variable = contextvars.ContextVar("variable")
+
+def model(run):
+    shared = []
+    variable.set(shared)
+    def work(number):
+        shared.append(number)
+        shared.append(number)
+    threads = [dpor.spawn(run(), work, number) for number in range(2)]
+    for thread in threads:
+        thread.join()
+    assert len(shared) == 4
+
+@dpor.model
+def plain():
+    model(lambda: lambda work, number: work(number))
+
+@dpor.model
+def in_contexts():
+    model(lambda: contextvars.copy_context().run)
+""")
+    plain, own = (
+        check_model(CheckRequest(str(path), name, str(tmp_path))) for name in ("plain", "in_contexts")
+    )
+    assert (own.verdict, own.executions) == (plain.verdict, plain.executions) == (Verdict.VERIFIED, 6)

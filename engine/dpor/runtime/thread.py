@@ -120,7 +120,7 @@ class Thread(RealThread):
         self._target = target
         self._args = args
         self._kwargs = {} if kwargs is None else kwargs
-        self._daemonic = _seen(parent, "_daemonic") if daemon is None else daemon
+        self._daemonic = parent._daemonic if daemon is None else daemon
         self._initialized = True
         if name:
             self._name = str(name)

@@ -19,7 +19,7 @@ use super::harmless_methods::is_harmless_method;
 use super::host::{require_host, Host};
 use super::items::has_builtin_items;
 use super::recording::Word;
-use super::types::TypeKind;
+use super::types::{module_of, TypeKind};
 use super::whole_reads::{given, looks_inside, reading_effect, Depth, Part};
 
 /// A call of built-in or uninstrumented code, made a visible operation.
@@ -505,7 +505,9 @@ fn takes_items(container: &Bound<'_, PyAny>, kind: TypeKind) -> bool {
 
 /// Whether methods of an object in C touch nothing of what it holds.
 pub fn keeps_to_itself(object: &Bound<'_, PyAny>) -> bool {
+    // What runs in a context tells of what it does itself.
     derives_from(object, &["BytesIO", "StringIO", "array", "bytearray", "deque"])
+        || module_of(&object.get_type()) == "_contextvars"
 }
 
 fn derives_from(object: &Bound<'_, PyAny>, names: &[&str]) -> bool {
