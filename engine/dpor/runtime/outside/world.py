@@ -135,9 +135,10 @@ class World:
     def next_name(self, kind: str) -> str:
         """A name for something that the calling thread makes, the same in every execution that comes to it."""
         host = self.mode.host
-        if not host.active:
+        thread = host.current_thread() if host.active else None
+        if thread is None:
+            # No thread runs either while what an execution has left is let go.
             self._calls += 1
             return f"{kind} {self._calls} of the import"
-        thread = host.current_thread()
         number = thread.dpor_calls = thread.dpor_calls + 1
         return f"{kind} {number} of {host.thread_path(host.current_index())}"

@@ -386,8 +386,11 @@ impl Host {
     pub fn want_class(&self, class: &Bound<'_, PyType>) -> PyResult<()> {
         let phase = {
             let mut state = self.state();
-            state.types.origins.want_class(class);
-            if state.types.origins.wanted.is_empty() {
+            let origins = &mut state.types.origins;
+            let before = origins.wanted.len();
+            origins.want_class(class);
+            // What else is wanted is no matter of this class.
+            if origins.wanted.len() == before && !origins.wants_class_of(class) {
                 return Ok(());
             }
             state.phase
