@@ -53,7 +53,7 @@ def parser():
 def attempt(function):
     try:
         return function()
-    except (ValueError, RuntimeError) as error:
+    except (TypeError, ValueError, RuntimeError) as error:
         return type(error).__name__
 
 def both(*functions):
@@ -127,6 +127,13 @@ CASES = {
     "a number": ("threading.Thread(target=len, args=('a',))", "s.ident is None", "s.start()"),
     "a text": ("threading.Thread(target=len, args=('a',))", "'initial' in repr(s)", "s.start()"),
 }
+# Attributes that two threads make come in an order.
+ORDERS = {
+    "attributes": ("setattr(s, 'b', 1), list(vars(s))", "setattr(s, 'c', 1)"),
+    "an attribute and an item": ("setattr(s, 'b', 1), list(vars(s))", "vars(s).update(c=1)"),
+    "items": ("s.__dict__.__setitem__('b', 1), list(vars(s))", "s.__dict__.__setitem__('c', 1)"),
+    "attributes as text": ("setattr(s, 'b', 1), repr(s)", "setattr(s, 'c', 1)"),
+}
 REFUSED = {
     "a property": ("property(len)", "s.__doc__", "setattr(s, '__doc__', 'x')"),
     "a key": ("functools.cmp_to_key(int)(5)", "s.obj", "setattr(s, 'obj', 7)"),
@@ -188,6 +195,37 @@ def test_a_check_finds_what_both_orders_give(tmp_path: Path, name: str) -> None:
     for unwanted in values(tmp_path, made, first, second):
         result = check(tmp_path, made, first, second, unwanted)
         assert result.verdict is Verdict.VIOLATED, unwanted
+
+
+@pytest.mark.parametrize(
+    "algorithm", ["optimal", "source", "parsimonious", "graph", "value-centric", "exhaustive"]
+)
+@pytest.mark.parametrize("name", ORDERS)
+def test_attributes_that_threads_make_come_in_either_order(tmp_path: Path, name: str, algorithm: str) -> None:
+    path = tmp_path / "model.py"
+    for number, order in enumerate((["b", "c"], ["c", "b"])):
+        first, second = ORDERS[name]
+        path.write_text(f"""{HEADER}
+@dpor.model
+def model{number}():
+    s = types.SimpleNamespace()
+    def one():
+        {first}
+    def other():
+        {second}
+    both(one, other)
+    assert list(vars(s)) != {order}
+""")
+        options = {"algorithm": algorithm}
+        result = check_model(CheckRequest(str(path), f"model{number}", str(tmp_path), options=options))
+        assert result.verdict is Verdict.VIOLATED
+
+
+def test_a_thread_that_is_copied_may_end_meanwhile(tmp_path: Path) -> None:
+    copied = "attempt(lambda: __import__('copy').deepcopy(s))"
+    for unwanted in ("['RuntimeError', None]", "['TypeError', None]"):
+        result = check(tmp_path, "threading.Thread(target=len, args=('a',))", copied, "s.start()", unwanted)
+        assert result.verdict is Verdict.VIOLATED
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -266,8 +266,15 @@ class Thread(RealThread):
         return None if index == _STARTING or self._is_stale(host) else index
 
     def __deepcopy__(self, memo: object) -> Thread:
-        """TypeError, as the locks in a thread cannot be copied."""
+        """TypeError, as its locks cannot be copied; RuntimeError if it ends while its attributes are."""
+        host = current.active_host()
+        if host is not None and self._has_ended(host) != self._has_ended(host):
+            raise RuntimeError("dictionary changed size during iteration")
         raise TypeError("cannot pickle '_thread.lock' object")
+
+    def _has_ended(self, host: Host) -> bool:
+        index = self._started_index(host)
+        return index is not None and host.is_finished(index)
 
     def _is_stale(self, host: Host) -> bool:
         """Whether the thread was started in an execution that is over."""

@@ -272,7 +272,7 @@ impl Host {
         if chooses && through == Through::Class && is_intercepted(object, "__setattr__")? {
             return put();
         }
-        let event = self.touch_slot(py, slot, AccessMode::Write)?;
+        let event = self.touch_store(py, slot, object, name)?;
         self.keep_attribute(event, object, name)?;
         let place = || Place::Attribute { object: object.clone().unbind(), name: name.clone().unbind() };
         self.keep_write(py, event, slot.location, place, Some(value))?;

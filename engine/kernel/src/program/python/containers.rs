@@ -166,6 +166,10 @@ impl State {
                     };
                     if resizes {
                         accesses.push(access(length, self.length_mode(container)));
+                        if self.instance_dicts.reaches(container.object) {
+                            // An attribute that comes last is for all who look at the attributes.
+                            accesses.push(access(whole, Write));
+                        }
                     } else if is_list && (!exists || is_from_end(key)) {
                         accesses.push(access(length, Read));
                     }

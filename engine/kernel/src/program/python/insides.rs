@@ -3,7 +3,7 @@
 use pyo3::exceptions::PyBaseException;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
 
 use super::builtins::interned;
 use super::place::lacks_dict;
@@ -129,14 +129,7 @@ fn attributes<'py>(object: &Bound<'py, PyAny>) -> Vec<Attribute<'py>> {
         found.extend(name.map(|name| (name, value)));
     };
     if !lacks_dict(object).unwrap_or(false) {
-        // SAFETY: the object is alive, and a new reference or NULL with an exception set comes back.
-        let own = unsafe {
-            Bound::from_owned_ptr_or_err(
-                py,
-                pyo3::ffi::PyObject_GenericGetDict(object.as_ptr(), std::ptr::null_mut()),
-            )
-        };
-        if let Some(own) = own.ok().and_then(|own| own.cast_into::<PyDict>().ok()) {
+        if let Some(own) = own_dict(object) {
             own.iter().for_each(|(name, value)| add(name, Some(value)));
         }
     }
@@ -155,6 +148,28 @@ fn attributes<'py>(object: &Bound<'py, PyAny>) -> Vec<Attribute<'py>> {
         }
     }
     found
+}
+
+/// Whether an object has no attribute by this name in its dict, and would get one. No code of its class runs.
+pub fn lacks_attribute(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> bool {
+    if let Ok(class) = object.cast::<PyType>() {
+        let namespace = class.getattr(intern!(class.py(), "__dict__"));
+        return namespace.and_then(|namespace| namespace.contains(name)).is_ok_and(|has| !has);
+    }
+    lacks_dict(object).unwrap_or(false)
+        || own_dict(object).is_some_and(|own| own.contains(name).is_ok_and(|has| !has))
+}
+
+/// The dict of an instance, which it gets now if it has none yet.
+fn own_dict<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyDict>> {
+    // SAFETY: the object is alive, and a new reference or NULL with an exception set comes back.
+    let own = unsafe {
+        Bound::from_owned_ptr_or_err(
+            object.py(),
+            pyo3::ffi::PyObject_GenericGetDict(object.as_ptr(), std::ptr::null_mut()),
+        )
+    };
+    own.ok().and_then(|own| own.cast_into::<PyDict>().ok())
 }
 
 /// Whether a value is of the commonest types that neither hold others nor can change.

@@ -7,6 +7,7 @@ use smallvec::smallvec;
 use super::builtins::CallableKind;
 use super::host::Host;
 use super::identity::{KeyId, ObjectId};
+use super::insides::lacks_attribute;
 use super::rebinding::decides_meaning;
 use super::state::{access, Phase, Restart, State};
 use super::switching::Touch;
@@ -187,7 +188,7 @@ impl Host {
     #[inline]
     pub fn touch_slot(&self, py: Python<'_>, slot: Slot, mode: AccessMode) -> PyResult<bool> {
         if slot.whole.is_some() || slot.default.is_some() && slot.reads_class(mode) {
-            return self.touch_several(py, slot, mode);
+            return self.touch_several(py, slot, mode, None);
         }
         {
             let mut state = self.state();
@@ -204,6 +205,21 @@ impl Host {
         let kind = if mode == AccessMode::Read { OperationKind::Load } else { OperationKind::Store };
         self.perform_on_slot(py, slot.location, mode, kind)?;
         Ok(true)
+    }
+
+    /// The same for a store to an attribute. One that the object does not have yet comes last in its dict, which whoever takes
+    /// the object as a whole can tell.
+    pub fn touch_store(
+        &self,
+        py: Python<'_>,
+        slot: Slot,
+        object: &Bound<'_, PyAny>,
+        name: &Bound<'_, PyString>,
+    ) -> PyResult<bool> {
+        match slot.whole {
+            Some(_) => self.touch_several(py, slot, AccessMode::Write, Some((object, name))),
+            None => self.touch_slot(py, slot, AccessMode::Write),
+        }
     }
 
     pub fn perform_on_slot(
@@ -236,9 +252,24 @@ impl Host {
     }
 
     /// An access that touches more than the place itself: a load finds the instance's value or the class's and reads both.
-    fn touch_several(&self, py: Python<'_>, slot: Slot, mode: AccessMode) -> PyResult<bool> {
-        let accesses = slot.accesses(mode);
+    /// `stored` is the attribute that a store may make.
+    fn touch_several(
+        &self,
+        py: Python<'_>,
+        slot: Slot,
+        mode: AccessMode,
+        stored: Option<(&Bound<'_, PyAny>, &Bound<'_, PyString>)>,
+    ) -> PyResult<bool> {
+        let accesses_now = || {
+            let makes = stored.is_some_and(|(object, name)| lacks_attribute(object, name));
+            let mut accesses = slot.accesses(mode);
+            for access in accesses.iter_mut().filter(|access| makes && Some(access.location) == slot.whole) {
+                access.mode = AccessMode::Write;
+            }
+            accesses
+        };
         {
+            let accesses = accesses_now();
             let mut state = self.state();
             if state.phase == Phase::Probing {
                 state.probe(py, &accesses)?;
@@ -252,8 +283,9 @@ impl Host {
         }
         let kind = if mode == AccessMode::Read { OperationKind::Load } else { OperationKind::Store };
         self.perform(py, Operation::new(kind, slot.location, 0), 1, |state| {
+            let accesses = accesses_now();
             state.plain_access(&accesses);
-            Touch::of(state.visible_part(accesses.clone()))
+            Touch::of(state.visible_part(accesses))
         })?;
         match slot.default {
             Some(default) if mode == AccessMode::Read => self.settle_default(py, slot.location, default)?,
