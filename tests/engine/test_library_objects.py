@@ -88,6 +88,11 @@ CASES = {
         "attempt(lambda: int(s[1]))",
         "setattr(s, 'network_address', ipaddress.ip_address('4.0.0.0'))",
     ),
+    "an attribute that is computed once": (
+        "ipaddress.ip_network('1.2.3.0/30')",
+        "'hostmask' in vars(s)",
+        "s.hostmask and None",
+    ),
     "a limit": ("database()", "s.getlimit(1)", "s.setlimit(1, 2) and None"),
     "a count of changes": ("database()", "s.total_changes", "add(s)"),
     "a factory of rows": ("database()", "s.row_factory is len", "setattr(s, 'row_factory', len)"),

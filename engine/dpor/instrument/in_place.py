@@ -100,8 +100,11 @@ class Library:
                 module = sys.modules.get(one.__module__)
                 if isinstance(module, ModuleType):
                     self._include(module.__dict__)
+                # A stand-in can have its place in the module.
                 for function in _functions_in(list(vars(one).values()), None):
-                    self._include(function.__globals__)
+                    table = self._include(function.__globals__)
+                    if function.__code__ not in table.values():
+                        self._swap(function, table)
                 continue
             table = self._include(one.__globals__)
             if one.__code__ not in table.values() and not self._swap(one, table):

@@ -25,8 +25,9 @@ from dpor.runtime.patchset import PatchSet
 _OF_ALL_THREADS = frozenset({"__enter__", "interrupt"})
 # Methods that do nothing but give the cursor itself, or make one.
 _QUIET = frozenset({"__init__", "__iter__", "__new__"})
-# What these attributes give lasts, or ends the transaction when it is set.
+# What these attributes give never changes.
 _LASTING = frozenset({"connection"})
+# To set these may end the transaction.
 _COMMITTING = frozenset({"autocommit", "isolation_level"})
 _IN_C = (MethodDescriptorType, WrapperDescriptorType)
 _BESIDE = ("-journal", "-wal", "-shm")
@@ -49,9 +50,7 @@ class _Database:
 
 
 def _method(module: Any, base: type, name: str) -> Callable[..., Any]:
-    real = getattr(base, name)
-
-    cursors = module.Cursor
+    real, cursors = getattr(base, name), module.Cursor
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         database: _Database | None = getattr(self, "dpor_database", None)

@@ -18,8 +18,9 @@ use super::container_effects::{method_effect, ContainerEffect};
 use super::harmless_methods::is_harmless_method;
 use super::host::{require_host, Host};
 use super::items::has_builtin_items;
+use super::native_types::{keeps_to_itself, takes_items};
 use super::recording::Word;
-use super::types::{module_of, TypeKind};
+use super::types::TypeKind;
 use super::whole_reads::{given, looks_inside, reading_effect, Depth, Part};
 
 /// A call of built-in or uninstrumented code, made a visible operation.
@@ -283,10 +284,10 @@ impl Host {
             Some(depth) if key.is_none() => Some(if keywords.is_some() { Depth::Everything } else { depth }),
             // What is given to it is read in the same step.
             _ if whole && (calls_back || holds) => {
-                Some(if takes_items(object, kind) { Depth::Items } else { Depth::Everything })
+                Some(if takes_items(kind, &object.get_type()) { Depth::Items } else { Depth::Everything })
             }
             // A writer of rows writes to the stream that it holds.
-            _ if whole && kind == TypeKind::Opaque && !keeps_to_itself(object) => Some(Depth::Everything),
+            _ if whole && kind == TypeKind::Opaque && !keeps_to_itself(&object.get_type()) => Some(Depth::Everything),
             _ => None,
         };
         let (called, event) = match depth {
@@ -496,23 +497,4 @@ impl Host {
         self.state().affect_loops();
         Ok(parts)
     }
-}
-
-/// Whether methods of a container look no further into what they are given than at its items, which they keep as they are.
-fn takes_items(container: &Bound<'_, PyAny>, kind: TypeKind) -> bool {
-    kind != TypeKind::Opaque || derives_from(container, &["array", "bytearray", "deque"])
-}
-
-/// Whether methods of an object in C touch nothing of what it holds.
-pub fn keeps_to_itself(object: &Bound<'_, PyAny>) -> bool {
-    // What runs in a context tells of what it does itself.
-    derives_from(object, &["BytesIO", "StringIO", "array", "bytearray", "deque"])
-        || module_of(&object.get_type()) == "_contextvars"
-}
-
-fn derives_from(object: &Bound<'_, PyAny>, names: &[&str]) -> bool {
-    object.get_type().mro().iter().any(|class| {
-        let name = class.getattr(intern!(class.py(), "__name__")).and_then(|name| name.extract::<String>());
-        name.is_ok_and(|name| names.contains(&name.as_str()))
-    })
 }

@@ -5,6 +5,8 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
 
+use super::types::TypeKind;
+
 /// Types whose instances never change, or whose state is none that threads share; those of `builtins`.
 const IMMUTABLE_BUILTINS: &[&str] = &[
     "object",
@@ -98,6 +100,34 @@ pub fn is_view(ty: &Bound<'_, PyType>) -> bool {
         "mappingproxy",
     ];
     ty.qualname().is_ok_and(|name| name.to_str().is_ok_and(|name| VIEWS.contains(&name)))
+}
+
+/// Types whose methods keep the items that they are given as they are, and look no further into them.
+const TAKING_ITEMS: &[(&str, &str)] = &[("array", "array"), ("builtins", "bytearray"), ("collections", "deque")];
+
+/// Types whose methods touch nothing but what an instance keeps itself. What runs in a context tells of what it does.
+const KEEPING_TO_THEMSELVES: &[(&str, &str)] =
+    &[("_io", "BytesIO"), ("_io", "StringIO"), ("_contextvars", "Context")];
+
+/// Whether methods of instances, which are of this kind, look no further into what they are given than at its items.
+pub fn takes_items(kind: TypeKind, ty: &Bound<'_, PyType>) -> bool {
+    kind != TypeKind::Opaque || derives_from(ty, TAKING_ITEMS)
+}
+
+/// Whether methods of instances touch nothing of what the instances hold.
+pub fn keeps_to_itself(ty: &Bound<'_, PyType>) -> bool {
+    derives_from(ty, TAKING_ITEMS) || derives_from(ty, KEEPING_TO_THEMSELVES)
+}
+
+/// Whether a type is one of these, by module and name, or derives from one.
+fn derives_from(ty: &Bound<'_, PyType>, types: &[(&str, &str)]) -> bool {
+    ty.mro().iter().filter_map(|base| base.cast_into::<PyType>().ok()).any(|base| {
+        let (module, name) = (base.module(), base.qualname());
+        let is_one = |(of, named): &(&str, &str)| {
+            module.as_ref().is_ok_and(|module| module == of) && name.as_ref().is_ok_and(|name| name == named)
+        };
+        types.iter().any(is_one)
+    })
 }
 
 /// What the value that a class holds under a name makes of the attribute.

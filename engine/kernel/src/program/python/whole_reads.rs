@@ -13,11 +13,11 @@ use smallvec::SmallVec;
 use super::behind_iterators::is_shared_by_iterators;
 use super::callback_results::Results;
 use super::container_effects::ContainerEffect;
-use super::controlled_call::keeps_to_itself;
 use super::host::Host;
 use super::identity::{KeyId, ObjectId};
 use super::insides::{has_nothing_inside, holds_objects};
 use super::named_reads::Path;
+use super::native_types::keeps_to_itself;
 use super::recording::Word;
 use super::state::{access, Phase, Restart, State};
 use super::switching::Touch;
@@ -254,7 +254,7 @@ impl State {
             self.look_behind_iterator(look, object, Inside { written: writes, ..inside });
         } else if inside.deep || look.depth != Depth::Items || look.depth.looks_into(&facts) {
             // A writer of rows writes to the stream that it holds.
-            if writes && facts.kind == TypeKind::Opaque && !keeps_to_itself(object) {
+            if writes && facts.kind == TypeKind::Opaque && !keeps_to_itself(&object.get_type()) {
                 inside = Inside { written: true, native: true, ..inside };
             }
             self.look_inside(look, object, inside);
