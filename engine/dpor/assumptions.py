@@ -146,9 +146,9 @@ def _words(kind: AssumptionKind, subject: str) -> tuple[str, str]:
             )
         case AssumptionKind.THREAD_UNSAFE:
             return (
-                f"two threads use an {subject}, which is made for the tasks of one: what the one does to it while the "
-                "other runs was not explored",
-                "use loop.call_soon_threadsafe or asyncio.run_coroutine_threadsafe, or what queue and threading have",
+                f"two threads use one {subject} and hold no lock in common, though its code lets other threads run in "
+                "the middle: what the one does to it meanwhile was not explored",
+                "hold one lock in every use, or leave it to one thread (loop.call_soon_threadsafe tells a loop)",
             )
 
 
@@ -157,8 +157,11 @@ def _way_inside(package: str) -> str:
         return "it was compiled from text; write it in a module"
     if package.endswith(".py"):
         return "import it as a module"
-    if package in sys.stdlib_module_names:
-        return "what of the standard library is written in C cannot be looked into"
+    if package.partition(".")[0] in sys.stdlib_module_names:
+        return (
+            "what of the standard library is written in C, or runs on stand-ins for threads and waiting, cannot be "
+            "looked into; use what it documents"
+        )
     add = f'{ADD_INSTRUMENT}("{package}",) to look inside'
     modules = {name: module for name, module in sys.modules.items() if f"{name}.".startswith(f"{package}.")}
     native = {name for name, module in modules.items() if _is_native(module)}

@@ -199,4 +199,4 @@ def test_an_assumption_of_several_parts_of_a_check_is_told_once_at_its_first_pla
 @pytest.mark.parametrize("name", ["builtins", "_io", "collections", "array"])
 def test_nobody_is_told_to_instrument_the_standard_library(name: str) -> None:
     told = assumption(AssumptionKind.FOREIGN_CODE, name)
-    assert told.mend == "what of the standard library is written in C cannot be looked into"
+    assert told.mend.startswith("what of the standard library is written in C")

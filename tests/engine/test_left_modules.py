@@ -7,9 +7,9 @@ order. A check must find both.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
+from either_order import EitherOrder
 
 from dpor.checking import check_model
 from dpor.results import CheckRequest, ModelResult, Verdict
@@ -48,6 +48,7 @@ READ = {
     "a wrapper": ("textwrap.TextWrapper(20)", "len(s.wrap('aa bb cc'))", "setattr(s, 'width', 3)"),
     "translations": ("gettext.NullTranslations()", "s.gettext('m')", "s.add_fallback(T())"),
     "a decoder": ("codecs.BufferedIncrementalDecoder()", "s.getstate()", "setattr(s, 'buffer', b'x')"),
+    "a signature that is made anew": ("inspect.signature(function)", "len(s.parameters)", "s.__init__()"),
     "notes": ("ValueError('x')", "len(traceback.format_exception_only(s))", "s.add_note('n')"),
     "an exception that is kept": (
         "traceback.TracebackException.from_exception(ValueError('x'))",
@@ -105,49 +106,9 @@ def check(folder: Path, body: str) -> ModelResult:
     return check_model(CheckRequest(str(path), "model", str(folder)))
 
 
-def values(made: str, first: str, second: str) -> list[str]:
-    """What both give in plain Python if `first` comes first, and if it comes second."""
-    found: list[str] = []
-    for order in ((0, 1), (1, 0)):
-        names: dict[str, Any] = {}
-        exec(HEADER, names)
-        names["s"] = eval(made, names)
-        given: dict[int, Any] = {}
-        for number in order:
-            try:
-                given[number] = eval((first, second)[number], names)
-            except StopIteration:
-                given[number] = None
-        found.append(repr([given[0], given[1]]))
-    assert found[0] != found[1], "no order makes a difference"
-    return found
-
-
 @pytest.mark.parametrize("name", [*READ, *TAKEN])
 def test_a_check_finds_what_both_orders_give(tmp_path: Path, name: str) -> None:
-    made, first, second = {**READ, **TAKEN}[name]
-    for unwanted in values(made, first, second):
-        result = check(
-            tmp_path,
-            f"""
-    s = {made}
-    found = [None, None]
-    def one():
-        try:
-            found[0] = {first}
-        except (RuntimeError, StopIteration):
-            pass
-    def other():
-        try:
-            found[1] = {second}
-        except (RuntimeError, StopIteration):
-            pass
-    both(one, other)
-    assert repr(found) != {unwanted!r}
-""",
-        )
-        assert result.verdict is Verdict.VIOLATED, unwanted
-        assert "assertion failed" in str(result), unwanted
+    EitherOrder(HEADER, tmp_path).require_both(*{**READ, **TAKEN}[name])
 
 
 def test_a_function_that_takes_items_one_by_one_is_no_single_step(tmp_path: Path) -> None:

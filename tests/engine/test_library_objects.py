@@ -7,25 +7,54 @@ Plain Python says what two expressions give in either order. A check must find b
 from __future__ import annotations
 
 import ast
-import os
 from pathlib import Path
-from typing import Any
 
 import pytest
+from either_order import EitherOrder
 
 from dpor.checking import check_model
 from dpor.codes import Code
 from dpor.errors import DporError
-from dpor.results import AssumptionKind, CheckRequest, ModelResult, Verdict
+from dpor.results import AssumptionKind, CheckRequest, Verdict
 
 HEADER = """
-import asyncio, collections, csv, functools, http.cookies, io, ipaddress, os, pickle, sqlite3, threading, types
-import unittest.mock, dpor
+import asyncio, collections, concurrent.futures, csv, functools, http.cookies, io, ipaddress, os, pickle, queue
+import sqlite3, struct, threading, types, unittest.mock, dpor
 import xml.etree.ElementTree as ET
 
 class Named(dict):
     def rename(self, name):
         self.name = name
+
+class Plain:
+    pass
+
+class Failure(ValueError):
+    def __init__(self, text):
+        super().__init__(text)
+
+lock = threading.Lock()
+
+def locked(function):
+    with lock:
+        return function()
+
+def text():
+    return io.TextIOWrapper(io.BytesIO(b"a"))
+
+def file():
+    with open("f", "w") as made:
+        made.write("a")
+    return open("f")
+
+class Returning(threading.Thread):
+    _result = None
+
+    def __init__(self, target, *args):
+        super().__init__(target=target, args=args)
+
+    def run(self):
+        self._result = self._target(*self._args)
 
 class Own(types.SimpleNamespace):
     pass
@@ -53,7 +82,7 @@ def parser():
 def attempt(function):
     try:
         return function()
-    except (TypeError, ValueError, RuntimeError) as error:
+    except (TypeError, ValueError, RuntimeError, sqlite3.Error) as error:
         return type(error).__name__
 
 def both(*functions):
@@ -80,6 +109,21 @@ CASES = {
     "the dict of a dict": ("Named()", "dict(s.__dict__)", "s.rename(1)"),
     "an item of the dict of a dict": ("Named()", "getattr(s, 'name', 0)", "vars(s).update(name=1)"),
     "a cookie": ("http.cookies.Morsel()", "s.copy().key", "s.set('c', 'd', 'e')"),
+    "an exception that is made anew": ("ValueError('a')", "s.args", "s.__init__('b')"),
+    "an exception of a class that is made anew": ("Failure('a')", "s.args", "s.__init__('b')"),
+    "an exception that gets a state": ("ValueError('a')", "getattr(s, 'b', 0)", "s.__setstate__({'b': 1})"),
+    "an attribute of a method's function": (
+        "Named()",
+        "getattr(s.rename, 'calls', 0)",
+        "setattr(Named.rename, 'calls', 1)",
+    ),
+    "the name of a function": ("(lambda: None)", "'new' in repr(s)", "setattr(s, '__qualname__', 'new')"),
+    "the name of a method": (
+        "Named()",
+        "'new' in str([s.rename])",
+        "setattr(Named.rename, '__qualname__', 'new')",
+    ),
+    "the name of a class": ("Plain()", "'new' in f'{s}'", "setattr(Plain, '__qualname__', 'new')"),
     "the dict of an exception": ("ValueError('a')", "len(s.__reduce__())", "vars(s)"),
     "the dict of a partial": ("functools.partial(int)", "s.__reduce__()[2][3]", "s.__dict__ and None"),
     "a class without functions": ("unittest.mock.Mock(return_value=1)", "s.called", "s()"),
@@ -92,6 +136,11 @@ CASES = {
         "ipaddress.ip_network('1.2.3.0/30')",
         "'hostmask' in vars(s)",
         "s.hostmask and None",
+    ),
+    "a statement of a connection that is closed": (
+        "database()",
+        "attempt(lambda: s.executemany('a', 'b'))",
+        "s.close()",
     ),
     "a limit": ("database()", "s.getlimit(1)", "s.setlimit(1, 2) and None"),
     "a count of changes": ("database()", "s.total_changes", "add(s)"),
@@ -106,7 +155,7 @@ CASES = {
     "a copy": (
         "(lambda one, other: (add(one), one.commit(), (one, other))[2])(database(), database())",
         "count(s[1])",
-        "s[0].backup(target=s[1])",
+        "attempt(lambda: s[0].backup(target=s[1]))",
     ),
     "an attribute of a file": ("open('f', 'w')", "hasattr(s, 'mine')", "setattr(s, 'mine', 7)"),
     "the mode of a file": ("open('f', 'w')", "s.mode", "setattr(s, 'mode', 'q')"),
@@ -147,59 +196,39 @@ REFUSED = {
     "a method of a file": ("open('f', 'w')", "s.write('abcd')", "setattr(s, 'write', lambda text: 7)"),
     "a method of a cursor": ("database().cursor()", "s.close()", "setattr(s, 'close', len)"),
     "the dict of a connection": ("database()", "hasattr(s, 'mine')", "vars(s).update(mine=1)"),
+    "a property that is made anew": ("property(len)", "s.fget", "s.__init__()"),
+    "a structure that is made anew": ("struct.Struct('i')", "s.format", "s.__init__('b')"),
+    "a part of a queue": ("queue.Queue()", "s.put(1)", "setattr(s, 'not_full', None)"),
+    "a part of a barrier": ("threading.Barrier(1)", "s.wait()", "setattr(s, '_action', len)"),
+    "the dict of an event": ("threading.Event()", "s.set()", "vars(s)"),
+    "the state of a semaphore": ("threading.Semaphore()", "s.acquire()", "s.__getstate__()"),
+    "a semaphore that is made anew": ("threading.Semaphore()", "s.acquire()", "s.__init__(2)"),
     "the environment": ("os.environ", "hasattr(s, 'mine')", "setattr(s, 'mine', 1)"),
     "a blob": ("database()", "s.total_changes", "s.blobopen('t', 'a', 1)"),
 }
-ASYNCIO = {
+# Objects that one thread uses at a time, with what the assumption names.
+BOUND = {
     "a queue": ("asyncio.Queue()", "s.qsize()", "s.put_nowait(1)", "asyncio.Queue"),
     "an event": ("asyncio.Event()", "s.is_set()", "s.set()", "asyncio.Event"),
+    "the items of a queue": ("asyncio.Queue()", "len(s._queue)", "s.put_nowait(1)", "asyncio.Queue"),
+    "the dict of a queue": ("asyncio.Queue()", "len(vars(s))", "s.put_nowait(1)", "asyncio.Queue"),
+    "the text of a queue": ("asyncio.Queue()", "repr(s)", "s.put_nowait(1)", "asyncio.Queue"),
+    "a queue that is made anew": ("asyncio.Queue()", "s.__init__(1)", "s.put_nowait(1)", "asyncio.Queue"),
+    "text that is read": ("text()", "s.readline()", "s.readline()", "io.TextIOWrapper"),
+    "a text file that is read": ("file()", "s.readline()", "s.close()", "io.TextIOWrapper"),
     "a future": ("asyncio.new_event_loop().create_future()", "s.done()", "s.set_result(1)", "asyncio.Future"),
 }
 
 
-def check(folder: Path, made: str, first: str, second: str, unwanted: str) -> ModelResult:
-    path = folder / "model.py"
-    path.write_text(f"""{HEADER}
-@dpor.model
-def model():
-    s = {made}
-    found = [None, None]
-    def one():
-        found[0] = {first}
-    def other():
-        found[1] = {second}
-    both(one, other)
-    assert repr(found) != {unwanted!r}
-""")
-    return check_model(CheckRequest(str(path), "model", str(folder)))
-
-
-def values(folder: Path, made: str, first: str, second: str) -> list[str]:
-    """What both give in plain Python if `first` comes first, and if it comes second."""
-    found: list[str] = []
-    before = os.getcwd()
-    os.chdir(folder)
-    try:
-        for order in ((0, 1), (1, 0)):
-            names: dict[str, Any] = {}
-            exec(HEADER, names)
-            names["s"] = eval(made, names)
-            given: dict[int, Any] = {}
-            for number in order:
-                given[number] = eval((first, second)[number], names)
-            found.append(repr([given[0], given[1]]))
-    finally:
-        os.chdir(before)
-    assert found[0] != found[1], "no order makes a difference"
-    return found
+@pytest.fixture
+def either(tmp_path: Path) -> EitherOrder:
+    """Checks of two expressions on an object, with the names of this file's header."""
+    return EitherOrder(HEADER, tmp_path)
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_check_finds_what_both_orders_give(tmp_path: Path, name: str) -> None:
-    made, first, second = CASES[name]
-    for unwanted in values(tmp_path, made, first, second):
-        result = check(tmp_path, made, first, second, unwanted)
-        assert result.verdict is Verdict.VIOLATED, unwanted
+def test_a_check_finds_what_both_orders_give(either: EitherOrder, name: str) -> None:
+    either.require_both(*CASES[name])
 
 
 @pytest.mark.parametrize(
@@ -226,49 +255,76 @@ def model{number}():
         assert result.verdict is Verdict.VIOLATED
 
 
-def test_a_thread_that_is_copied_may_end_meanwhile(tmp_path: Path) -> None:
+def test_a_thread_that_is_copied_may_end_meanwhile(either: EitherOrder) -> None:
     copied = "attempt(lambda: __import__('copy').deepcopy(s))"
     for unwanted in ("['RuntimeError', None]", "['TypeError', None]"):
-        result = check(tmp_path, "threading.Thread(target=len, args=('a',))", copied, "s.start()", unwanted)
+        result = either.check("threading.Thread(target=len, args=('a',))", copied, "s.start()", unwanted)
         assert result.verdict is Verdict.VIOLATED
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_nobody_sees_is_refused(tmp_path: Path, name: str) -> None:
+def test_what_nobody_sees_is_refused(either: EitherOrder, name: str) -> None:
     made, first, second = REFUSED[name]
     with pytest.raises(DporError) as caught:
-        check(tmp_path, made, first, second, "")
+        either.check(made, first, second)
     assert caught.value.code is Code.UNCONTROLLED
 
 
-@pytest.mark.parametrize("name", ASYNCIO)
-def test_two_threads_that_use_an_object_of_asyncio_make_an_assumption(tmp_path: Path, name: str) -> None:
-    made, first, second, subject = ASYNCIO[name]
-    result = check(tmp_path, made, first, second, "")
+UNSEEN = {
+    "the state of a future": ("concurrent.futures.Future()", "s._state", "s.set_result(1)"),
+    "the dict of a future": ("concurrent.futures.Future()", "dict(vars(s))", "s.set_result(1)"),
+    "all of a future": ("concurrent.futures.Future()", "s.__getstate__()", "s.set_result(1)"),
+}
+
+
+@pytest.mark.parametrize("name", UNSEEN)
+def test_what_an_object_keeps_for_itself_makes_an_assumption(either: EitherOrder, name: str) -> None:
+    found = {(one.kind, one.subject) for one in either.check(*UNSEEN[name]).assumptions}
+    assert found == {(AssumptionKind.UNSEEN_CODE, "concurrent.futures")}
+
+
+def test_what_a_class_of_the_model_keeps_makes_no_assumption(either: EitherOrder) -> None:
+    assert not either.check("Returning(len, 'a')", "s._result", "s.run()").assumptions
+
+
+@pytest.mark.parametrize("name", BOUND)
+def test_two_threads_that_use_what_is_made_for_one_make_an_assumption(either: EitherOrder, name: str) -> None:
+    made, first, second, subject = BOUND[name]
+    result = either.check(made, first, second)
     found = {(one.kind, one.subject) for one in result.assumptions}
     assert found == {(AssumptionKind.THREAD_UNSAFE, subject)}
 
 
-def test_threads_that_each_have_a_loop_make_no_assumption(tmp_path: Path) -> None:
+GUARDED = {
+    "a queue": ("asyncio.Queue()", "locked(s.qsize)", "locked(lambda: s.put_nowait(1))"),
+    "a file": ("file()", "locked(s.readline)", "locked(s.readline)"),
+    "a file that is written": ("open('f', 'w')", "s.write('a')", "s.write('b')"),
+}
+
+
+@pytest.mark.parametrize("name", GUARDED)
+def test_a_lock_in_every_use_leaves_nothing_to_assume(either: EitherOrder, name: str) -> None:
+    assert not either.check(*GUARDED[name]).assumptions
+
+
+def test_threads_that_each_have_a_loop_make_no_assumption(either: EitherOrder) -> None:
     run = "asyncio.run((lambda q: asyncio.wait_for(q.put(1), None))(asyncio.Queue()))"
-    result = check(tmp_path, "None", run, run, "")
+    result = either.check("None", run, run)
     assert result.assumptions == ()
     assert result.verdict is Verdict.VERIFIED
 
 
-def test_a_database_keeps_its_classes(tmp_path: Path) -> None:
+def test_a_database_keeps_its_classes(either: EitherOrder) -> None:
     made = "database()"
     first = "(type(s) is sqlite3.Connection, isinstance(s.cursor(), sqlite3.Cursor), list(s.iterdump())[1])"
     unwanted = repr([(True, True, "CREATE TABLE t(a);"), None])
     assert ast.literal_eval(unwanted)
-    assert check(tmp_path, made, first, "None", unwanted).verdict is Verdict.VIOLATED
+    assert either.check(made, first, "None", unwanted).verdict is Verdict.VIOLATED
 
 
-def test_an_entry_of_a_folder_cannot_be_changed(tmp_path: Path) -> None:
+def test_an_entry_of_a_folder_cannot_be_changed(either: EitherOrder) -> None:
     first = "attempt(lambda: setattr(s, 'name', 'x')) if False else s.name"
-    result = check(
-        tmp_path, "(open('f', 'w'), next(os.scandir('.')))[1]", first, "setattr(s, 'name', 'x')", ""
-    )
+    result = either.check("(open('f', 'w'), next(os.scandir('.')))[1]", first, "setattr(s, 'name', 'x')", "")
     assert result.reason is None
     assert result.verdict is Verdict.VIOLATED
 

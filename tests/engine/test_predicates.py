@@ -332,6 +332,7 @@ REFUSED = {
 
 READING = {
     *("active", "execution", "probing", "solver", "current_thread", "current_index", "thread_path"),
+    "held_locks",
     *("id", "is_alone"),
     *("assume", "assumptions", "literals", "path", "waiting_threads"),
 }

@@ -56,7 +56,14 @@ def calendar_classes(module: ModuleType, clock: Clock, mode: Mode) -> tuple[type
                 else super().utcnow()
             )
 
+    def show(self: Any) -> str:
+        text = real_repr[isinstance(self, real_datetime)](self)
+        # The interpreter shows the module of its own classes only.
+        return f"datetime.{text}" if type(self) in (date, datetime) else text
+
+    real_repr: dict[bool, Any] = {False: real_date.__repr__, True: real_datetime.__repr__}
     for stand_in, real in ((date, real_date), (datetime, real_datetime)):
+        stand_in.__repr__ = show
         stand_in.__module__ = real.__module__
         stand_in.__qualname__ = real.__qualname__
         stand_in.__doc__ = real.__doc__

@@ -15,12 +15,15 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from dpor.runtime import current
+from dpor.runtime import current, escapes
 from dpor.runtime.mode import Mode
 from dpor.runtime.patchset import PatchSet
 
 RealBarrier = threading.Barrier
 _QUEUE_FIELDS = ("maxsize", "unfinished_tasks", "is_shutdown")
+# What their methods read unseen.
+_QUEUE_PARTS = frozenset({"all_tasks_done", "mutex", "not_empty", "not_full", "queue"})
+_BARRIER_PARTS = frozenset({"_action", "_cond", "_parties", "_timeout"})
 
 
 def _field(name: str) -> Any:
@@ -56,11 +59,25 @@ def _fields(owner: Any) -> dict[str, Any]:
     return made
 
 
+def _keeping(parts: frozenset[str], owner: str) -> Callable[[Any, str, Any], None]:
+    """A `__setattr__` that refuses to replace parts of an object while others may use it."""
+
+    def set_attribute(self: Any, name: str, value: Any) -> None:
+        if name in parts and name in self.__dict__:
+            host = current.active_host()
+            if host is not None and not host.is_alone():
+                host.escape(escapes.with_calls(f"replaces {name} of a {owner} while other threads run"))
+        object.__setattr__(self, name, value)
+
+    return set_attribute
+
+
 class Barrier(RealBarrier):
     """threading.Barrier whose state can be looked at from outside."""
 
     _state = _field("state")
     _count = _field("count")
+    __setattr__ = _keeping(_BARRIER_PARTS, "threading.Barrier")
 
     def __init__(
         self, parties: int, action: Callable[[], None] | None = None, timeout: float | None = None
@@ -100,6 +117,7 @@ def patch_queues(patches: PatchSet, mode: Mode) -> None:
 
         return call
 
+    patches.define(queue.Queue, "__setattr__", _keeping(_QUEUE_PARTS, "queue.Queue"))
     for name in _QUEUE_FIELDS:
         patches.define(queue.Queue, name, _field(name))
     for owner, put, get in (

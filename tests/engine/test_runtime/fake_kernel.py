@@ -264,6 +264,9 @@ class Host:
         self.step()
         return self._threads[index].finished
 
+    def held_locks(self) -> list[int]:
+        return []
+
     def current_thread(self) -> Any:
         assert self._current is not None
         return self._current.thread

@@ -234,7 +234,11 @@ def _connection_class(sqlite: Any, base: type, cursor: Any) -> Any:
     def with_cursor(name: str) -> Callable[..., Any]:
         def execute(self: Any, *args: Any) -> Any:
             # As the connection does, which makes a cursor of its own kind.
-            own = plain(self, cursor)
+            try:
+                own = plain(self, cursor)
+            except sqlite.ProgrammingError:
+                # Another thread may have closed the connection, which is an order of two operations.
+                own = visible(self, cursor)
             return getattr(own, name)(*args)
 
         execute.__name__ = name

@@ -23,6 +23,7 @@ from dpor.runtime.outside.real import RawFile as RealRawFile
 from dpor.runtime.outside.real import open_file, system
 from dpor.runtime.outside.visible_attributes import Access, attribute_methods
 from dpor.runtime.outside.world import Touched
+from dpor.runtime.thread_bound import note_use
 
 # No buffer of the interpreter is smaller, neither that of bytes nor that of text, unless the model says so.
 _SMALLEST_BUFFER = 4096
@@ -54,10 +55,10 @@ class Opened:
 
     `unwritten` is at least the number of bytes that were written and may not have reached the file; `busy` says that a
     method of one of the objects is at work, which calls those of the objects beneath it; `closer` is the thread that
-    has closed them.
+    has closed them; `decodes` says that the topmost turns bytes into text, by code in Python.
     """
 
-    __slots__ = ("buffer", "busy", "closer", "descriptors", "file", "number", "unwritten")
+    __slots__ = ("buffer", "busy", "closer", "decodes", "descriptors", "file", "number", "unwritten")
 
     def __init__(self, descriptors: Descriptors, file: OpenFile, number: int) -> None:
         self.descriptors = descriptors
@@ -67,6 +68,7 @@ class Opened:
         self.unwritten = 0
         self.busy = False
         self.closer: int | None = None
+        self.decodes = False
 
 
 def _touched(opened: Opened, name: str, args: tuple[Any, ...]) -> Touched:
@@ -145,6 +147,8 @@ def _method(base: type, name: str) -> Callable[..., Any]:
         if opened.closer == host.current_index():
             # It stays closed, as the thread knows. The interpreter asks often when file objects end.
             return real(self, *args, **kwargs)
+        if opened.decodes:
+            note_use(self)
         function = f"{name}({os.path.basename(opened.file.path)!r})"
         opened.descriptors.touch(function, opened.file, lambda: _touched(opened, name, args))
         if name == "write":
@@ -180,10 +184,10 @@ def _prints_at_once(self: Any, text: str) -> bool:
         return False
     opened.busy = True
     try:
-        decodes = self.closed or self.readable()
+        closed = self.closed
     finally:
         opened.busy = False
-    return not decodes and opened.unwritten + _size(text) <= opened.buffer
+    return not closed and not opened.decodes and opened.unwritten + _size(text) <= opened.buffer
 
 
 def _descriptor(stream: Any) -> int:
@@ -328,6 +332,7 @@ class Streams:
                     opened.buffer = 0
                 result = _text(opened, result, encoding, errors, newline, line_buffering)
                 result.mode = mode
+                opened.decodes = result.readable()
             return self._noted(result)
         except BaseException:
             _abandon(result)

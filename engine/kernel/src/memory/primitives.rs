@@ -85,6 +85,11 @@ impl Primitives {
         }
     }
 
+    /// The locks that a thread holds.
+    pub fn held_by(&self, thread: ThreadId) -> impl Iterator<Item = LocationId> + '_ {
+        self.used.iter().copied().filter(move |location| self.owner(*location) == Some(thread))
+    }
+
     fn mutex_free_for(&self, location: LocationId, thread: ThreadId) -> bool {
         match self.get(location) {
             Some(PrimitiveState::Mutex { owner, reentrant, .. }) => {

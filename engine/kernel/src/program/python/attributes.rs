@@ -1,6 +1,7 @@
 //! Hooks for attributes, and what they share with those for variables: a place that holds one value.
 
 use pyo3::exceptions::PyNameError;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyString};
 
@@ -164,6 +165,7 @@ impl Host {
         get: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let Some(slot) = self.find_attribute(object, name) else { return self.load_constant(py, object, name, get) };
+        self.note_look(object, Some(name))?;
         if slot.in_container {
             let event = self.touch_container(py, object, ContainerEffect::ReadWhole, None)?;
             let value = self.noted(py, get(), Word::Load, object, Some(name.as_any()), event)?;
@@ -247,6 +249,8 @@ impl Host {
             put()?;
             return self.refuse_unseen_change(py, object);
         };
+        self.note_look(object, Some(name))?;
+        self.note_name_change(object, name);
         self.watch_left_class(object)?;
         // Those that are put later are not put through what keeps the original.
         let put_later = self.is_buffered(slot.location) || self.state().chooses(slot.location);
@@ -321,6 +325,7 @@ impl Host {
             delete()?;
             return self.refuse_unseen_change(py, object);
         };
+        self.note_look(object, Some(name))?;
         self.watch_left_class(object)?;
         if !puts_back {
             self.check_fresh(py, object)?;
@@ -359,6 +364,9 @@ impl Host {
             if let Some(namespace) = instrumented_namespace(object) {
                 return self.load_module_variable(py, &namespace, name, get);
             }
+        }
+        if kind == TypeKind::Immutable {
+            self.refuse_insides(py, object, name)?;
         }
         if name.to_str()? == "__dict__" {
             self.touch_new_dict(py, object)?;
@@ -423,6 +431,8 @@ impl Host {
     /// Somebody asks for the `__dict__` of an object. If it has none yet, it is made now, and what tells the state of the
     /// object shows it.
     pub fn touch_new_dict<'py>(&self, py: Python<'py>, object: &Bound<'py, PyAny>) -> PyResult<()> {
+        self.note_look(object, None)?;
+        self.refuse_insides(py, object, intern!(py, "__dict__"))?;
         let kind = self.kind(object);
         if kind == TypeKind::Instance {
             self.watch_left_class(object)?;
@@ -495,9 +505,9 @@ impl Host {
         Ok(())
     }
 
-    /// An attribute was changed that is no visible operation: of an object whose type is taken for one that never changes, or
+    /// A change that is no visible operation: of an object whose type is taken for one that never changes, or
     /// one that C code keeps of a generator and the like.
-    fn refuse_unseen_change(&self, py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<()> {
+    pub fn refuse_unseen_change(&self, py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<()> {
         let constant = match self.kind(object) {
             TypeKind::Immutable => self.callable_kind(object) != CallableKind::Function,
             TypeKind::Iterator | TypeKind::Opaque | TypeKind::View => !is_heap_class(&object.get_type()),
@@ -517,7 +527,7 @@ impl Host {
         if module_of(&class).split('.').next() == Some("dpor") || tells_itself(&class) {
             return Ok(());
         }
-        report_escape(py, &format!("changes an attribute of a {} while other threads run", class.name()?))
+        report_escape(py, &format!("changes a {} while other threads run", class.name()?))
     }
 
     fn check_lone_replacement(&self, py: Python<'_>) -> PyResult<()> {

@@ -88,6 +88,9 @@ impl Host {
             if matches!(written.origin, Origin::Library | Origin::Foreign) {
                 self.assume(py, AssumptionKind::UnseenCode, &writer_of(&inner));
             }
+            if matches!(written.origin, Origin::Safe | Origin::Reading) && makes_anew_by(&inner)? {
+                self.watch_left_class(&object)?;
+            }
             return match written.origin {
                 Origin::Instrumented if written.makes_generators => self.controlled(py, &function, How::Generator),
                 Origin::Instrumented | Origin::Safe => self.with_numbers(py, function),
@@ -164,6 +167,9 @@ impl Host {
                 if gives_state(&name) {
                     return self.controlled(py, &function, How::State { object: object.unbind() });
                 }
+                if name == "__init__" && object.is_instance_of::<PyBaseException>() {
+                    return self.controlled(py, &function, How::Renewal { object: object.unbind() });
+                }
                 if !of_object(&object, &name)? {
                     return self.controlled(py, &function, How::Foreign { object: object.unbind() });
                 }
@@ -173,6 +179,9 @@ impl Host {
                 };
             }
             let name: String = function.getattr(intern!(py, "__name__"))?.extract()?;
+            if kind == TypeKind::Immutable && makes_anew(&name) && !of_object(&object, &name)? {
+                self.refuse_unseen_change(py, &object)?;
+            }
             if kind == TypeKind::Immutable && name == "pack_into" {
                 return self.controlled(py, &function, How::Builtin(BuiltinEffect::Write));
             }
@@ -244,6 +253,7 @@ impl Host {
         name: &Bound<'py, PyString>,
     ) -> PyResult<Bound<'py, PyAny>> {
         if is_primitive(object) {
+            self.refuse_insides(py, object, name)?;
             return object.getattr(name);
         }
         let kind = self.kind(object);
@@ -312,16 +322,22 @@ fn names_call(function: &Bound<'_, PyAny>) -> PyResult<bool> {
     function.getattr(intern!(function.py(), "__name__"))?.eq("__call__")
 }
 
+/// Whether a method gives an object what it is made of, though it may be known to others since long.
+fn makes_anew(name: &str) -> bool {
+    matches!(name, "__init__" | "__setstate__")
+}
+
+/// The same of a function in Python.
+fn makes_anew_by(function: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let name = function.getattr(intern!(function.py(), "__name__"))?.cast_into::<PyString>()?;
+    Ok(makes_anew(name.to_str()?))
+}
+
 /// Whether a method with a special name is that of `object`, which tells of nothing but the instance's class and address.
 fn of_object(instance: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
-    if instance.is_instance_of::<PyBaseException>() {
-        match name {
-            // It keeps what it is made of, while it is made.
-            "__init__" => return Ok(true),
-            // It shows what it was made of.
-            "__format__" => return Ok(false),
-            _ => {}
-        }
+    // It shows what the exception was made of.
+    if name == "__format__" && instance.is_instance_of::<PyBaseException>() {
+        return Ok(false);
     }
     let object = instance.py().get_type::<PyAny>();
     let found = instance.get_type().getattr_opt(name)?;

@@ -40,6 +40,8 @@ pub enum How {
     Builtin(BuiltinEffect),
     /// A class: what it makes gets an identity.
     Construct { reads_arguments: bool },
+    /// A method of an exception that gives it what it is made of.
+    Renewal { object: Py<PyAny> },
     /// A method of uninstrumented Python code, or of C code with a state of its own.
     Foreign { object: Py<PyAny> },
     /// A function of uninstrumented Python code.
@@ -78,6 +80,7 @@ impl ControlledCall {
             How::Builtin(effect) | How::BoundAttribute { effect, .. } => format!("{effect:?}"),
             How::Construct { reads_arguments: true } => "ConstructReading".to_owned(),
             How::Construct { .. } => "Construct".to_owned(),
+            How::Renewal { .. } => "Renewal".to_owned(),
             How::Foreign { .. } => "Foreign".to_owned(),
             How::ForeignFunction => "ForeignFunction".to_owned(),
             How::Reading => "Reading".to_owned(),
@@ -182,6 +185,15 @@ impl ControlledCall {
                 let call = || function.call(arguments, keywords);
                 host.call_attribute(py, *effect, Through::Object, &PyTuple::new(py, all)?, call)
             }
+            How::Renewal { object } => {
+                let own = Part { object: object.bind(py).clone(), effect: ContainerEffect::WriteWhole };
+                let read = host.reading_parts(&given(arguments, keywords), Depth::Items);
+                let parts: Vec<Part<'_>> = [own].into_iter().chain(read).collect();
+                let event = host.touch_wholes(py, &parts, Depth::Items)?;
+                host.note(py, Word::WriteAll, Some(object.bind(py)), None, None, event);
+                let operation = OpenOperation::on_wholes_with(&parts, Depth::Items, ResultUse::Written);
+                host.operating(py, operation, || function.call(arguments, keywords))
+            }
             How::Foreign { object } => {
                 let parts = host.touch_foreign(py, function, Some(object.bind(py)), arguments, keywords)?;
                 let (arguments, keywords) = host.with_callbacks(py, function, arguments, keywords)?;
@@ -238,6 +250,7 @@ impl Host {
         arguments: &Bound<'py, PyTuple>,
         keywords: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        self.note_look(object, None)?;
         let kind = self.kind(object);
         let text = name.to_str().unwrap_or_default();
         let mut effect = method_effect(kind, text, arguments.len());

@@ -119,6 +119,11 @@ pub fn keeps_to_itself(ty: &Bound<'_, PyType>) -> bool {
     derives_from(ty, TAKING_ITEMS) || derives_from(ty, KEEPING_TO_THEMSELVES)
 }
 
+/// Whether methods of instances call code in Python that turns bytes into text and back.
+pub fn calls_decoder(ty: &Bound<'_, PyType>) -> bool {
+    derives_from(ty, &[("_io", "TextIOWrapper")])
+}
+
 /// Whether a type is one of these, by module and name, or derives from one.
 fn derives_from(ty: &Bound<'_, PyType>, types: &[(&str, &str)]) -> bool {
     ty.mro().iter().filter_map(|base| base.cast_into::<PyType>().ok()).any(|base| {

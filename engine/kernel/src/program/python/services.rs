@@ -137,6 +137,12 @@ impl Host {
         self.thread_object(py, current)
     }
 
+    /// The locks that the running thread holds, by numbers of this execution.
+    fn held_locks(&self) -> Vec<u32> {
+        let state = self.state();
+        state.driver.memory.primitives().held_by(state.current).map(|lock| lock.0).collect()
+    }
+
     fn current_index(&self) -> u32 {
         self.state().current.0
     }

@@ -1,5 +1,6 @@
 //! Which place an attribute is, and what an access to such a place touches.
 
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PySuper};
 use smallvec::smallvec;
@@ -57,7 +58,10 @@ impl State {
         let facts = self.types.facts(object);
         match facts.kind {
             TypeKind::Immutable => {
-                return self.inherited_slot(object, name).or_else(|| self.function_slot(object, name, facts));
+                return self
+                    .inherited_slot(object, name)
+                    .or_else(|| self.function_slot(object, name, facts))
+                    .or_else(|| self.slot_behind_method(object, name));
             }
             TypeKind::Proxy => return None,
             TypeKind::Module if !self.types.is_rebound(name) || instrumented_namespace(object).is_some() => {
@@ -133,6 +137,20 @@ impl State {
         let taken = self.types.is_taken_whole(facts.token) && !self.reads.enabled;
         let whole = taken.then(|| self.container_of(id, TypeKind::Instance).whole);
         Some(Slot { whole, ..Slot::alone(location, id, key) })
+    }
+
+    /// The slot of an attribute that a bound method shows of its function.
+    #[inline]
+    fn slot_behind_method(&mut self, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> Option<Slot> {
+        if self.builtins.kind_of(object) != CallableKind::BoundMethod {
+            return None;
+        }
+        // The type of methods has a description of its own, which is that of the function.
+        if holder_of(&object.get_type(), name).is_some() && name.to_str().is_ok_and(|name| name != "__doc__") {
+            return None;
+        }
+        let function = object.getattr(intern!(object.py(), "__func__")).ok()?;
+        self.attribute_slot(&function, name)
     }
 
     /// The identity of a function that can be given attributes; None for anything else.

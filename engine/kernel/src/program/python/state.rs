@@ -140,6 +140,11 @@ pub struct State {
     pub instance_dicts: InstanceDicts,
     /// Whether some `Event` is ever cleared, which makes waiting for it two steps.
     pub flags_are_cleared: bool,
+    /// Whether the text of an RLock or a Condition is read beside other threads, which tells how often the lock is held and
+    /// how many wait.
+    pub waits_are_shown: bool,
+    /// Whether a function or class gets another name beside other threads, so that texts depend on it.
+    pub names_change: bool,
     pub recorder: Option<Py<PyAny>>,
     /// Looks for data races, if the model asks for that.
     pub data_races: Option<DataRaces>,
@@ -250,6 +255,8 @@ impl State {
             ordered: FxHashMap::default(),
             instance_dicts: InstanceDicts::default(),
             flags_are_cleared: false,
+            waits_are_shown: false,
+            names_change: false,
             recorder: None,
             data_races: None,
             stop_at_race: false,

@@ -10,7 +10,7 @@ use pyo3::PyTypeInfo;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::assumptions::{calls_for_user, AssumptionKind, Assumptions};
-use super::native_types::{descriptor_kind, is_immutable, is_view, Descriptor};
+use super::native_types::{calls_decoder, descriptor_kind, is_immutable, is_view, Descriptor};
 use super::origins::{Origin, Origins};
 
 /// How values of a type behave as shared objects.
@@ -69,14 +69,7 @@ pub enum AttributeKind {
 }
 
 struct TypeEntry {
-    kind: TypeKind,
-    token: u32,
-    identity_key: bool,
-    symbolic: bool,
-    tells_end: bool,
-    compared_by_foreign_code: bool,
-    shown_by_foreign_code: bool,
-    items_by_foreign_code: bool,
+    facts: TypeFacts,
     _keep: Py<PyType>,
 }
 
@@ -98,11 +91,17 @@ pub struct TypeFacts {
     pub shown_by_foreign_code: bool,
     /// The same for items, iteration, truth.
     pub items_by_foreign_code: bool,
+    /// Whether instances are made for one thread, and their code runs unseen.
+    pub thread_bound: bool,
+    /// Whether their class is one of a module that runs on stand-ins, which do not tell of all that it keeps.
+    pub keeps_unseen: bool,
 }
 
 #[derive(Default)]
 pub struct TypeTable {
     types: FxHashMap<usize, TypeEntry>,
+    /// Whether one of them is of objects of which it is told who looks into them.
+    pub watches_looks: bool,
     tokens: FxHashMap<String, u32>,
     /// By holder, name, and whether the holder's own attribute is meant or that of its instances.
     attributes: FxHashMap<(usize, usize, bool), AttributeKind>,
@@ -121,16 +120,7 @@ impl TypeTable {
     /// The cached facts of an object's type; None if `learn` has not seen it.
     #[inline]
     pub fn known(&self, object: &Bound<'_, PyAny>) -> Option<TypeFacts> {
-        self.types.get(&(object.get_type_ptr() as usize)).map(|entry| TypeFacts {
-            kind: entry.kind,
-            token: entry.token,
-            identity_key: entry.identity_key,
-            symbolic: entry.symbolic,
-            tells_end: entry.tells_end,
-            compared_by_foreign_code: entry.compared_by_foreign_code,
-            shown_by_foreign_code: entry.shown_by_foreign_code,
-            items_by_foreign_code: entry.items_by_foreign_code,
-        })
+        self.types.get(&(object.get_type_ptr() as usize)).map(|entry| entry.facts)
     }
 
     /// The facts of an object's type, computed if they are not known yet.
@@ -156,19 +146,14 @@ impl TypeTable {
         let compared_by_foreign_code = is_instance && self.has_foreign_method(ty, COMPARISONS);
         let shown_by_foreign_code = is_instance && self.has_foreign_method(ty, CONVERSIONS);
         let items_by_foreign_code = is_instance && self.has_foreign_method(ty, ITEMS);
-        let entry = TypeEntry {
-            kind,
-            token,
-            identity_key,
-            symbolic,
-            tells_end,
-            compared_by_foreign_code,
-            shown_by_foreign_code,
-            items_by_foreign_code,
-            _keep: ty.clone().unbind(),
+        let thread_bound = match kind {
+            TypeKind::Instance => found_in_class(ty, "dpor_thread_bound").is_some(),
+            TypeKind::Iterator | TypeKind::Opaque => calls_decoder(ty),
+            _ => false,
         };
-        self.types.insert(ty.as_ptr() as usize, entry);
-        TypeFacts {
+        let keeps_unseen = is_instance && self.origins.left.keeps_unseen(ty);
+        self.watches_looks |= thread_bound || keeps_unseen;
+        let facts = TypeFacts {
             kind,
             token,
             identity_key,
@@ -177,7 +162,11 @@ impl TypeTable {
             compared_by_foreign_code,
             shown_by_foreign_code,
             items_by_foreign_code,
-        }
+            thread_bound,
+            keeps_unseen,
+        };
+        self.types.insert(ty.as_ptr() as usize, TypeEntry { facts, _keep: ty.clone().unbind() });
+        facts
     }
 
     /// Note it if the type has a finalizer. Returns whether instances tell that another object has come to its end.

@@ -232,6 +232,9 @@ impl State {
             return;
         }
         let facts = self.types.facts(object);
+        if self.names_change {
+            self.look_at_names(look, object, facts.kind);
+        }
         let mut container = self.container(object);
         if container.is_none() && facts.kind.is_tracked() && (!effect.reads_only() || inside.native) {
             // What C code keeps of an object is taken as one piece.
@@ -297,6 +300,9 @@ impl Host {
         let Some(mut state) = self.awake() else { return true };
         if !state.running() {
             return true;
+        }
+        if state.names_change && depth >= Depth::Text {
+            return false;
         }
         let facts = state.types.facts(object);
         match facts.kind {
@@ -384,6 +390,9 @@ impl Host {
             return Ok(false);
         }
         let parts = looking.parts;
+        for part in parts {
+            self.note_look(&part.object, None)?;
+        }
         self.drain_if_owed(py)?;
         let advances = |value: &Bound<'py, PyAny>| self.kind(value) == TypeKind::Iterator;
         let writes = looking.writes() || looking.results.values.iter().any(advances);

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::locks::{lock_core, LockCore, RLock};
-use super::{Primitive, Standing};
+use super::{shown, Primitive, Standing};
 use crate::memory::{Effect, Misuse, PrimitiveState};
 use crate::operation::{EventId, LocationId, Operation, OperationKind};
 use crate::program::python::host::Host;
@@ -19,8 +19,8 @@ use crate::program::python::switching::Touch;
 /// `threading.Condition`
 #[pyclass(frozen, subclass, weakref, module = "dpor._kernel")]
 pub struct Condition {
-    primitive: Primitive,
-    lock: Py<PyAny>,
+    pub(super) primitive: Primitive,
+    pub(super) lock: Py<PyAny>,
 }
 
 impl Condition {
@@ -32,6 +32,14 @@ impl Condition {
             return Ok(());
         }
         Err(self.primitive.misused(py, PyRuntimeError::new_err(message)))
+    }
+
+    /// The same before an argument is refused: who does not hold the lock is told that first.
+    fn check_owned_first(&self, py: Python<'_>, message: &'static str) -> PyResult<()> {
+        match (self.primitive.standing_to_look(py)?, lock_core(self.lock.bind(py))) {
+            (Standing::Live, Some(core)) => self.check_owned(py, core, message),
+            _ => Ok(()),
+        }
     }
 
     /// Whether a wait may end without a reason. Not twice in a row with nobody having held the lock in between: the
@@ -130,8 +138,11 @@ impl Condition {
         let host = primitive.host();
         let operation = Operation::new(OperationKind::Notify, primitive.location, count);
         host.state().affect_loops();
-        let timed = host.state().driver.memory.primitives().has_timed_waiter(primitive.location);
-        let (effect, event) = if timed {
+        let seen = {
+            let state = host.state();
+            state.waits_are_shown || state.driver.memory.primitives().has_timed_waiter(primitive.location)
+        };
+        let (effect, event) = if seen {
             (host.perform(py, operation, 1, |_| Touch::default())?, true)
         } else {
             host.drain_if_owed(py)?;
@@ -200,9 +211,19 @@ impl Condition {
 
     fn _at_fork_reinit(&self) {}
 
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        shown::condition(self, py)
+    }
+
     #[pyo3(signature = (timeout = None))]
-    fn wait(slf: &Bound<'_, Self>, timeout: Option<f64>) -> PyResult<bool> {
-        Condition::wait_here(slf, timeout)
+    fn wait(slf: &Bound<'_, Self>, timeout: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
+        match timeout.map(PyAnyMethods::extract::<f64>).transpose() {
+            Ok(seconds) => Condition::wait_here(slf, seconds),
+            Err(error) => {
+                slf.get().check_owned_first(slf.py(), "cannot wait on un-acquired lock")?;
+                Err(error)
+            }
+        }
     }
 
     #[pyo3(signature = (predicate, timeout = None))]
@@ -226,9 +247,15 @@ impl Condition {
         Ok(result)
     }
 
-    #[pyo3(signature = (n = 1))]
-    fn notify(slf: &Bound<'_, Self>, n: i64) -> PyResult<()> {
-        Condition::notify_here(slf, u32::try_from(n).unwrap_or(0))
+    #[pyo3(signature = (n = None))]
+    fn notify(slf: &Bound<'_, Self>, n: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        match n.map_or(Ok(1), PyAnyMethods::extract::<i64>) {
+            Ok(count) => Condition::notify_here(slf, u32::try_from(count).unwrap_or(0)),
+            Err(error) => {
+                slf.get().check_owned_first(slf.py(), "cannot notify on un-acquired lock")?;
+                Err(error)
+            }
+        }
     }
 
     fn notify_all(slf: &Bound<'_, Self>) -> PyResult<()> {

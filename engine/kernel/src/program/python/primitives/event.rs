@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use pyo3::prelude::*;
 
-use super::{Primitive, Standing};
+use super::{shown, Primitive, Standing};
 use crate::memory::{Effect, PrimitiveState};
 use crate::operation::{LocationId, Operation, OperationKind};
 use crate::program::python::host::Host;
@@ -112,4 +112,9 @@ impl Event {
     }
 
     fn _at_fork_reinit(&self) {}
+
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        let status = if Event::is_set(slf)? { "set" } else { "unset" };
+        shown::named(slf.as_any(), "Event", status)
+    }
 }

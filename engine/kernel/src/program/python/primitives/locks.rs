@@ -6,7 +6,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use super::{timeout_of, truth, Primitive, Standing};
+use super::{shown, timeout_of, truth, Primitive, Standing};
 use crate::memory::{Effect, PrimitiveState};
 use crate::operation::{EventId, Operation, OperationKind};
 use crate::program::python::host::Host;
@@ -43,7 +43,7 @@ impl LockCore {
             Standing::Over => return Err(Host::aborted()),
         }
         let host = primitive.host();
-        if self.reentrant && self.owned() {
+        if self.reentrant && self.owned() && !host.state().waits_are_shown {
             // Nobody else can tell how deep a thread holds its own lock.
             let mut state = host.state();
             let current = state.current;
@@ -89,10 +89,11 @@ impl LockCore {
                 return Err(primitive.misused(py, error));
             }
             let mut state = host.state();
-            let deep = matches!(
-                state.driver.memory.primitives().get(primitive.location),
-                Some(PrimitiveState::Mutex { depth, .. }) if *depth > 1
-            );
+            let deep = !state.waits_are_shown
+                && matches!(
+                    state.driver.memory.primitives().get(primitive.location),
+                    Some(PrimitiveState::Mutex { depth, .. }) if *depth > 1
+                );
             if deep {
                 let current = state.current;
                 state.driver.quiet_perform(current, &operation);
@@ -172,6 +173,10 @@ macro_rules! lock_methods {
             #[pyo3(signature = (*_exception))]
             fn __exit__(slf: &Bound<'_, Self>, _exception: &Bound<'_, PyTuple>) -> PyResult<()> {
                 slf.get().0.release(slf.py(), slf.as_any())
+            }
+
+            fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+                shown::lock(slf.as_any(), &slf.get().0)
             }
 
             fn _is_owned(&self) -> bool {

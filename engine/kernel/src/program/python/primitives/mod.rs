@@ -7,13 +7,13 @@ mod condition;
 mod event;
 mod locks;
 mod semaphore;
+mod shown;
 mod simple_queue;
 
 use std::sync::atomic::AtomicI64;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use smallvec::smallvec;
 
 pub use condition::Condition;
 pub use event::Event;
@@ -26,7 +26,7 @@ use super::identity::KeyId;
 use super::state::{access, Phase, Restart};
 use super::switching::Touch;
 use crate::memory::{Effect, PrimitiveState};
-use crate::operation::{AccessMode, Buffering, EventId, LocationId, Operation, OperationKind};
+use crate::operation::{AccessMode, Accesses, Buffering, EventId, LocationId, Operation, OperationKind};
 
 /// Added to a time-out that has passed, so that a deadline computed from it lies in the past.
 const AFTER_TIMEOUT: f64 = 1e-6;
@@ -142,23 +142,30 @@ impl Primitive {
 
     /// Read the primitive's state as a plain visible read.
     fn read(&self, py: Python<'_>) -> PyResult<bool> {
-        let location = self.location;
+        self.read_with(py, None)
+    }
+
+    /// Read it together with the state of another one, in one step.
+    fn read_with(&self, py: Python<'_>, other: Option<&Primitive>) -> PyResult<bool> {
         self.host().drain_if_owed(py)?;
-        {
+        let touched: Accesses = std::iter::once(self)
+            .chain(other)
+            .map(|primitive| access(primitive.location, AccessMode::Read))
+            .collect();
+        let seen = {
             let mut state = self.host().state();
-            let touched = [access(location, AccessMode::Read)];
             if state.phase == Phase::Probing {
                 state.probed.extend(touched);
                 return Ok(false);
             }
-            if !state.is_visible(location) {
+            let Some(seen) = touched.iter().find(|access| state.is_visible(access.location)) else {
                 state.quiet(&touched);
                 return Ok(false);
-            }
-        }
-        let operation =
-            Operation { buffering: Buffering::Drains, ..Operation::new(OperationKind::Load, location, 0) };
-        self.host().perform(py, operation, 1, |_| Touch::of(smallvec![access(location, AccessMode::Read)]))?;
+            };
+            seen.location
+        };
+        let operation = Operation { buffering: Buffering::Drains, ..Operation::new(OperationKind::Load, seen, 0) };
+        self.host().perform(py, operation, 1, |state| Touch::of(state.visible_part(touched.clone())))?;
         Ok(true)
     }
 
@@ -170,12 +177,20 @@ impl Primitive {
     }
 }
 
-/// A time-out in seconds, or None for none; `-1` and None both mean none.
+/// Whether an object is of a class that Python's own library writes in Python.
+pub fn keeps_attributes(object: &Bound<'_, PyAny>) -> bool {
+    object.is_exact_instance_of::<Condition>()
+        || object.is_exact_instance_of::<Semaphore>()
+        || object.is_exact_instance_of::<BoundedSemaphore>()
+        || object.is_exact_instance_of::<Event>()
+}
+
 /// An argument that says yes or no, by whatever object.
 fn truth(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     value.is_truthy()
 }
 
+/// A time-out in seconds, or None for none; `-1` and None both mean none.
 fn timeout_of(blocking: bool, timeout: Option<f64>) -> PyResult<Option<f64>> {
     match timeout {
         None => Ok(None),

@@ -6,7 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use super::{truth, Primitive, Standing};
+use super::{shown, truth, Primitive, Standing};
 use crate::memory::{Effect, PrimitiveState};
 use crate::operation::{Operation, OperationKind};
 use crate::program::python::host::Host;
@@ -16,6 +16,8 @@ use crate::program::python::recording::Word;
 #[pyclass(frozen, subclass, weakref, module = "dpor._kernel")]
 pub struct Semaphore {
     primitive: Primitive,
+    /// The value that it may not exceed.
+    bound: Option<u32>,
 }
 
 impl Semaphore {
@@ -23,8 +25,9 @@ impl Semaphore {
         let Ok(value) = u32::try_from(value) else {
             return Err(PyValueError::new_err("semaphore initial value must be >= 0"));
         };
-        let state = PrimitiveState::Semaphore { value, bound: bounded.then_some(value) };
-        Ok(Semaphore { primitive: Primitive::new(py, "Semaphore", Some(state), i64::from(value))? })
+        let bound = bounded.then_some(value);
+        let state = PrimitiveState::Semaphore { value, bound };
+        Ok(Semaphore { primitive: Primitive::new(py, "Semaphore", Some(state), i64::from(value))?, bound })
     }
 
     fn take(slf: &Bound<'_, Self>, blocking: bool, timeout: Option<f64>) -> PyResult<bool> {
@@ -55,6 +58,18 @@ impl Semaphore {
         let word = if may_fail { Word::TryAcquire } else { Word::Acquire };
         host.note_bool(py, word, slf.as_any(), taken, event);
         Ok(taken)
+    }
+
+    fn take_within(slf: &Bound<'_, Self>, blocking: bool, timeout: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
+        match timeout.map(PyAnyMethods::extract::<f64>).transpose() {
+            Ok(seconds) => Semaphore::take(slf, blocking, seconds),
+            // What is no number of seconds is found when there is need to wait.
+            Err(error) if blocking => match Semaphore::take(slf, false, None)? {
+                true => Ok(true),
+                false => Err(error),
+            },
+            Err(_) => Semaphore::take(slf, false, Some(0.0)),
+        }
     }
 
     fn give(slf: &Bound<'_, Self>, count: i64) -> PyResult<()> {
@@ -94,13 +109,18 @@ impl Semaphore {
     fn acquire(
         slf: &Bound<'_, Self>,
         #[pyo3(from_py_with = truth)] blocking: bool,
-        timeout: Option<f64>,
+        timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<bool> {
-        Semaphore::take(slf, blocking, timeout)
+        Semaphore::take_within(slf, blocking, timeout)
     }
 
-    fn __enter__(slf: &Bound<'_, Self>) -> PyResult<bool> {
-        Semaphore::take(slf, true, None)
+    #[pyo3(signature = (blocking = true, timeout = None))]
+    fn __enter__(
+        slf: &Bound<'_, Self>,
+        #[pyo3(from_py_with = truth)] blocking: bool,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<bool> {
+        Semaphore::take_within(slf, blocking, timeout)
     }
 
     #[pyo3(signature = (n = 1))]
@@ -114,6 +134,15 @@ impl Semaphore {
     }
 
     fn _at_fork_reinit(&self) {}
+
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        let semaphore = slf.get();
+        let value = shown::value(slf.py(), &semaphore.primitive)?;
+        match semaphore.bound {
+            Some(bound) => shown::named(slf.as_any(), "BoundedSemaphore", &format!("value={value}/{bound}")),
+            None => shown::named(slf.as_any(), "Semaphore", &format!("value={value}")),
+        }
+    }
 }
 
 /// `threading.BoundedSemaphore`

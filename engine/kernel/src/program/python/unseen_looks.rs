@@ -1,0 +1,118 @@
+//! Looks into objects past their methods, where code that runs unseen changes what the objects keep.
+//!
+//! Such are objects that are made for the tasks of one thread: their methods tell who uses them
+//! (`dpor.runtime.thread_bound`), and here it is told who looks into them. And such are objects of modules that run on
+//! stand-ins, as a `Future` of `concurrent.futures`: what their methods give is seen, what they keep for themselves is not.
+//! Primitives of the kernel keep nothing that Python could show.
+
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyFunction, PyString, PyType};
+
+use super::assumptions::AssumptionKind;
+use super::host::{report_escape, Host};
+use super::left_modules::LeftModules;
+use super::primitives::keeps_attributes;
+use super::types::module_of;
+
+impl LeftModules {
+    /// Whether a class keeps what its code changes unseen, though the code runs on stand-ins.
+    pub fn keeps_unseen(&self, class: &Bound<'_, PyType>) -> bool {
+        described_bases(self, class).next().is_some()
+    }
+}
+
+/// The bases of a class that are of modules that run on stand-ins.
+fn described_bases<'a, 'py>(
+    left: &'a LeftModules,
+    class: &Bound<'py, PyType>,
+) -> impl Iterator<Item = Bound<'py, PyType>> + 'a
+where
+    'py: 'a,
+{
+    let bases: Vec<_> = class.mro().iter().filter_map(|base| base.cast_into::<PyType>().ok()).collect();
+    let own = |base: &Bound<'_, PyType>| module_of(base).split('.').next() == Some("dpor");
+    // What stands in for a class tells of what it keeps; those of asyncio are bound to a thread.
+    bases.into_iter().take_while(move |base| !own(base)).filter(|base| {
+        let module = module_of(base);
+        left.is_described(&module) && module.split('.').next() != Some("asyncio")
+    })
+}
+
+impl Host {
+    /// A thread looks at an attribute of an object, or changes it; at all of it if no name is given.
+    #[inline]
+    pub fn note_look(&self, object: &Bound<'_, PyAny>, name: Option<&Bound<'_, PyString>>) -> PyResult<()> {
+        let Some(mut state) = self.awake().filter(|state| state.types.watches_looks && state.running()) else {
+            return Ok(());
+        };
+        let facts = state.types.facts(object);
+        drop(state);
+        if facts.thread_bound {
+            tell(object, name)?;
+        }
+        match facts.keeps_unseen {
+            true => self.assume_unseen_part(object, name),
+            false => Ok(()),
+        }
+    }
+
+    /// A primitive of Python's own library keeps attributes, where that of the kernel has none to show or to make anew.
+    pub fn refuse_insides(
+        &self,
+        py: Python<'_>,
+        object: &Bound<'_, PyAny>,
+        name: &Bound<'_, PyString>,
+    ) -> PyResult<()> {
+        let name = name.to_str()?;
+        if !matches!(name, "__dict__" | "__getstate__" | "__init__") || !keeps_attributes(object) {
+            return Ok(());
+        }
+        if self.awake().is_none_or(|state| !state.running() || state.has_no_company()) {
+            return Ok(());
+        }
+        let what = format!("uses {name} of a threading.{} while other threads run", object.get_type().name()?);
+        report_escape(py, &what)
+    }
+
+    #[cold]
+    fn assume_unseen_part(&self, object: &Bound<'_, PyAny>, name: Option<&Bound<'_, PyString>>) -> PyResult<()> {
+        let bases: Vec<_> = {
+            let state = self.state();
+            if state.has_no_company() {
+                return Ok(());
+            }
+            described_bases(&state.types.origins.left, &object.get_type()).collect()
+        };
+        for base in bases {
+            let private = name.is_none_or(|name| name.to_str().is_ok_and(|name| name.starts_with('_')));
+            if private && name.is_none_or(|name| is_named_in(&base, name).unwrap_or(true)) {
+                let module = module_of(&base);
+                self.assume(object.py(), AssumptionKind::UnseenCode, module.trim_end_matches("._base"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether the code of a method of a class names an attribute.
+fn is_named_in(class: &Bound<'_, PyType>, name: &Bound<'_, PyString>) -> PyResult<bool> {
+    let py = class.py();
+    for value in class.getattr(intern!(py, "__dict__"))?.call_method0(intern!(py, "values"))?.try_iter()? {
+        let value = value?;
+        if value.is_instance_of::<PyFunction>() {
+            let code = value.getattr(intern!(py, "__code__"))?;
+            if code.getattr(intern!(py, "co_names"))?.contains(name)? {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}
+
+#[cold]
+fn tell(object: &Bound<'_, PyAny>, name: Option<&Bound<'_, PyString>>) -> PyResult<()> {
+    let py = object.py();
+    let runtime = py.import(intern!(py, "dpor.runtime.thread_bound"))?;
+    runtime.getattr(intern!(py, "note_look"))?.call1((object, name)).map(drop)
+}
