@@ -67,13 +67,15 @@ class Checked:
 @contextlib.contextmanager
 def prepared() -> Iterator[None]:
     """Let programs import what is not theirs: the package of somebody else, and where they leave outcomes."""
-    path = list(sys.path)
+    path, arguments = list(sys.path), list(sys.argv)
     sys.path.insert(0, str(HERE / "site-packages"))
+    sys.argv[:] = ["program"]
     sys.modules["oracle_sink"] = sink
     try:
         yield
     finally:
         sys.path[:] = path
+        sys.argv[:] = arguments
         del sys.modules["oracle_sink"]
 
 

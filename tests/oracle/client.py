@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any, Self
 
-from oracle.programs import Program
+from oracle.programs import Program, beside, context
 from oracle.schedules import Effort, Observed
 
 
@@ -43,6 +43,15 @@ class Oracle:
             answer = self._ask(line)
             self._last = line, None if answer is None or "failed" in answer else Observed(**answer)
         return self._last[1]
+
+    def orders(self, made: str, most: int, seed: int = 0) -> list[Program]:
+        """Programs of two operations on the object that the expression `made` makes, for which plain Python gives
+        something else in either order; `most` of them. None if none is found within the oracle's patience.
+        """
+        question = {"context": context(made), "made": made, "most": most, "seed": seed}
+        answer = self._ask(json.dumps(question))
+        pairs = [] if answer is None or "failed" in answer else answer["pairs"]
+        return [beside(made, one, other) for one, other in pairs]
 
     def _ask(self, line: str) -> dict[str, Any] | None:
         if self._process is None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import random
 import re
+import sys
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from oracle.tables import composed
 from oracle.tables.definitions import DEFINITIONS, LOCALS, MODULES, NEEDS, SHOWN
@@ -42,6 +44,8 @@ _AROUND = (
     "try:\n{}\nfinally: o.append('f')",
     "def inner():\n{}\ninner()",
 )
+# Stands in names between an object and what two threads do with it.
+_BESIDE = " // "
 _GUARD = """
 def guard(f, o):
     try:
@@ -110,8 +114,24 @@ def pairs(kind: Kind) -> Iterator[Program]:
             yield pair(kind, first, second)
 
 
+def beside(made: str, one: str, other: str) -> Program:
+    """One expression against another, on the object `s` that the expression `made` makes."""
+    kind = Kind(made, made, "0", ())
+    program = build(
+        _BESIDE.join([made, one, other]), [kind], [[f"o.append(repr({call}))"] for call in (one, other)]
+    )
+    return replace(program, text=_library_of(made, one, other) + program.text)
+
+
+def context(made: str) -> str:
+    """The imports and definitions that an expression needs."""
+    return _library_of(made) + _imports(_definitions(made)) + _definitions(made)
+
+
 def made(name: str) -> Program:
-    """The program of that name: the seed of a random one, or `KIND:FIRST:SECOND`."""
+    """The program of that name: the seed of a random one, `KIND:FIRST:SECOND`, or `OBJECT // ONE // OTHER`."""
+    if _BESIDE in name:
+        return beside(*name.split(_BESIDE))
     if ":" not in name:
         return drawn(int(name))
     kind, first, second = name.rsplit(":", 2)
@@ -189,6 +209,27 @@ def _definitions(text: str) -> str:
                     wanted.add(word)
         changed = len(wanted) > before
     return "".join(DEFINITIONS[word] for word in DEFINITIONS if word in wanted)
+
+
+def _library_of(*expressions: str) -> str:
+    """Imports of the modules of the library that expressions name, submodules too."""
+    dotted = {
+        ast.unparse(node)
+        for expression in expressions
+        for node in ast.walk(ast.parse(expression))
+        if isinstance(node, ast.Attribute | ast.Name)
+    }
+    return "".join(f"import {name}\n" for name in sorted(dotted) if _is_library(name))
+
+
+def _is_library(name: str) -> bool:
+    if name.partition(".")[0] not in sys.stdlib_module_names:
+        return False
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ImportError:
+        # A part of it is no package.
+        return False
 
 
 def _imports(text: str) -> str:

@@ -2,6 +2,7 @@
 
 python tests/oracle/run.py --programs 20000 --jobs 2     random programs
 python tests/oracle/run.py --pairs "deque" "list"        all pairs of operations of these kinds (none named: of all)
+python tests/oracle/run.py --instances                   pairs of operations on objects of the library, found in Python
 python tests/oracle/run.py --one 4711                    one program again, with its text and both answers
 """
 
@@ -25,6 +26,7 @@ from oracle.limits import limit_memory
 from oracle.programs import made, pairs
 from oracle.schedules import Effort
 from oracle.summary import WRONG, Report, in_common, operations_of, report, totals
+from oracle.tables.instances import INSTANCES
 from oracle.tables.registry import KINDS
 
 # How many programs a process takes at once.
@@ -74,7 +76,11 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0, help="the first program's seed")
     parser.add_argument("--one", nargs="+", help="programs by name")
     parser.add_argument("--pairs", nargs="*", metavar="KIND", help="all pairs of operations")
-    parser.add_argument("--every", type=int, default=1, help="of the pairs, only each so many")
+    parser.add_argument(
+        "--instances", nargs="*", metavar="EXPRESSION", help="pairs whose order counts, on what these make"
+    )
+    parser.add_argument("--most", type=int, default=4, help="how many pairs on each of the instances")
+    parser.add_argument("--every", type=int, default=1, help="of the pairs or instances, only each so many")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--algorithm", nargs="+", default=["optimal"])
     parser.add_argument(
@@ -93,6 +99,13 @@ def _names(options: argparse.Namespace) -> list[str]:
         return [program.name for kind in kinds for program in pairs(KINDS[kind])][
             options.seed :: options.every
         ]
+    if options.instances is not None:
+        with Oracle() as oracle:
+            return [
+                program.name
+                for made in options.instances or INSTANCES[:: options.every]
+                for program in oracle.orders(made, options.most, options.seed)
+            ]
     return [str(seed) for seed in range(options.seed, options.seed + options.programs)]
 
 

@@ -5,10 +5,15 @@ from __future__ import annotations
 import re
 import tempfile
 
+_OBJECT = re.compile(r"<(?:[^<>]|<\w+>)* at 0x[0-9a-f]+((?:[^<>]|<\w+>)*)>"), r"<object\1>"
 _UNFORESEEN = (
-    (re.compile(r"<(?:[^<>]|<\w+>)* at 0x[0-9a-f]+([^<>]*)>"), r"<object\1>"),
+    # Twice, for objects that show another one.
+    _OBJECT,
+    _OBJECT,
+    (re.compile(r"<_io.TextIOWrapper name='<std(out|err)>' [^<>]*>"), "<object>"),
     (re.compile(r"(<module '\w+') from '[^']*'>"), r"\1>"),
     (re.compile(re.escape(tempfile.gettempdir()) + r"[/\\]\w+"), "<temporary>"),
+    (re.compile(r"<temporary>[/\\](program\.py)"), r"\1"),
     (re.compile(r"\bThread-\d+"), "Thread"),
     (re.compile(r"\b(checked_program|program_under_test)\b"), "program"),
 )
@@ -16,8 +21,8 @@ _outcomes: list[str] = []
 
 
 def foreseeable(outcome: str) -> str:
-    """The outcome without what no program can foresee: where objects and modules lie, what stands in for a lock, the
-    numbers of threads, the names of temporary files, and that of its own module.
+    """The outcome without what no program can foresee: where objects and modules lie, what stands in for a lock
+    or an output, the numbers of threads, the names of temporary files, and that of its own module.
     """
     for pattern, put in _UNFORESEEN:
         outcome = pattern.sub(put, outcome)

@@ -166,6 +166,8 @@ def _thread_methods(scheduler: Scheduler) -> dict[str, Callable[..., Any]]:
         scheduler.quiet += 1
         try:
             made(self, *arguments, **options)
+            # A thread has the same attributes before and after its start.
+            self._actor = None
         finally:
             scheduler.quiet -= 1
 
