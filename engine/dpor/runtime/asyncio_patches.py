@@ -18,12 +18,12 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
+from dpor.runtime.asyncio_objects import patch_classes
 from dpor.runtime.event_loop import EventLoop
 from dpor.runtime.mode import Mode
 from dpor.runtime.patchset import PatchSet
 from dpor.runtime.tasks import ModelFuture, ModelTask
 from dpor.runtime.thread import Thread
-from dpor.runtime.thread_bound import patch_classes
 
 
 def _either(module: Any, *names: str) -> Any:

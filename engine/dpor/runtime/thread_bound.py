@@ -5,47 +5,19 @@ Python that decodes what is read of a text file. What another thread does to suc
 which the report says.
 """
 
-# pyright: reportPrivateUsage=false
-
 from __future__ import annotations
 
-import asyncio
-import asyncio.coroutines
-import functools
-import inspect
 import io
-from collections.abc import Callable
-from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from dpor.results import AssumptionKind
 from dpor.runtime import current
-from dpor.runtime.patchset import PatchSet
-from dpor.runtime.tasks import PythonFuture, PythonTask
 
 if TYPE_CHECKING:
     from dpor.runtime.execution import Execution
 
-_CLASSES = ("Queue", "Event", "Lock", "Semaphore", "BoundedSemaphore", "Condition", "Barrier")
-_SPECIAL = ("__aenter__", "__aexit__", "__repr__", "__str__")
-# What these give never changes.
-_CONSTANT = ("get_context", "get_coro", "get_loop", "_loop")
-# Objects that such an object uses for itself.
-_INNER = {"Queue": "_finished", "Barrier": "_cond"}
-
-
-def patch_classes(patches: PatchSet) -> None:
-    """Have every public method of asyncio's objects say who uses them, and the kernel who looks into any of these."""
-    owners: list[Any] = [*(getattr(asyncio, name) for name in _CLASSES), PythonFuture, PythonTask]
-    for owner in owners:
-        namespace: dict[str, Any] = owner.__dict__
-        for name, value in list(namespace.items()):
-            public = name in _SPECIAL or not name.startswith("_")
-            if isinstance(value, FunctionType) and public and name not in _CONSTANT:
-                patches.replace(owner, name, _noting(value))
-        if "__init__" in namespace:
-            patches.replace(owner, "__init__", _making(namespace["__init__"], _INNER.get(owner.__name__)))
-        patches.define(owner, "dpor_thread_bound", True)
+# What never changes, though its name says that it is nobody else's.
+_CONSTANT = ("_loop",)
 
 
 def note_use(owner: Any) -> None:
@@ -93,36 +65,3 @@ def note_look(owner: Any, name: str | None) -> None:
 def _only_encodes(owner: Any) -> bool:
     # What is written is encoded in C.
     return isinstance(owner, io.TextIOWrapper) and not owner.closed and not owner.readable()
-
-
-def _noting(function: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(function)
-    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        note_use(self)
-        return function(self, *args, **kwargs)
-
-    if inspect.iscoroutinefunction(function):
-        _mark(call)
-    return call
-
-
-def _making(init: Callable[..., None], inner: str | None) -> Callable[..., None]:
-    @functools.wraps(init)
-    def make(self: Any, *args: Any, **kwargs: Any) -> None:
-        # Who makes it is no user of it yet.
-        if vars(self):
-            note_use(self)
-        init(self, *args, **kwargs)
-        if inner is not None:
-            vars(self)[inner].dpor_inner = True
-
-    return make
-
-
-def _mark(function: Any) -> None:
-    """Let a function pass for one that gives coroutines, as the one does that it calls."""
-    mark = getattr(inspect, "markcoroutinefunction", None)
-    if mark is not None:
-        mark(function)
-    else:
-        function._is_coroutine = getattr(asyncio.coroutines, "_is_coroutine", None)
