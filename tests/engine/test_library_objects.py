@@ -298,12 +298,14 @@ def test_two_threads_that_use_what_is_made_for_one_make_an_assumption(either: Ei
 GUARDED = {
     "a queue": ("asyncio.Queue()", "locked(s.qsize)", "locked(lambda: s.put_nowait(1))"),
     "a file": ("file()", "locked(s.readline)", "locked(s.readline)"),
+    "a future as a key": ("concurrent.futures.Future()", "({s: 1}[s], str([s]))", "s.set_result(1)"),
+    "a queue in a text": ("queue.Queue()", "str([s])", "s.put(1)"),
     "a file that is written": ("open('f', 'w')", "s.write('a')", "s.write('b')"),
 }
 
 
 @pytest.mark.parametrize("name", GUARDED)
-def test_a_lock_in_every_use_leaves_nothing_to_assume(either: EitherOrder, name: str) -> None:
+def test_what_is_seen_or_guarded_leaves_nothing_to_assume(either: EitherOrder, name: str) -> None:
     assert not either.check(*GUARDED[name]).assumptions
 
 

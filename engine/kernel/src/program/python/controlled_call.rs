@@ -250,7 +250,7 @@ impl Host {
         arguments: &Bound<'py, PyTuple>,
         keywords: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.note_look(object, None)?;
+        self.note_native_use(object)?;
         let kind = self.kind(object);
         let text = name.to_str().unwrap_or_default();
         let mut effect = method_effect(kind, text, arguments.len());

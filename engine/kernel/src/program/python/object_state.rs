@@ -24,6 +24,7 @@ impl Host {
         arguments: &Bound<'py, PyTuple>,
         keywords: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        self.note_look(object, None)?;
         self.watch_left_class(object)?;
         if needs_slot_names(object, function)? {
             // What it would ask for when it has begun: then it reads the object in one step.

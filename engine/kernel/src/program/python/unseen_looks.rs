@@ -13,7 +13,7 @@ use super::assumptions::AssumptionKind;
 use super::host::{report_escape, Host};
 use super::left_modules::LeftModules;
 use super::primitives::keeps_attributes;
-use super::types::module_of;
+use super::types::{module_of, TypeFacts};
 
 impl LeftModules {
     /// Whether a class keeps what its code changes unseen, though the code runs on stand-ins.
@@ -43,11 +43,7 @@ impl Host {
     /// A thread looks at an attribute of an object, or changes it; at all of it if no name is given.
     #[inline]
     pub fn note_look(&self, object: &Bound<'_, PyAny>, name: Option<&Bound<'_, PyString>>) -> PyResult<()> {
-        let Some(mut state) = self.awake().filter(|state| state.types.watches_looks && state.running()) else {
-            return Ok(());
-        };
-        let facts = state.types.facts(object);
-        drop(state);
+        let Some(facts) = self.watched_facts(object) else { return Ok(()) };
         if facts.thread_bound {
             tell(object, name)?;
         }
@@ -55,6 +51,21 @@ impl Host {
             true => self.assume_unseen_part(object, name),
             false => Ok(()),
         }
+    }
+
+    /// An operation of code in C uses an object. Its methods tell what they do, if they are called.
+    #[inline]
+    pub fn note_native_use(&self, object: &Bound<'_, PyAny>) -> PyResult<()> {
+        match self.watched_facts(object) {
+            Some(facts) if facts.thread_bound => tell(object, None),
+            _ => Ok(()),
+        }
+    }
+
+    #[inline]
+    fn watched_facts(&self, object: &Bound<'_, PyAny>) -> Option<TypeFacts> {
+        let mut state = self.awake().filter(|state| state.types.watches_looks && state.running())?;
+        Some(state.types.facts(object))
     }
 
     /// A primitive of Python's own library keeps attributes, where that of the kernel has none to show or to make anew.

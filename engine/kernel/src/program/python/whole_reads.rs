@@ -391,7 +391,7 @@ impl Host {
         }
         let parts = looking.parts;
         for part in parts {
-            self.note_look(&part.object, None)?;
+            self.note_native_use(&part.object)?;
         }
         self.drain_if_owed(py)?;
         let advances = |value: &Bound<'py, PyAny>| self.kind(value) == TypeKind::Iterator;
