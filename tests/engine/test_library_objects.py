@@ -158,6 +158,7 @@ CASES = {
         "attempt(lambda: s[0].backup(target=s[1]))",
     ),
     "an attribute of a file": ("open('f', 'w')", "hasattr(s, 'mine')", "setattr(s, 'mine', 7)"),
+    "a text that is detached": ("text()", "attempt(lambda: s.seek(0))", "s.detach() and None"),
     "the mode of a file": ("open('f', 'w')", "s.mode", "setattr(s, 'mode', 'q')"),
     "the buffering of a file": (
         "open('f', 'w')",
@@ -213,6 +214,13 @@ BOUND = {
     "the items of a queue": ("asyncio.Queue()", "len(s._queue)", "s.put_nowait(1)", "asyncio.Queue"),
     "the dict of a queue": ("asyncio.Queue()", "len(vars(s))", "s.put_nowait(1)", "asyncio.Queue"),
     "the text of a queue": ("asyncio.Queue()", "repr(s)", "s.put_nowait(1)", "asyncio.Queue"),
+    "a property of a queue": ("asyncio.Queue()", "s.maxsize", "s.__init__(1)", "asyncio.Queue"),
+    "text that is detached": (
+        "text()",
+        "attempt(lambda: s.seek(0))",
+        "s.detach() and None",
+        "io.TextIOWrapper",
+    ),
     "a queue that is made anew": ("asyncio.Queue()", "s.__init__(1)", "s.put_nowait(1)", "asyncio.Queue"),
     "text that is read": ("text()", "s.readline()", "s.readline()", "io.TextIOWrapper"),
     "a text file that is read": ("file()", "s.readline()", "s.close()", "io.TextIOWrapper"),

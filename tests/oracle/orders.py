@@ -44,6 +44,7 @@ _UNUSED = frozenset(
         "__globals__",
         "__builtins__",
         "process",
+        "processName",
         "thread",
     }
 )
@@ -67,7 +68,7 @@ def orders(context: str, made: str, most: int, seed: int) -> list[tuple[str, str
     What waits, ends the process, or leaves a file is left out, and what gives something else each time.
     """
     names: dict[str, Any] = {}
-    exec(context, names)
+    exec(compile(context, "<context>", "exec", dont_inherit=True), names)
     draw = random.Random(seed)
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         run = _Runner(names, made, Path(folder))

@@ -27,8 +27,11 @@ def observe(
     """Run the function `program` of the text along many schedules. `modules` are first-party modules that it imports,
     by name, with their text; `carriers` what was left of earlier calls.
     """
-    code = compile(text, f"{MODULE}.py", "exec")
-    others = {name: compile(source, f"{name}.py", "exec") for name, source in (modules or {}).items()}
+    code = compile(text, f"{MODULE}.py", "exec", dont_inherit=True)
+    others = {
+        name: compile(source, f"{name}.py", "exec", dont_inherit=True)
+        for name, source in (modules or {}).items()
+    }
     scheduler = Scheduler(
         invisible_in(text + "".join((modules or {}).values())), [] if carriers is None else carriers
     )

@@ -13,9 +13,9 @@ _UNFORESEEN = (
     (re.compile(r"<_io.TextIOWrapper name='<std(out|err)>' [^<>]*>"), "<object>"),
     (re.compile(r"(<module '\w+') from '[^']*'>"), r"\1>"),
     (re.compile(re.escape(tempfile.gettempdir()) + r"[/\\]\w+"), "<temporary>"),
-    (re.compile(r"<temporary>[/\\](program\.py)"), r"\1"),
     (re.compile(r"\bThread-\d+"), "Thread"),
     (re.compile(r"\b(checked_program|program_under_test)\b"), "program"),
+    (re.compile(r"<temporary>[/\\](program\.py)"), r"\1"),
 )
 _outcomes: list[str] = []
 

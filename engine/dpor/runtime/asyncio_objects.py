@@ -30,9 +30,12 @@ def patch_classes(patches: PatchSet) -> None:
     for owner in owners:
         namespace: dict[str, Any] = owner.__dict__
         for name, value in list(namespace.items()):
-            public = name in _SPECIAL or not name.startswith("_")
-            if isinstance(value, FunctionType) and public and name not in _CONSTANT:
+            if (name.startswith("_") and name not in _SPECIAL) or name in _CONSTANT:
+                continue
+            if isinstance(value, FunctionType):
                 patches.replace(owner, name, _noting(value))
+            elif isinstance(value, property) and value.fget is not None:
+                patches.replace(owner, name, value.getter(_noting(value.fget)))
         if "__init__" in namespace:
             patches.replace(owner, "__init__", _making(namespace["__init__"], _INNER.get(owner.__name__)))
         patches.define(owner, "dpor_thread_bound", True)

@@ -63,5 +63,11 @@ def note_look(owner: Any, name: str | None) -> None:
 
 
 def _only_encodes(owner: Any) -> bool:
-    # What is written is encoded in C.
-    return isinstance(owner, io.TextIOWrapper) and not owner.closed and not owner.readable()
+    if not isinstance(owner, io.TextIOWrapper):
+        return False
+    try:
+        # What is written is encoded in C.
+        return not owner.readable()
+    except ValueError:
+        # It is closed, detached or not yet made.
+        return False
