@@ -179,6 +179,7 @@ CASES = {
         "attempt(lambda: setattr(s, 'daemon', True))",
         "s.start()",
     ),
+    "a queue that takes any time limit": ("queue.SimpleQueue()", "s.empty()", "s.put('c', 'd', 'e')"),
     "a number": ("threading.Thread(target=len, args=('a',))", "s.ident is None", "s.start()"),
     "a text": ("threading.Thread(target=len, args=('a',))", "'initial' in repr(s)", "s.start()"),
 }
@@ -203,6 +204,7 @@ REFUSED = {
     "a part of a barrier": ("threading.Barrier(1)", "s.wait()", "setattr(s, '_action', len)"),
     "the dict of an event": ("threading.Event()", "s.set()", "vars(s)"),
     "the state of a semaphore": ("threading.Semaphore()", "s.acquire()", "s.__getstate__()"),
+    "a thread that is made anew": ("threading.Thread(name='a')", "s.name", "s.__init__(name='b')"),
     "a semaphore that is made anew": ("threading.Semaphore()", "s.acquire()", "s.__init__(2)"),
     "the environment": ("os.environ", "hasattr(s, 'mine')", "setattr(s, 'mine', 1)"),
     "a blob": ("database()", "s.total_changes", "s.blobopen('t', 'a', 1)"),

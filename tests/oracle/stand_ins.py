@@ -238,6 +238,7 @@ def replaced(scheduler: Scheduler) -> Iterator[None]:
         # What a thread that is given up raises in a destructor is no news.
         (sys, "unraisablehook", lambda unraisable: None),
         (logging, "_lock", rlock()),
+        (logging.lastResort, "lock", rlock()),
         (concurrent.futures.thread, "_global_shutdown_lock", lock()),
         # The interpreter joins the threads in it when it ends.
         (concurrent.futures.thread, "_threads_queues", weakref.WeakKeyDictionary()),

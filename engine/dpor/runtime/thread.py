@@ -12,7 +12,7 @@ from contextvars import Context
 from typing import TYPE_CHECKING, Any, cast
 
 from dpor.results import AssumptionKind
-from dpor.runtime import current
+from dpor.runtime import current, escapes
 from dpor.runtime.execution import Execution
 from dpor.runtime.unrun import PLAIN, unrun
 
@@ -108,6 +108,8 @@ class Thread(RealThread):
             return
         assert group is None, "group argument must be None for now"
         host.outside_predicates("makes a thread")
+        if self._initialized and not host.is_alone():
+            host.escape(escapes.with_calls("makes a threading.Thread anew while other threads run"))
         parent: Thread = host.current_thread()
         execution = parent.dpor_execution
         assert execution is not None

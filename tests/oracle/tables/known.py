@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 _APPLYING = r"\b(map|filter|starmap|takewhile|dropwhile|filterfalse|accumulate|reduce)"
-_IN_C = r"(operator\.|\w+\.(append|index|__getitem__|get|pop|add)\b)"
+_IN_C = r"(operator\.|functools\.cmp_to_key\(|\w+\.(append|index|__getitem__|get|pop|add)\b)"
 
 FINER: dict[str, str] = {
     rf"({_APPLYING}\(|key=){_IN_C}|lru_cache\(len\)": (

@@ -109,12 +109,13 @@ impl SimpleQueue {
         Ok(SimpleQueue { primitive, items: Mutex::new(VecDeque::new()) })
     }
 
+    /// It never blocks, and looks at no time-out, whatever is given as one.
     #[pyo3(signature = (item, block = true, timeout = None))]
     fn put(
         slf: &Bound<'_, Self>,
         item: Py<PyAny>,
         #[pyo3(from_py_with = truth)] block: bool,
-        timeout: Option<f64>,
+        timeout: Option<Py<PyAny>>,
     ) -> PyResult<()> {
         let _ = (block, timeout);
         SimpleQueue::add(slf, item)
