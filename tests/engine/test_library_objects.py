@@ -56,6 +56,26 @@ class Returning(threading.Thread):
     def run(self):
         self._result = self._target(*self._args)
 
+async def in_executor():
+    return await asyncio.get_running_loop().run_in_executor(None, pow, 2, 2)
+
+async def from_a_thread():
+    loop = asyncio.get_running_loop()
+    future = loop.create_future()
+    threading.Thread(target=loop.call_soon_threadsafe, args=(future.set_result, 4)).start()
+    return await future
+
+async def by_a_thread():
+    loop = asyncio.get_running_loop()
+    done = asyncio.Event()
+    async def work():
+        done.set()
+    thread = threading.Thread(target=lambda: asyncio.run_coroutine_threadsafe(work(), loop))
+    thread.start()
+    await done.wait()
+    thread.join()
+    return 4
+
 class Own(types.SimpleNamespace):
     pass
 
@@ -324,6 +344,20 @@ def test_threads_that_each_have_a_loop_make_no_assumption(either: EitherOrder) -
     result = either.check("None", run, run)
     assert result.assumptions == ()
     assert result.verdict is Verdict.VERIFIED
+
+
+HANDED_OVER = {
+    "by a pool": "asyncio.run(asyncio.wait_for(asyncio.to_thread(pow, 2, 2), None))",
+    "by an executor": "asyncio.run(in_executor())",
+    "to a loop": "asyncio.run(from_a_thread())",
+    "a coroutine": "asyncio.run(by_a_thread())",
+}
+
+
+@pytest.mark.parametrize("name", HANDED_OVER)
+def test_what_is_handed_over_to_a_loop_makes_no_assumption(either: EitherOrder, name: str) -> None:
+    result = either.check("None", HANDED_OVER[name], "None", "[5, None]")
+    assert (result.verdict, result.assumptions) == (Verdict.VERIFIED, ())
 
 
 def test_a_database_keeps_its_classes(either: EitherOrder) -> None:

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import asyncio
 import asyncio.coroutines
+import asyncio.futures
 import functools
 import inspect
+import sys
 from collections.abc import Callable
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 from dpor.runtime.patchset import PatchSet
@@ -44,12 +46,21 @@ def patch_classes(patches: PatchSet) -> None:
 def _noting(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        note_use(self)
+        if not _is_handing_over(sys._getframe(1).f_code):
+            note_use(self)
         return function(self, *args, **kwargs)
 
     if inspect.iscoroutinefunction(function):
         _mark(call)
     return call
+
+
+def _is_handing_over(code: CodeType) -> bool:
+    """Whether asyncio's code asks, in the thread of a pool, whether a future still waits for the result that it has.
+
+    It then hands the result over to the thread of the loop.
+    """
+    return code.co_qualname.startswith("_chain_future.") and code.co_filename == asyncio.futures.__file__
 
 
 def _making(init: Callable[..., None], inner: str | None) -> Callable[..., None]:
