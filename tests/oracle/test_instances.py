@@ -18,12 +18,27 @@ from oracle.test_oracle import DOUBTED, EFFORT
 # One object of so many is tried, with so many pairs.
 EVERY = 6
 PAIRS = 2
+# No order of two operations on these makes a difference that can be told.
+WITHOUT = frozenset(
+    {
+        "functools.partial(int, '1')",
+        "decimal.Decimal('1.5')",
+        "xml.sax.handler.ContentHandler()",
+        "codeop.CommandCompiler()",
+        "{1: 2}.keys()",
+        "slice(1, 2)",
+        "weakref.proxy(K)",
+    }
+)
+TRIED = [expression for expression in INSTANCES[::EVERY] if expression not in WITHOUT]
 
 
-@pytest.mark.parametrize("expression", INSTANCES[::EVERY])
+@pytest.mark.parametrize("expression", TRIED)
 def test_checks_agree_with_plain_python_on_an_object(expression, tmp_path):
     with prepared(), Oracle() as oracle:
-        for program in oracle.orders(expression, PAIRS):
+        programs = oracle.orders(expression, PAIRS)
+        assert programs
+        for program in programs:
             found = compare(program, oracle, tmp_path.resolve(), effort=EFFORT, thorough=DOUBTED)
             assert found.finding not in WRONG, describe(found)
 
