@@ -16,7 +16,7 @@ from typing import Any
 
 from dpor.runtime.patchset import PatchSet
 from dpor.runtime.tasks import PythonFuture, PythonTask
-from dpor.runtime.thread_bound import note_use
+from dpor.runtime.thread_bound import is_settled, note_use
 
 _CLASSES = ("Queue", "Event", "Lock", "Semaphore", "BoundedSemaphore", "Condition", "Barrier")
 _SPECIAL = ("__aenter__", "__aexit__", "__repr__", "__str__")
@@ -46,7 +46,7 @@ def patch_classes(patches: PatchSet) -> None:
 def _noting(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if not _is_handing_over(sys._getframe(1).f_code):
+        if not is_settled(self) and not _is_handing_over(sys._getframe(1).f_code):
             note_use(self)
         return function(self, *args, **kwargs)
 

@@ -34,7 +34,7 @@ from dpor.runtime import current
 from dpor.runtime.callbacks import is_forwarding, task_of, wakes_a_sleeper
 from dpor.runtime.escapes import report
 from dpor.runtime.execution import Execution
-from dpor.runtime.tasks import ModelFuture
+from dpor.runtime.tasks import ModelFuture, is_pending
 from dpor.runtime.thread import Thread
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
         Left to the garbage collector, their `finally` blocks would run in the middle of a later execution.
         """
         for task in self.dpor_tasks:
-            if not task.done():
+            if is_pending(task):
                 task._log_destroy_pending = False
                 try:
                     task.get_coro().close()
@@ -234,7 +234,7 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
             return
         task = task_of(handle)
         thread: Thread = self._host.current_thread()
-        thread.dpor_lane = None if task is None else task.get_name()
+        thread.dpor_lane = None if task is None else task._name
         try:
             handle._context.run(handle._callback, *handle._args)
         except Exception as error:
@@ -250,12 +250,7 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
             )
         finally:
             thread.dpor_lane = None
-        if (
-            task is not None
-            and task.done()
-            and not task.cancelled()
-            and isinstance(task._exception, current.Abort)
-        ):
+        if task is not None and isinstance(task._exception, current.Abort):
             raise task._exception
 
     # Failures
@@ -274,7 +269,7 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
         if self._failures:
             raise self._failures.pop(0)
         for task in self.dpor_tasks:
-            if task.done() and not task.cancelled() and task._log_traceback:
+            if task._log_traceback:
                 raise task.exception()
 
     def close(self) -> None:
@@ -291,7 +286,7 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
         """Name, file, line and function of every task that has not ended, at the innermost await."""
         found: list[tuple[str, str, int, str]] = []
         for task in self.dpor_tasks:
-            if not task.done():
+            if is_pending(task):
                 stack = task.get_stack(limit=1)
                 frame = _innermost(task.get_coro()) or (stack[0] if stack else None)
                 if frame is not None:

@@ -65,6 +65,11 @@ class ModelTask(PythonTask):
         return self.dpor_hash
 
 
+def is_pending(future: Any) -> bool:
+    """Whether a future has no result yet: asked by the loop itself, which is no use of the future by the model."""
+    return future._state == asyncio.futures._PENDING
+
+
 def _outside_predicates(what: str) -> None:
     host = current.active_host()
     if host is not None:

@@ -236,8 +236,8 @@ class Thread(RealThread):
             return
         if not self._initialized:
             raise RuntimeError("Thread.__init__() not called")
-        index = self.dpor_index if self.dpor_states is None else self._started_index(host)
-        if index is None or index == _STARTING or self._is_stale(host):
+        index = self._started_index(host)
+        if index is None:
             raise RuntimeError("cannot join thread before it is started")
         if index == host.current_index():
             raise RuntimeError("cannot join current thread")

@@ -20,6 +20,31 @@ if TYPE_CHECKING:
 _CONSTANT = ("_loop",)
 
 
+class Users:
+    """Who has used an object in an execution."""
+
+    __slots__ = ("execution", "locks", "settled")
+
+    def __init__(self, execution: Execution | None) -> None:
+        self.execution = execution
+        # The locks that each thread, by number, has held in every use of it.
+        self.locks: dict[int, frozenset[int]] = {}
+        # The thread that used it last, if it held none: its further uses tell nothing new.
+        self.settled: int | None = None
+
+
+def is_settled(owner: Any) -> bool:
+    """Whether a use of the object by the running thread would tell nothing new; quick, as it is asked at each use."""
+    host = current.active_host()
+    if host is None:
+        return True
+    thread = host.current_thread()
+    users: Users | None = getattr(owner, "dpor_users", None)
+    return (
+        users is not None and users.settled == thread.dpor_index and users.execution is thread.dpor_execution
+    )
+
+
 def note_use(owner: Any) -> None:
     """A thread uses an object: the verdict rests on an assumption if another one has used it and may still run, unless
     both held the same lock.
@@ -29,21 +54,20 @@ def note_use(owner: Any) -> None:
         return
     execution: Execution | None = host.current_thread().dpor_execution
     thread = host.current_index()
-    # The locks that each thread has held in every use of it.
-    known: tuple[Execution | None, dict[int, frozenset[int]]] = getattr(owner, "dpor_users", (None, {}))
-    users = known[1] if known[0] is execution else {}
-    before = users.get(thread)
-    if before is not None and not before:
-        return
-    held = frozenset(host.held_locks())
-    locks = held if before is None else held & before
+    users: Users | None = getattr(owner, "dpor_users", None)
+    if users is None or users.execution is not execution:
+        users = owner.dpor_users = Users(execution)
+    before = users.locks.get(thread)
+    locks = frozenset(host.held_locks()) if before is None or before else before
+    if before is not None:
+        locks &= before
+    users.settled = None if locks else thread
     if locks == before:
         return
-    users[thread] = locks
-    owner.dpor_users = (execution, users)
+    users.locks[thread] = locks
     if any(
         other != thread and not (locks & theirs) and not host.is_finished(other)
-        for other, theirs in users.items()
+        for other, theirs in users.locks.items()
     ):
         host.assume(AssumptionKind.THREAD_UNSAFE.value, _standard_name(owner))
 

@@ -1,5 +1,5 @@
-//! Who is who, independent of the interleaving: threads by spawn path, objects by who created them and when, keys by
-//! value, locations by object and key. Numbers mean the same in every execution of one check.
+//! Who is who, independent of the interleaving: threads by spawn path, objects by who created them as which of their
+//! type, keys by value, locations by object and key. Numbers mean the same in every execution of one check.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -63,17 +63,21 @@ struct ThreadInfo {
     children: Vec<ThreadId>,
     /// The agents of its store buffers, by what the buffer is for.
     agents: Vec<(LocationId, ThreadId)>,
-    /// For each object that the thread created, by order: the object for each type that was seen there.
-    objects: Vec<Vec<(u32, ObjectId)>>,
+    /// The objects that the thread created, by type, by order.
+    objects: FxHashMap<u32, Vec<ObjectId>>,
+    created: Created,
 }
+
+/// How many objects of each type a thread has created in the running execution. What is made under a condition moves the
+/// numbers of objects of its own type alone: a lock is the same one whether or not a thread was started before it.
+#[derive(Clone, Default)]
+pub struct Created(FxHashMap<u32, u32>);
 
 #[derive(Clone, Copy)]
 struct ObjectInfo {
     type_token: u32,
-    /// What `id` gives for it: the same in every process that follows the same schedule.
-    number: u64,
-    /// The thread of controlled code that made it.
-    creator: Option<ThreadId>,
+    /// The thread of controlled code that made it, and how many of the type it had made before.
+    made: Option<(ThreadId, u32)>,
 }
 
 /// The locks (or semaphores, ...) of one type that one thread makes, which often stand in one container. When one of them races, as many
@@ -114,15 +118,8 @@ const SINGLE_OBJECT: u32 = 1 << 31;
 
 impl Identities {
     pub fn new(py: Python<'_>) -> Identities {
-        let main = ThreadInfo {
-            path: "main".to_owned(),
-            object: None,
-            children: Vec::new(),
-            agents: Vec::new(),
-            objects: Vec::new(),
-        };
-        Identities {
-            threads: vec![main],
+        let mut identities = Identities {
+            threads: Vec::new(),
             objects: Vec::new(),
             parts: FxHashMap::default(),
             locations: FxHashMap::default(),
@@ -134,6 +131,15 @@ impl Identities {
             names: FxHashMap::default(),
             next_key: KeyId::FIRST_FREE,
             values: PyDict::new(py).unbind(),
+        };
+        identities.add("main".to_owned());
+        identities
+    }
+
+    /// Objects are numbered anew.
+    pub fn begin_execution(&mut self) {
+        for thread in &mut self.threads {
+            thread.created.0.clear();
         }
     }
 
@@ -150,8 +156,14 @@ impl Identities {
     }
 
     fn add(&mut self, path: String) {
-        let (children, agents, objects) = (Vec::new(), Vec::new(), Vec::new());
-        self.threads.push(ThreadInfo { path, object: None, children, agents, objects });
+        self.threads.push(ThreadInfo {
+            path,
+            object: None,
+            children: Vec::new(),
+            agents: Vec::new(),
+            objects: FxHashMap::default(),
+            created: Created::default(),
+        });
     }
 
     /// The agent of the store buffer in which `owner` keeps its stores to `location`, or all of them if that is NONE.
@@ -190,21 +202,30 @@ impl Identities {
         Some(thread)
     }
 
-    /// The `number`th object that `creator` made, of a type.
-    pub fn created(&mut self, creator: ThreadId, number: u32, type_token: u32) -> ObjectId {
-        let objects = &mut self.threads[creator.index()].objects;
-        if objects.len() <= number as usize {
-            objects.resize_with(number as usize + 1, Vec::new);
-        }
-        let slot = &mut objects[number as usize];
-        if let Some((_, object)) = slot.iter().find(|(token, _)| *token == type_token) {
+    /// The next object of a type that `creator` makes.
+    pub fn created(&mut self, creator: ThreadId, type_token: u32) -> ObjectId {
+        let thread = &mut self.threads[creator.index()];
+        let count = thread.created.0.entry(type_token).or_default();
+        let number = *count;
+        *count += 1;
+        let known = thread.objects.entry(type_token).or_default();
+        if let Some(object) = known.get(number as usize) {
             return *object;
         }
         let object = ObjectId(self.objects.len() as u32);
-        slot.push((type_token, object));
-        let number = object_number(&(self.path(creator), number));
-        self.objects.push(ObjectInfo { type_token, number, creator: Some(creator) });
+        known.push(object);
+        self.objects.push(ObjectInfo { type_token, made: Some((creator, number)) });
         object
+    }
+
+    /// What a thread has created so far.
+    pub fn created_by(&self, thread: ThreadId) -> Created {
+        self.threads[thread.index()].created.clone()
+    }
+
+    /// Let a thread create again what it created after `created` was true.
+    pub fn create_again(&mut self, thread: ThreadId, created: Created) {
+        self.threads[thread.index()].created = created;
     }
 
     /// An object that was not made by controlled code and is first seen as the value at `key` of `parent`.
@@ -230,15 +251,19 @@ impl Identities {
     /// An object that is the same in all executions.
     pub fn anonymous(&mut self, type_token: u32) -> ObjectId {
         let object = ObjectId(self.objects.len() as u32);
-        self.objects.push(ObjectInfo { type_token, number: object_number(&object.0), creator: None });
+        self.objects.push(ObjectInfo { type_token, made: None });
         object
     }
 
-    /// What `id` gives for an object of a type; None if the identity is that of an object of another type, which the object
-    /// shows.
-    pub fn number(&self, object: ObjectId, type_token: u32) -> Option<u64> {
+    /// What `id` gives for an object of a type, the same in every process that follows the same schedule; None if the
+    /// identity is that of an object of another type, which the object shows.
+    pub fn number(&self, object: ObjectId, type_token: u32, type_name: &str) -> Option<u64> {
         let info = self.objects.get(object.0 as usize)?;
-        (info.type_token == type_token).then_some(info.number)
+        let number = match info.made {
+            Some((creator, number)) => object_number(&(self.path(creator), type_name, number)),
+            None => object_number(&object.0),
+        };
+        (info.type_token == type_token).then_some(number)
     }
 
     /// The location at `key` of `object`. Attributes of one type's instances become visible together, and so do all
@@ -276,7 +301,7 @@ impl Identities {
 
     fn siblings_of(&mut self, object: ObjectId) -> Option<&mut Siblings> {
         let info = self.objects.get(object.0 as usize)?;
-        Some(self.siblings.entry((info.type_token, info.creator?)).or_default())
+        Some(self.siblings.entry((info.type_token, info.made?.0)).or_default())
     }
 
     pub fn info(&self, location: LocationId) -> LocationInfo {

@@ -74,16 +74,12 @@ impl Objects {
 }
 
 impl State {
-    /// Take the next object number of the running thread (or of import time).
+    /// The identity of the next object of a type that the running thread makes (or import time).
     pub fn next_object(&mut self, token: u32) -> ObjectId {
         if self.phase == Phase::Idle {
             return self.identities.anonymous(token);
         }
-        let creator = self.current;
-        let thread = self.thread(creator);
-        let number = thread.objects;
-        thread.objects += 1;
-        self.identities.created(creator, number, token)
+        self.identities.created(self.current, token)
     }
 
     /// The identity of a tracked object, given now if it has none.
@@ -195,7 +191,8 @@ impl Host {
             return address;
         }
         let known = state.object(object, facts);
-        state.identities.number(known, facts.token).unwrap_or(address)
+        let number = state.identities.number(known, facts.token, state.types.name_of(facts.token));
+        number.unwrap_or(address)
     }
 }
 

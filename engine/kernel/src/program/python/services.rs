@@ -79,7 +79,6 @@ impl Host {
             entry.target = Some(target);
             entry.started = entry.started.take().or(started);
             entry.time = time;
-            entry.objects = 0;
         }
         self.note(py, Word::Spawn, Some(thread.bind(py)), None, None, true);
         Ok(child.0)

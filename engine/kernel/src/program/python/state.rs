@@ -77,8 +77,6 @@ pub struct PythonThread {
     pub started: Option<Caller>,
     /// Virtual seconds.
     pub time: f64,
-    /// Tracked objects created so far.
-    pub objects: u32,
     pub predicate: Option<Py<PyAny>>,
     pub predicate_reads: Vec<Access>,
     /// The operations of built-in code that it is in and that may call back.

@@ -327,6 +327,7 @@ impl Host {
             state.instance_dicts.begin_execution();
             state.advancing.clear();
             state.own_objects.clear();
+            state.identities.begin_execution();
             state.silent_writes.clear();
             state.race_told = false;
             state.early_branches.clear();
@@ -335,7 +336,6 @@ impl Host {
             }
             for thread in &mut state.threads {
                 thread.time = 0.0;
-                thread.objects = 0;
                 thread.builtin_calls = 0;
                 thread.looks = false;
                 thread.untold.clear();

@@ -3,6 +3,8 @@
 //! Everything here is looked up once a type (or type and name) and then cached by address; the cache keeps the types
 //! alive, so that an address keeps its meaning.
 
+use std::sync::Arc;
+
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyAny as PyBaseObject, PyDict, PyFunction, PyString, PyType};
@@ -102,7 +104,9 @@ pub struct TypeTable {
     types: FxHashMap<usize, TypeEntry>,
     /// Whether one of them is of objects of which it is told who looks into them.
     pub watches_looks: bool,
-    tokens: FxHashMap<String, u32>,
+    tokens: FxHashMap<Arc<str>, u32>,
+    /// By token.
+    names: Vec<Arc<str>>,
     /// By holder, name, and whether the holder's own attribute is meant or that of its instances.
     attributes: FxHashMap<(usize, usize, bool), AttributeKind>,
     /// Names of attributes that come and go in classes, or that are methods of their class and are rebound.
@@ -223,8 +227,18 @@ impl TypeTable {
 
     /// A number for a name.
     pub fn token(&mut self, name: String) -> u32 {
-        let next = self.tokens.len() as u32;
-        *self.tokens.entry(name).or_insert(next)
+        if let Some(token) = self.tokens.get(name.as_str()) {
+            return *token;
+        }
+        let (name, token) = (Arc::<str>::from(name), self.names.len() as u32);
+        self.names.push(name.clone());
+        self.tokens.insert(name, token);
+        token
+    }
+
+    /// The name that a token stands for.
+    pub fn name_of(&self, token: u32) -> &str {
+        &self.names[token as usize]
     }
 
     /// A number for a function, by where it is defined: its names can be changed.

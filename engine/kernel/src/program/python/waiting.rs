@@ -199,12 +199,12 @@ impl Host {
         py: Python<'py>,
         predicate: &Bound<'py, PyAny>,
     ) -> PyResult<(bool, Bound<'py, PyAny>)> {
-        let (phase, me, objects, own) = {
+        let (phase, me, created, own) = {
             let mut state = self.state();
             let me = state.current;
-            let objects = state.thread(me).objects;
+            let created = state.identities.created_by(me);
             let own = std::mem::take(&mut state.own_objects);
-            (std::mem::replace(&mut state.phase, Phase::Probing), me, objects, own)
+            (std::mem::replace(&mut state.phase, Phase::Probing), me, created, own)
         };
         let value = predicate.call0().and_then(|value| Ok((self.truth(py, &value)?, value)));
         let mut state = self.state();
@@ -212,7 +212,7 @@ impl Host {
             state.phase = phase;
         }
         // What it made is gone, and how often it is evaluated is nobody's business.
-        state.thread(me).objects = objects;
+        state.identities.create_again(me, created);
         state.own_objects = own;
         if matches!(&value, Err(error) if error.is_instance_of::<Abort>(py)) && !state.given_up() {
             state.forbid(py, RAISES_ABORT);
