@@ -47,6 +47,8 @@ _TESTS = (
     "tests/litmus",
 )
 _KERNEL = "engine/kernel"
+# Lines of a failing command that are shown.
+_LAST_WORDS = 40
 # Quick to build; what it computes is the same.
 _QUICK_BUILD = {
     "CARGO_PROFILE_RELEASE_LTO": "off",
@@ -87,7 +89,7 @@ def main() -> int:
         copy = _Copy(Path(folder) / "project", part, options.jobs)
         began = time.monotonic()
         if copy.fate(None, 3600.0) is not Fate.SURVIVED:
-            print("the tests fail without a mutant")
+            print("the tests fail without a mutant:", copy.last_words(), sep="\n")
             return 2
         limit = 60.0 + 3 * (time.monotonic() - began)
         tally: Counter[Fate] = Counter()
@@ -135,6 +137,13 @@ class _Copy:
         )
         shutil.copytree(ROOT, root, ignore=ignored)
         self._python = os.environ.get("PYTHON", sys.executable)
+        self._output = root.parent / "output"
+
+    def last_words(self) -> str:
+        """The last lines that a command has printed."""
+        return "\n".join(
+            self._output.read_text(encoding="utf-8", errors="replace").splitlines()[-_LAST_WORDS:]
+        )
 
     def fate(self, mutant: Mutant | None, limit: float) -> Fate:
         """What the tests say of the project with this mutant, or with none; `limit` is in seconds."""
@@ -187,15 +196,16 @@ class _Copy:
             "CARGO_PROFILE_DEV_OPT_LEVEL": "2",
             "PYTHONDONTWRITEBYTECODE": "1",
         }
-        process = subprocess.Popen(
-            command,
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        with self._output.open("wb") as output:
+            process = subprocess.Popen(
+                command,
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
         try:
             return process.wait(limit) == 0
         except subprocess.TimeoutExpired:

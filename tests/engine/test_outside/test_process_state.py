@@ -20,10 +20,19 @@ Check = Callable[..., Any]
 
 BEFORE = """
 import atexit, calendar, codecs, copyreg, cProfile, decimal, faulthandler, gc, gettext, linecache, locale, profile, re
-import readline, resource, signal, sqlite3, sys, threading, time, tracemalloc, warnings
-import ctypes, zoneinfo
+import readline, resource, signal, sqlite3, sys, threading, time, tracemalloc, typing, warnings
+import _thread, builtins, ctypes, zoneinfo
 
 class Own: pass
+
+class Lines:
+    def get_source(self, name):
+        return "a line"
+
+@typing.overload
+def overloaded(): ...
+
+def overloaded(): ...
 
 def adapted():
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
@@ -62,6 +71,15 @@ KEPT = {
     "the folder of messages": ("gettext.bindtextdomain('mine')", "gettext.bindtextdomain('mine', '/mine')"),
     "the domain of messages": ("gettext.textdomain()", "gettext.textdomain('mine')"),
     "the locale": ("locale.setlocale(locale.LC_TIME)", "locale.setlocale(locale.LC_TIME, 'C.UTF-8')"),
+    "lines that are loaded when asked for": (
+        "linecache.getline('none', 1)",
+        "linecache.lazycache('none', {'__name__': 'none', '__loader__': Lines()})",
+    ),
+    "overloads": ("typing.get_overloads(adapted)", "typing.overload(adapted)"),
+    "overloads that are cleared": ("typing.get_overloads(overloaded)", "typing.clear_overloads()"),
+    "the size of stacks": ("threading.stack_size()", "_thread.stack_size(1 << 20)"),
+    "the value that was shown last": ("hasattr(builtins, '_')", "sys.displayhook(7)"),
+    "the function that translates": ("hasattr(builtins, '_')", "gettext.install('mine')"),
     "the deepest recursion": ("sys.getrecursionlimit()", "sys.setrecursionlimit(5000)"),
 }
 

@@ -55,7 +55,7 @@ class Registries:
     def on_import(self, patches: PatchSet) -> dict[str, Callable[[ModuleType], None]]:
         """What is to be done to modules of the library when they have been imported, by name."""
         return {
-            "typing": lambda module: self._patch_protocols(patches, module),
+            "typing": lambda module: self._patch_typing(patches, module),
         }
 
     def described(self) -> dict[str, Callable[[ModuleType], StandIns]]:
@@ -212,6 +212,27 @@ class Registries:
         change.__name__ = change.__qualname__ = real.__name__
         change.__doc__ = real.__doc__
         return change
+
+    def _patch_typing(self, patches: PatchSet, module: ModuleType) -> None:
+        self._patch_protocols(patches, module)
+        registry: Any = vars(module)["_overload_registry"]
+
+        def kept() -> Callable[[], None]:
+            before = {
+                name: {function: dict(lines) for function, lines in functions.items()}
+                for name, functions in registry.items()
+            }
+
+            def put_back() -> None:
+                registry.clear()
+                for name, functions in before.items():
+                    for function, lines in functions.items():
+                        registry[name][function].update(lines)
+
+            return put_back
+
+        for name in ("overload", "clear_overloads"):
+            patches.replace(module, name, self._changing(f"typing.{name}", vars(module)[name], kept))
 
     def _patch_protocols(self, patches: PatchSet, module: ModuleType) -> None:
         """Which attributes of an object a protocol looks for is not seen."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import linecache
 import sys
 import warnings
 from collections.abc import Callable
@@ -25,7 +26,7 @@ class _Setting:
 
     The first `which` arguments of both say which one is meant, as the number of a signal does. With `spread` the values
     are a tuple of arguments. Those that are `read_unseen` decide what code does that no
-    hook sees.
+    hook sees. `alias` is a module that has the setter as well.
     """
 
     module: str
@@ -34,6 +35,7 @@ class _Setting:
     which: int = 0
     spread: bool = False
     read_unseen: bool = False
+    alias: str | None = None
 
 
 _SETTINGS = (
@@ -48,17 +50,21 @@ _SETTINGS = (
     _Setting("sys", "set_int_max_str_digits", "get_int_max_str_digits", read_unseen=True),
     _Setting("sys", "setrecursionlimit", "getrecursionlimit", read_unseen=True),
     _Setting("sys", "setswitchinterval", "getswitchinterval"),
-    _Setting("threading", "stack_size", "stack_size"),
+    _Setting("threading", "stack_size", "stack_size", alias="_thread"),
 )
-# Lists that programs change in place or replace, and functions that they replace; the operations themselves are seen.
-_LISTS = (("sys", "path"), ("sys", "argv"), ("warnings", "filters"))
+# Lists and dicts that programs change in place or replace, and functions that they replace; the operations themselves
+# are seen, but those by which linecache fills its cache.
+_CONTAINERS = ((sys, "path"), (sys, "argv"), (warnings, "filters"), (linecache, "cache"))
 _HOOKS = (
     ("sys", "excepthook"),
     ("sys", "displayhook"),
     ("sys", "unraisablehook"),
     ("threading", "excepthook"),
 )
+# What these leave behind: the value that was shown last, a function that translates.
+_LEFT_BEHIND = (("builtins", "_"),)
 _COLLECTION = "whether garbage is collected"
+_MISSING: Any = object()
 
 
 class Settings:
@@ -69,7 +75,7 @@ class Settings:
         # What puts back a setting that was changed: in this execution, and when the model's modules were imported.
         self._changed: dict[tuple[Any, ...], Callable[[], object]] = {}
         self._imported: dict[tuple[Any, ...], Callable[[], object]] = {}
-        self._lists: list[tuple[dict[str, Any], str, Any, list[Any]]] = []
+        self._containers: list[tuple[dict[str, Any], str, Any, Any]] = []
         self._hooks: list[tuple[dict[str, Any], str, Any]] = []
         self._collects = True
         # The places that have warned are noted with the version of the filters. Python 3.14 has another name for it.
@@ -88,7 +94,7 @@ class Settings:
             owner = warnings.catch_warnings
             patches.replace(owner, name, self._changing_filters(getattr(owner, name)))
         self._keep_variables()
-        self._users = (list(self._lists), list(self._hooks))
+        self._users = (list(self._containers), list(self._hooks))
 
     def described(self) -> dict[str, Callable[[ModuleType], StandIns]]:
         """What makes the stand-ins for functions in Python that change a setting, by the module's name."""
@@ -131,7 +137,7 @@ class Settings:
         self._put_back(self._changed)
         self._put_back(self._imported)
         if self._users is not None:
-            self._lists, self._hooks = self._users
+            self._containers, self._hooks = self._users
         self.reset()
 
     def reset(self) -> None:
@@ -139,23 +145,32 @@ class Settings:
         if self._changed:
             self._put_back(self._changed)
         self._collects = True
-        for names, name, value, items in self._lists:
+        for names, name, value, items in self._containers:
             if names[name] is not value or value != items:
-                value[:] = items
+                value.clear()
+                fill: Callable[[Any], None] = value.update if isinstance(items, dict) else value.extend
+                fill(items)
                 names[name] = value
         self._forget_warnings()
         for names, name, value in self._hooks:
-            if names[name] is not value:
+            if names.get(name, _MISSING) is value:
+                continue
+            if value is _MISSING:
+                del names[name]
+            else:
                 names[name] = value
 
     def _keep_variables(self) -> None:
         modules = sys.modules
-        self._lists = [
-            (vars(modules[module]), name, value, list(value))
-            for module, name in _LISTS
-            for value in (vars(modules[module])[name],)
+        self._containers = [
+            (vars(module), name, value, value.copy())
+            for module, name in _CONTAINERS
+            for value in (vars(module)[name],)
         ]
-        self._hooks = [(vars(modules[module]), name, vars(modules[module])[name]) for module, name in _HOOKS]
+        self._hooks = [
+            (vars(modules[module]), name, vars(modules[module]).get(name, _MISSING))
+            for module, name in (*_HOOKS, *_LEFT_BEHIND)
+        ]
 
     def _put_back(self, changed: dict[tuple[Any, ...], Callable[[], object]]) -> None:
         while changed:
@@ -195,6 +210,8 @@ class Settings:
         if set_real is not get_real:
             patches.replace(module, setting.getter, look)
         patches.replace(module, setting.setter, change)
+        if setting.alias is not None:
+            patches.replace(sys.modules[setting.alias], setting.setter, change)
 
     def _collecting(self, name: str, real: Callable[[], Any]) -> Callable[[], Any]:
         """gc.enable and its kin: the check itself runs without collecting."""
