@@ -29,21 +29,22 @@ from mutation.mutants import Mutant, of_python, of_rust  # noqa: E402
 
 # Where what is watched, ordered or shown is tested, the quickest first.
 _TESTS = (
+    "tests/engine/test_runtime",
+    "tests/engine/test_instrument",
     "tests/engine/test_seen_objects.py",
+    "tests/engine/test_predicates.py",
+    "tests/engine/test_identities.py",
+    "tests/engine/test_module_state.py",
     "tests/engine/test_seen_statements.py",
-    "tests/engine/test_seen_operations.py",
+    "tests/engine/test_outside",
+    "tests/engine/test_semantics",
     "tests/engine/test_whole_reads.py",
     "tests/engine/test_deep_reads.py",
     "tests/engine/test_left_modules.py",
     "tests/engine/test_library_objects.py",
-    "tests/engine/test_shown_primitives.py",
-    "tests/engine/test_module_state.py",
     "tests/engine/test_library_code.py",
-    "tests/engine/test_predicates.py",
-    "tests/engine/test_instrument",
-    "tests/engine/test_runtime",
-    "tests/engine/test_semantics",
-    "tests/engine/test_outside",
+    "tests/engine/test_shown_primitives.py",
+    "tests/engine/test_seen_operations.py",
     "tests/litmus",
 )
 _KERNEL = "engine/kernel"

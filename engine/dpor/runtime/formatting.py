@@ -26,16 +26,15 @@ class _Host(Protocol):
 def fields(
     text: str, positional: Sequence[object], named: Mapping[str, object] | None
 ) -> list[tuple[object, _Steps]]:
-    """The arguments of which fields read attributes or items, each with the steps: whether an attribute, and its name.
+    """The arguments that fields show, each with the steps from it: whether to an attribute, and its name.
 
     Of what `str.format` refuses there is nothing from the field on that it refuses.
     """
     found: list[tuple[object, _Steps]] = []
     try:
         for first, steps in _names(text, itertools.count(), _NESTED):
-            if steps:
-                argument = positional[first] if isinstance(first, int) else (named or {})[first]
-                found.append((argument, steps))
+            argument = positional[first] if isinstance(first, int) else (named or {})[first]
+            found.append((argument, steps))
     except (IndexError, KeyError, ValueError):
         pass
     return found
@@ -52,20 +51,25 @@ def _names(text: str, numbers: Iterator[int], depth: int) -> Iterator[tuple[str 
 
 
 def step_by_step(
-    host: _Host, text: str, positional: Sequence[object], named: Mapping[str, object] | None
+    host: _Host, text: str, positional: Sequence[object], named: Mapping[str, object] | None, shared: bool
 ) -> str:
     """Format a text as `str.format` does, with each attribute and item read by way of the host.
 
+    With `shared` others can see the mapping `named`, as that of `str.format_map`.
+
     Raises what the lookups raise, and ValueError for a text that is malformed.
     """
-    return _Stepping(host, positional, named if named is not None else {}).format(text, _NESTED)
+    return _Stepping(host, positional, named if named is not None else {}, shared).format(text, _NESTED)
 
 
 class _Stepping:
-    def __init__(self, host: _Host, positional: Sequence[object], named: Mapping[str, object]) -> None:
+    def __init__(
+        self, host: _Host, positional: Sequence[object], named: Mapping[str, object], shared: bool
+    ) -> None:
         self._host = host
         self._positional = positional
         self._named = named
+        self._shared = shared
         self._numbers = itertools.count()
 
     def format(self, text: str, depth: int) -> str:
@@ -78,14 +82,23 @@ class _Stepping:
                 value = self._value(field)
                 if conversion not in _CONVERSIONS:
                     raise ValueError(f"Unknown conversion specifier {conversion}")
+                if conversion is not None:
+                    # Before the fields of the specification are read.
+                    value = self._host.format(value, _CONVERSIONS[conversion], "")
                 wanted = self.format(specification, depth - 1) if specification else ""
-                parts.append(self._host.format(value, _CONVERSIONS[conversion], wanted))
+                parts.append(self._host.format(value, _CONVERSIONS[None], wanted))
         return "".join(parts)
 
     def _value(self, field: str) -> Any:
         first, rest = _split(field)
         index = next(self._numbers) if first == "" else first
-        value: Any = self._positional[index] if isinstance(index, int) else self._named[index]
+        value: Any
+        if isinstance(index, int):
+            value = self._positional[index]
+        elif self._shared:
+            value = self._host.load_item(self._named, index)
+        else:
+            value = self._named[index]
         for is_attribute, key in rest:
             value = (
                 self._host.load_attribute(value, key) if is_attribute else self._host.load_item(value, key)

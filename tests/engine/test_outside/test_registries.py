@@ -79,6 +79,16 @@ def test_a_registration_of_two_classes_of_a_module_is_one_operation(check: Check
     assert result.executions == 2
 
 
+def test_a_class_that_decides_itself_is_an_assumption_beside_other_threads(check: Check) -> None:
+    for first, second, last, assumed in (
+        ("isinstance(1, Hooked)", "isinstance(2, Hooked)", "None", True),
+        ("None", "None", "isinstance(1, Hooked)", False),
+        ("isinstance([], collections.abc.Sized)", "isinstance({}, collections.abc.Sized)", "None", False),
+    ):
+        _, result = check(first, second, last, before=BEFORE)
+        assert assumed is any(one.subject == "abc" for one in result.assumptions), (first, last)
+
+
 def test_a_protocol_is_an_assumption(check: Check) -> None:
     _, result = check("isinstance(FLAG, Closes)", "None", "None", before=BEFORE)
     assert (AssumptionKind.UNSEEN_CODE, "typing") in {(one.kind, one.subject) for one in result.assumptions}

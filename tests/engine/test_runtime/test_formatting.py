@@ -46,14 +46,15 @@ def outcome(format_text: Any) -> str:
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_step_by_step_gives_what_the_method_gives(text: str) -> None:
+@pytest.mark.parametrize("shared", [False, True])
+def test_step_by_step_gives_what_the_method_gives(text: str, shared: bool) -> None:
     arguments: tuple[Any, ...] = (SimpleNamespace(x=1, y=5), SimpleNamespace(x=2, y=6))
     named: dict[str, Any] = {"a": SimpleNamespace(x={"k": 3, 0: 4}), "b": SimpleNamespace(y=3)}
     by_method = outcome(lambda: text.format(*arguments, **named))
-    assert outcome(lambda: step_by_step(Plain(), text, arguments, named)) == by_method
+    assert outcome(lambda: step_by_step(Plain(), text, arguments, named, shared)) == by_method
 
 
-def test_fields_are_those_that_read_from_an_argument() -> None:
+def test_fields_are_those_up_to_the_first_that_is_refused() -> None:
     one, two = object(), object()
     found = fields("{0}{0.x}{a[k].y:{b.z}}{{0.q}}", (), {"a": one, "b": two})
     assert found == []
@@ -62,9 +63,14 @@ def test_fields_are_those_that_read_from_an_argument() -> None:
         (one, ((True, "x"),)),
         (one, ((False, "k"), (True, "y"))),
         (two, ((True, "z"),)),
+        (one, ()),
     ]
 
 
 def test_fields_are_numbered_in_the_order_of_the_text() -> None:
     one, two, three = object(), object(), object()
-    assert fields("{}{.x:{.y}}", (one, two, three), None) == [(two, ((True, "x"),)), (three, ((True, "y"),))]
+    assert fields("{}{.x:{.y}}", (one, two, three), None) == [
+        (one, ()),
+        (two, ((True, "x"),)),
+        (three, ((True, "y"),)),
+    ]

@@ -1,5 +1,8 @@
 """sqlite3 inside a model: each method of a connection or cursor is one operation on the whole database.
 
+It is more than one where `executemany` takes rows of a generator: one before each row. What else the database calls in
+Python runs in the middle of an operation, which is an assumption if other threads run.
+
 A connection that finds the database locked by another one would wait: that is refused, unless it was told not to wait.
 """
 
@@ -11,10 +14,11 @@ import contextlib
 import os
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import MethodDescriptorType, ModuleType, WrapperDescriptorType
 from typing import Any
 
+from dpor.results import AssumptionKind
 from dpor.runtime import current
 from dpor.runtime.outside.filesystem import FileSystem, label
 from dpor.runtime.outside.visible_attributes import Access, attribute_methods
@@ -32,12 +36,28 @@ _COMMITTING = frozenset({"autocommit", "isolation_level"})
 _IN_C = (MethodDescriptorType, WrapperDescriptorType)
 _BESIDE = ("-journal", "-wal", "-shm")
 _LOCKED = (5, 6)
+# What these are given is called while the database carries out a statement.
+_GIVEN_CALLBACKS = frozenset(
+    {
+        "create_aggregate",
+        "create_collation",
+        "create_function",
+        "create_window_function",
+        "set_authorizer",
+        "set_progress_handler",
+        "set_trace_callback",
+    }
+)
+_FACTORIES = ("row_factory", "text_factory")
+_PLAIN = (int, str, bytes, float, type(None), bool)
+# The objects of these modules are adapted by code that changes nothing and reads nothing that changes.
+_ADAPTED = ("datetime", "decimal")
 
 
 class _Database:
     """What a connection and its cursors share: the names of the database and of the connection, and who made it."""
 
-    __slots__ = ("busy", "connection", "content", "files", "same_thread", "thread", "waits")
+    __slots__ = ("busy", "calls_back", "connection", "content", "files", "same_thread", "thread", "waits")
 
     def __init__(self, files: FileSystem, content: str, same_thread: bool, waits: bool) -> None:
         self.files = files
@@ -47,10 +67,45 @@ class _Database:
         self.waits = waits
         self.thread = threading.get_ident()
         self.busy = False
+        # Whether the database was given functions, which it calls.
+        self.calls_back = False
 
 
-def _method(module: Any, base: type, name: str) -> Callable[..., Any]:
-    real, cursors = getattr(base, name), module.Cursor
+def _rows(database: _Database, steps: Iterator[Any], perform: Callable[[], None]) -> Iterator[Any]:
+    """The rows that `executemany` is given; between two of them other threads may use the database."""
+    while True:
+        database.busy = False
+        try:
+            row = next(steps)
+        except StopIteration:
+            return
+        finally:
+            perform()
+            database.busy = True
+        yield row
+
+
+def _calls_back(database: _Database, owner: Any, args: tuple[Any, ...]) -> bool:
+    """Whether an operation runs code in Python on the way."""
+    if database.calls_back:
+        return True
+    factories = (getattr(owner, name, None) for name in _FACTORIES)
+    if any(factory is not None and not isinstance(factory, type) for factory in factories):
+        return True
+    return not all(_is_plain(given) for given in args)
+
+
+def _is_plain(given: object) -> bool:
+    """Whether the database takes an argument without running code in Python that could see what others change."""
+    kind = type(given)
+    if kind in (tuple, list, dict):
+        items: Any = given
+        return all(map(_is_plain, items.values() if kind is dict else items))
+    return kind in _PLAIN or kind.__module__ in _ADAPTED or isinstance(given, type)
+
+
+def _method(module: Any, base: type, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+    cursors = module.Cursor
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         database: _Database | None = getattr(self, "dpor_database", None)
@@ -69,7 +124,17 @@ def _method(module: Any, base: type, name: str) -> Callable[..., Any]:
         given = (getattr(arg, "dpor_database", None) for arg in (*args, *kwargs.values()))
         used = [database, *(other for other in given if isinstance(other, _Database))]
         touched = Touched((), tuple(name for each in used for name in (each.content, each.connection)))
-        world.perform(f"{base.__name__}.{name}()", lambda: touched)
+
+        def perform() -> None:
+            world.perform(f"{base.__name__}.{name}()", lambda: touched)
+
+        perform()
+        if name == "executemany" and args and type(args[-1]) not in (list, tuple):
+            args = (*args[:-1], _rows(database, iter(args[-1]), perform))
+        elif name in _GIVEN_CALLBACKS:
+            database.calls_back = True
+        elif not world.mode.host.is_alone() and _calls_back(database, self, args):
+            world.mode.host.assume(AssumptionKind.UNSEEN_CODE.value, "sqlite3")
         for each in used:
             each.busy = True
         try:
@@ -113,7 +178,7 @@ def _class(module: Any, base: type) -> Any:
     for name in dir(base):
         holder = next(owner for owner in (*base.__mro__, type(base)) if name in vars(owner))
         if holder is not object and name not in _QUIET and isinstance(vars(holder)[name], _IN_C):
-            body[name] = _method(module, base, name)
+            body[name] = _method(module, base, name, getattr(base, name))
     # A connection is closed where the last reference to it ends, which the kernel must not put off.
     body["__dpor_untracked__"] = True
     body["__module__"] = base.__module__
@@ -233,16 +298,11 @@ def _connection_class(sqlite: Any, base: type, cursor: Any) -> Any:
 
     def with_cursor(name: str) -> Callable[..., Any]:
         def execute(self: Any, *args: Any) -> Any:
-            # As the connection does, which makes a cursor of its own kind.
-            try:
-                own = plain(self, cursor)
-            except sqlite.ProgrammingError:
-                # Another thread may have closed the connection, which is an order of two operations.
-                own = visible(self, cursor)
-            return getattr(own, name)(*args)
+            # As the connection does, which makes a cursor of its own kind: a part of the same operation.
+            return getattr(plain(self, cursor), name)(*args)
 
-        execute.__name__ = name
-        return execute
+        execute.__doc__ = getattr(base, name).__doc__
+        return _method(sqlite, base, name, execute)
 
     def end(self: Any) -> None:
         # What was not committed is taken back now, and the database is free for others.

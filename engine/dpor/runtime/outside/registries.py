@@ -11,6 +11,7 @@ from __future__ import annotations
 import abc
 import functools
 import importlib
+import sys
 from collections.abc import Callable
 from functools import partial
 from types import ModuleType
@@ -37,6 +38,8 @@ class Registries:
         self._races = False
         # Abstract classes that were asked in this execution, which keep the answers.
         self._asked: set[type] = set()
+        # Those of them that decide with a method in Python, which runs in the middle of the question.
+        self._hooked: set[type] = set()
         # The threads that are in a question or registration, in which C code asks more.
         self._busy: set[int] = set()
         # What puts a registry back, by registry: for this execution, and for what modules registered when imported.
@@ -79,6 +82,7 @@ class Registries:
         for cls in self._asked:
             _internals._reset_caches(cls)
         self._asked.clear()
+        self._hooked.clear()
         self._busy.clear()
 
     def _apart(self, call: Callable[[], Any]) -> Any:
@@ -121,9 +125,15 @@ class Registries:
 
     def _asking(self, real: Callable[[type, Any], bool], question: str) -> Callable[[type, Any], bool]:
         def ask(cls: type, other: Any) -> bool:
-            if cls not in self._asked and self._world.mode.host.active:
+            host = self._world.mode.host
+            if cls not in self._asked and host.active:
                 # It keeps the answer.
                 self._asked.add(cls)
+                if _decides_itself(cls):
+                    self._hooked.add(cls)
+            if cls in self._hooked and host.active and not host.is_alone():
+                # When the answer is kept, and which answers other threads find, is not seen.
+                host.assume(AssumptionKind.UNSEEN_CODE.value, abc.__name__)
             if not self._races:
                 return real(cls, other)
             if self._is_event():
@@ -265,6 +275,12 @@ def _register_only(cls: type, registered: list[Any]) -> None:
     for base in cls.__mro__:
         if isinstance(base, abc.ABCMeta):
             _internals._reset_caches(base)
+
+
+def _decides_itself(cls: type) -> bool:
+    """Whether a method of a program decides which classes are subclasses of an abstract one."""
+    holder = next(base for base in cls.__mro__ if "__subclasshook__" in vars(base))
+    return holder.__module__.partition(".")[0] not in sys.stdlib_module_names
 
 
 def _name(cls: Any) -> str:

@@ -145,7 +145,7 @@ const CALLING: &[(&str, Option<usize>)] = &[
     ("bisect", None),
     ("bisect_left", None),
     ("bisect_right", None),
-    ("c_make_encoder", Some(1)),
+    ("Encoder", Some(1)),
     ("cmp_to_key", Some(0)),
     ("dropwhile", Some(0)),
     ("filter", Some(0)),

@@ -20,7 +20,7 @@ use super::host::Host;
 use super::object_state::gives_state;
 use super::origins::Origin;
 use super::primitives::{Condition, Lock, RLock};
-use super::types::{referent, TypeKind};
+use super::types::{found_in_class, referent, TypeKind};
 
 impl Host {
     /// The receiver of a module-level method (`random.random`) is who it is by its place in the module.
@@ -144,7 +144,15 @@ impl Host {
             }
             let kind = self.kind(&object);
             if callable == CallableKind::MethodWrapper && object.is_callable() && names_call(&function)? {
-                return self.control(py, object);
+                if is_own_call(&object, &function)? {
+                    return self.control(py, object);
+                }
+                // The object's class has another one, which has called this one.
+                if let Ok(class) = object.cast::<PyType>() {
+                    self.want_class(class)?;
+                    let reads_arguments = self.state().types.reads_when_made(class)?;
+                    return self.controlled(py, &function, How::Construct { reads_arguments });
+                }
             }
             if kind.has_content() {
                 let name = function.getattr(intern!(py, "__name__"))?.cast_into::<PyString>()?;
@@ -320,6 +328,13 @@ impl Host {
 
 fn names_call(function: &Bound<'_, PyAny>) -> PyResult<bool> {
     function.getattr(intern!(function.py(), "__name__"))?.eq("__call__")
+}
+
+/// Whether to call `object` is to call this bound `__call__` in C.
+fn is_own_call(object: &Bound<'_, PyAny>, method: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let owner = intern!(object.py(), "__objclass__");
+    let Some(found) = found_in_class(&object.get_type(), "__call__") else { return Ok(false) };
+    Ok(found.getattr_opt(owner)?.is_some_and(|class| method.getattr(owner).is_ok_and(|own| own.is(&class))))
 }
 
 /// Whether a method gives an object what it is made of, though it may be known to others since long.

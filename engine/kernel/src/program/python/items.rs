@@ -91,10 +91,20 @@ impl Host {
         key: &Bound<'_, PyAny>,
         call: impl FnOnce() -> PyResult<T>,
     ) -> PyResult<T> {
-        if !self.may_call_back(key) {
+        if !self.key_may_call_back(key) {
             return call();
         }
         self.operating(object.py(), OpenOperation::on_container(object, effect, Some(key)), call)
+    }
+
+    /// Whether using the key can run code in Python: its own, or that of what it is made of.
+    fn key_may_call_back(&self, key: &Bound<'_, PyAny>) -> bool {
+        let bound = |name: &str| key.getattr(name).is_ok_and(|bound| self.may_call_back(&bound));
+        match key.cast_exact::<PyTuple>() {
+            Ok(items) => items.iter().any(|item| self.key_may_call_back(&item)),
+            Err(_) if key.is_instance_of::<PySlice>() => ["start", "stop", "step"].into_iter().any(bound),
+            Err(_) => self.may_call_back(key),
+        }
     }
 
     /// An operation on items of an object whose class is not instrumented (`UserDict`) is one operation on the object.

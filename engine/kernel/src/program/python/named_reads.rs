@@ -3,7 +3,7 @@
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
 use super::container_effects::ContainerEffect;
 use super::host::Host;
@@ -27,7 +27,7 @@ pub struct Path<'py> {
     pub looks: bool,
 }
 
-/// An argument of `str.format`, and the steps from it: whether to an attribute, and the name or key.
+/// An argument of `str.format`, and the steps from it, if any: whether to an attribute, and the name or key.
 type Field<'py> = (Bound<'py, PyAny>, Vec<(bool, Bound<'py, PyAny>)>);
 
 impl State {
@@ -123,6 +123,29 @@ fn is_plain_item(object: &Bound<'_, PyAny>, key: &Bound<'_, PyAny>) -> bool {
         || object.is_exact_instance_of::<PyTuple>())
 }
 
+/// Whether turning a value into text runs no code in Python.
+fn is_shown_in_c(value: &Bound<'_, PyAny>) -> bool {
+    value.is_none()
+        || value.is_exact_instance_of::<PyString>()
+        || value.is_exact_instance_of::<PyInt>()
+        || value.is_exact_instance_of::<PyFloat>()
+        || value.is_exact_instance_of::<PyBool>()
+        || value.is_exact_instance_of::<PyBytes>()
+}
+
+impl<'py> Path<'py> {
+    /// What a path that runs no code in Python leads to now; None if it leads nowhere.
+    fn end(&self) -> Option<Bound<'py, PyAny>> {
+        self.steps.iter().try_fold(self.object.clone(), |object, step| {
+            match step {
+                Step::Attribute(name) => object.getattr(name),
+                Step::Item(key) => object.get_item(key),
+            }
+            .ok()
+        })
+    }
+}
+
 impl Host {
     /// Whether following the path now runs no code in Python.
     fn is_plain(&self, path: &Path<'_>) -> bool {
@@ -167,7 +190,7 @@ impl Host {
         keywords: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let Ok(text) = text.cast::<PyString>() else { return Ok(None) };
-        if !self.state().running() || !text.to_str().is_ok_and(|text| text.contains(['.', '['])) {
+        if !self.state().running() {
             return Ok(None);
         }
         let name: String = function.getattr(intern!(py, "__name__"))?.extract()?;
@@ -176,11 +199,25 @@ impl Host {
             "format_map" => arguments.get_item(0).ok(),
             _ => return Ok(None),
         };
-        let positional = if name == "format" { arguments.clone() } else { PyTuple::empty(py) };
+        // Looking a name up may run code in Python, too.
+        let looks_up =
+            name == "format_map" && values.as_ref().is_some_and(|names| !names.is_exact_instance_of::<PyDict>());
+        if !looks_up && !text.to_str().is_ok_and(|text| text.contains(['.', '['])) {
+            return Ok(None);
+        }
         let formatting = py.import(intern!(py, "dpor.runtime.formatting"))?;
+        let step_by_step = |positional: &Bound<'py, PyTuple>| {
+            let host = super::host::require_host(py)?;
+            let given = (host, text, positional, &values, name == "format_map");
+            formatting.call_method1(intern!(py, "step_by_step"), given).map(Some)
+        };
+        let positional = if name == "format" { arguments.clone() } else { PyTuple::empty(py) };
+        if looks_up {
+            return step_by_step(&positional);
+        }
         let fields: Vec<Field<'py>> =
             formatting.call_method1(intern!(py, "fields"), (text, &positional, &values))?.extract()?;
-        if fields.is_empty() {
+        if fields.iter().all(|(_, steps)| steps.is_empty()) {
             return Ok(None);
         }
         let paths: Vec<Path<'py>> = fields
@@ -193,11 +230,10 @@ impl Host {
                 Path { object, steps: steps.collect(), looks: true }
             })
             .collect();
-        if !paths.iter().all(|path| self.is_plain(path)) {
-            let host = super::host::require_host(py)?;
-            return formatting
-                .call_method1(intern!(py, "step_by_step"), (host, text, &positional, &values))
-                .map(Some);
+        // Other threads run while a value is turned into text by code in Python; what comes after is read after that.
+        let at_once = |path: &Path<'py>| self.is_plain(path) && path.end().is_none_or(|value| is_shown_in_c(&value));
+        if !paths.iter().all(at_once) {
+            return step_by_step(&positional);
         }
         let parts: Vec<Part<'py>> = self.reading_parts(&given(arguments, keywords), Depth::Text);
         self.touch(py, &Looking::at(&parts, &paths, Depth::Text))?;

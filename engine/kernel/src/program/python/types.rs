@@ -364,7 +364,7 @@ fn compares_by_identity(ty: &Bound<'_, PyType>) -> bool {
 
 /// What the class or one of its bases has under a name, as it is there: no descriptor runs, and nothing of a metaclass, so
 /// that the host's state may be borrowed.
-fn found_in_class<'py>(class: &Bound<'py, PyType>, name: &str) -> Option<Bound<'py, PyAny>> {
+pub fn found_in_class<'py>(class: &Bound<'py, PyType>, name: &str) -> Option<Bound<'py, PyAny>> {
     let name = PyString::new(class.py(), name);
     holder_of(class, &name)?.getattr("__dict__").ok()?.get_item(name).ok()
 }
