@@ -10,43 +10,6 @@ from dpor.instrument.rewriter import at
 from dpor.instrument.scopes import parameters
 from dpor.instrument.symbols import Access, Scope, ScopeKind
 
-# What is called by instrumented code itself, or by built-in code that does nothing more after it.
-_LAST_CALLED = frozenset(
-    {
-        "__aenter__",
-        "__aexit__",
-        "__call__",
-        "__del__",
-        "__enter__",
-        "__exit__",
-        "__init__",
-        "__init_subclass__",
-    }
-    | {"__new__", "__class_getitem__", "__set_name__", "__prepare__"}
-)
-
-
-# Methods of other names that built-in code calls: of mappings, streams, picklers and metaclasses.
-_CALLED_BY_NAME = frozenset(
-    {
-        "find_class",
-        "items",
-        "keys",
-        "mro",
-        "persistent_id",
-        "persistent_load",
-        "read",
-        "readinto",
-        "readline",
-        "reducer_override",
-        "values",
-        "write",
-    }
-)
-
-# Methods whose result built-in code runs over.
-_GIVES_SOURCE = frozenset({"__iter__", "items", "keys", "values"})
-
 
 class Definitions(Iterables):
     """Definitions open scopes; a function starts by making the cells that it owns."""
@@ -56,35 +19,24 @@ class Definitions(Iterables):
         self._defaults(node.args)
         self._annotations(node)
         outer, self.scope = self.scope, self.symbols.scopes[node]
-        called_back = isinstance(node, ast.FunctionDef) and self._is_called_back(node, outer)
-        tells, self.tells_value = self.tells_value, called_back
+        generates = isinstance(node, ast.FunctionDef) and self.scope.yields
+        tells, self.tells_value = self.tells_value, generates
         body = self.block(node.body)
         self.tells_value = tells
-        if called_back:
-            body = self._telling_of_return(node, body)
+        if generates:
+            body = self._telling_of_end(node, body)
         cells = [self._new_cell(node, name) for name in self.symbols.cells(self.scope)]
         node.body = _after_docstring(body, [*cells, *self._keywords(node)])
         self.scope = outer
         return node
 
-    def _is_called_back(self, node: ast.FunctionDef, outer: Scope) -> bool:
-        """Whether built-in code may call the function and go on afterwards: a generator, or a method of a special name
-        or of one that it knows.
-        """
-        if self.scope.yields:
-            return True
-        name = node.name
-        special = name.startswith("__") and name.endswith("__") and name not in _LAST_CALLED
-        return (special or name in _CALLED_BY_NAME) and outer.kind is ScopeKind.CLASS
-
-    def _telling_of_return(
+    def _telling_of_end(
         self, node: ast.FunctionDef | ast.AsyncFunctionDef, body: list[ast.stmt]
     ) -> list[ast.stmt]:
-        """The body, with the host told when it is left, and what it returns."""
+        """The body of a generator, with the host told when it is left, while nobody else can advance it."""
         position = _heading(node)
         value = at(ast.Name(RETURNED_VALUE, ast.Load()), position)
-        is_source = ast.Constant(node.name in _GIVES_SOURCE)
-        told = at(ast.Expr(self.hook(Hook.RETURNED, position, value, is_source)), position)
+        told = at(ast.Expr(self.hook(Hook.RETURNED, position, value)), position)
         first = body[:1] if _documents(body) else []
         return [
             *first,

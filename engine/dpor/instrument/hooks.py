@@ -124,7 +124,7 @@ def loop_token(number: int) -> str:
 
 
 RETURNED_VALUE = "__dpor_returned_value__"
-"""The local variable that holds what a function returns which built-in code may have called."""
+"""The local variable that holds what a generator returns."""
 
 
 def temporary(number: int) -> str:

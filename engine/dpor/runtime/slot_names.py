@@ -36,7 +36,7 @@ def patch_slot_names(patches: PatchSet) -> None:
             host.sleep(slept)
         if kept:
             host.store_attribute(names, cls, _KEPT)
-        host.returned(names, False)
+        host.returned(names)
         return names
 
     patches.replace(copyreg, "_slotnames", _slotnames)

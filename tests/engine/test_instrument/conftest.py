@@ -170,7 +170,7 @@ class TransparentHooks:
         assert type(obj) is not Cell
         return obj
 
-    def returned(self, value: Any, is_source: bool) -> None:
+    def returned(self, value: Any) -> None:
         assert type(value) is not Cell
 
     def yields(self, value: Any) -> Any:

@@ -4,8 +4,8 @@
 //! is one event for each stretch of C code: at its begin, and whenever code that it has called returns. Each of them
 //! touches what the whole operation can touch, and what that is is looked up anew, because it can have changed meanwhile.
 //!
-//! Where code that is called back returns is told by what C code calls: a function that it was given goes through a
-//! `Callback`, and methods with special names and generators are instrumented there (`Hook.RETURNED`, `Hook.YIELDS`).
+//! Where code that is called back returns is seen by the interpreter's evaluation of frames (`entered_code.rs`). A generator
+//! is instrumented there (`Hook.RETURNED`, `Hook.YIELDS`), because it has to tell while nobody else can advance it.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -17,6 +17,7 @@ use pyo3::types::{PyCFunction, PyDict, PyTuple};
 use super::callback_results::{CallbackResult, ResultUse, Results};
 use super::container_effects::ContainerEffect;
 use super::controlled_call::ControlledCall;
+use super::entered_code::Entry;
 use super::host::{require_host, Host};
 use super::state::{Phase, State};
 use super::whole_reads::{reading_effect, Depth, Inside, Looking, Part};
@@ -139,7 +140,9 @@ impl Callback {
 }
 
 /// Built-in callables that call a function which they are given, now or later on, and do more after that; and the position
-/// of the function among the arguments, if it can be given by position.
+/// of the function among the arguments, if it can be given by position. There a function in C that they are given is an
+/// operation of its own. Elsewhere it is part of the operation, with what it is bound to; code in Python is seen wherever it
+/// is called (`entered_code.rs`).
 const CALLING: &[(&str, Option<usize>)] = &[
     ("accumulate", Some(1)),
     ("bisect", None),
@@ -186,6 +189,21 @@ impl Host {
         operation: OpenOperation,
         call: impl FnOnce() -> PyResult<T>,
     ) -> PyResult<T> {
+        let entry = match operation {
+            OpenOperation::Suspended => Entry::Seen,
+            _ => Entry::BuiltinCode,
+        };
+        self.operating_from(py, operation, entry, call)
+    }
+
+    /// The same by code from which code in Python is entered so.
+    pub fn operating_from<T>(
+        &self,
+        py: Python<'_>,
+        operation: OpenOperation,
+        entry: Entry,
+        call: impl FnOnce() -> PyResult<T>,
+    ) -> PyResult<T> {
         let (thread, depth) = {
             let Some(mut state) = self.awake() else { return call() };
             if let (OpenOperation::Wholes(open), true) = (&operation, state.running()) {
@@ -196,7 +214,9 @@ impl Host {
             open.push(Rc::new(operation));
             (current, open.len())
         };
+        let before = self.watch_entries(py, thread, entry);
         let result = call();
+        self.watch_entries(py, thread, before);
         let closed = self.close_operations(thread, depth - 1);
         drop(closed);
         result
@@ -310,14 +330,27 @@ impl Host {
         result_use: ResultUse,
         call: impl FnOnce() -> PyResult<T>,
     ) -> PyResult<(T, bool)> {
+        self.operate_on_arguments_from(py, (parts, depth), arguments, result_use, Entry::BuiltinCode, call)
+    }
+
+    /// The same by code from which code in Python is entered so.
+    pub fn operate_on_arguments_from<'py, T>(
+        &self,
+        py: Python<'py>,
+        (parts, depth): (&[Part<'py>], Depth),
+        arguments: &[Bound<'py, PyAny>],
+        result_use: ResultUse,
+        entry: Entry,
+        call: impl FnOnce() -> PyResult<T>,
+    ) -> PyResult<(T, bool)> {
         let event = self.touch_wholes(py, parts, depth)?;
         // A key function is called whatever the items are.
         let calls = |argument: &Bound<'py, PyAny>| argument.is_callable() || self.may_call_back(argument);
         if parts.is_empty() && !arguments.iter().any(calls) {
             return Ok((call()?, event));
         }
-        let result = self.operating(py, OpenOperation::on_wholes_with(parts, depth, result_use), call)?;
-        Ok((result, event))
+        let operation = OpenOperation::on_wholes_with(parts, depth, result_use);
+        Ok((self.operating_from(py, operation, entry, call)?, event))
     }
 
     /// The arguments of a built-in callable, with those that it calls made visible.
@@ -379,11 +412,10 @@ impl Host {
 
 #[pymethods]
 impl Host {
-    /// A function that built-in code may have called returns `value` to it; None also if it ends in another way. If
-    /// `is_source`, built-in code asked for it to run over it.
-    #[pyo3(signature = (value, is_source, /))]
-    fn returned<'py>(&self, py: Python<'py>, value: &Bound<'py, PyAny>, is_source: bool) -> PyResult<()> {
-        self.resume_operation(py, Some(CallbackResult { value, is_source }))
+    /// A generator that built-in code may have advanced returns `value`; None also if it ends in another way.
+    #[pyo3(signature = (value, /))]
+    fn returned<'py>(&self, py: Python<'py>, value: &Bound<'py, PyAny>) -> PyResult<()> {
+        self.resume_operation(py, Some(CallbackResult { value, is_source: false }))
     }
 
     /// A generator gives `value` to whoever advances it, which may be built-in code.

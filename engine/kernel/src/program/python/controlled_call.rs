@@ -11,10 +11,11 @@ use pyo3::types::{PyDict, PyList, PyMemoryView, PySet, PyString, PyTuple};
 use super::assumptions::{package_of, AssumptionKind};
 use super::attributes::Through;
 use super::behind_iterators::{is_generator, runs_nothing};
-use super::builtins::{gives_container, interned, BuiltinEffect};
+use super::builtins::{gives_container, interned, BuiltinEffect, CallableKind};
 use super::callback_results::ResultUse;
 use super::callbacks::OpenOperation;
 use super::container_effects::{method_effect, ContainerEffect};
+use super::entered_code::Entry;
 use super::harmless_methods::is_harmless_method;
 use super::host::{require_host, Host};
 use super::items::has_builtin_items;
@@ -118,7 +119,8 @@ impl ControlledCall {
                 // It may well call what is instrumented.
                 let parts = host.touch_foreign(py, function, None, arguments, keywords)?;
                 let operation = OpenOperation::on_wholes_with(&parts, Depth::Everything, ResultUse::Written);
-                return host.created(host.operating(py, operation, || function.call(arguments, keywords))?);
+                let call = || function.call(arguments, keywords);
+                return host.created(host.operating_from(py, operation, Entry::UnseenCode, call)?);
             }
             How::Reading => {
                 return host.call_reading(py, function, arguments, keywords);
@@ -198,7 +200,12 @@ impl ControlledCall {
                 let parts = host.touch_foreign(py, function, Some(object.bind(py)), arguments, keywords)?;
                 let (arguments, keywords) = host.with_callbacks(py, function, arguments, keywords)?;
                 let operation = OpenOperation::on_wholes_with(&parts, Depth::Everything, ResultUse::Written);
-                host.created(host.operating(py, operation, || function.call(&arguments, keywords.as_ref()))?)
+                let entry = match host.callable_kind(function) {
+                    CallableKind::BoundMethod => Entry::UnseenCode,
+                    _ => Entry::BuiltinCode,
+                };
+                let call = || function.call(&arguments, keywords.as_ref());
+                host.created(host.operating_from(py, operation, entry, call)?)
             }
         })
     }

@@ -6,6 +6,8 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
+use super::entered_code::apart;
+
 type SwitchFunction =
     unsafe extern "C" fn(*mut ffi::PyObject, *mut ffi::PyObject, *mut ffi::PyObject) -> *mut ffi::PyObject;
 type NewFunction = unsafe extern "C" fn(*mut ffi::PyObject, *mut ffi::PyObject) -> *mut ffi::PyObject;
@@ -70,10 +72,11 @@ impl GreenletApi {
     /// Run `target` until somebody switches back. An exception that is thrown into this greenlet is returned.
     #[inline]
     pub fn switch(&self, py: Python<'_>, target: &Greenlet) -> PyResult<()> {
-        match Shown::of_thread(py)? {
+        let shown = Shown::of_thread(py)?;
+        apart(py, || match shown {
             Some(shown) => self.switch_while_showing(py, target, shown),
             None => self.switch_plainly(py, target),
-        }
+        })
     }
 
     /// What this leaves on the stack is copied at each switch.

@@ -175,6 +175,7 @@ impl Host {
 impl Host {
     #[new]
     fn new(py: Python<'_>) -> PyResult<Host> {
+        Host::prepare_watching(py)?;
         Ok(Host {
             state: SingleThread(RefCell::new(State::new(py)?)),
             greenlets: GreenletApi::load(py)?,

@@ -14,6 +14,7 @@ use rustc_hash::FxHashSet;
 use super::builtins::CallableKind;
 use super::callback_results::ResultUse;
 use super::container_effects::ContainerEffect;
+use super::entered_code::Entry;
 use super::host::Host;
 use super::place::lacks_dict;
 use super::state::{Phase, Restart};
@@ -132,7 +133,8 @@ impl Host {
         self.watch_if_raced(function, &parts)?;
         let used = ResultUse::Read(Depth::Everything);
         let call = || function.call(arguments, keywords);
-        let (made, _) = self.operate_on_arguments(py, (&parts, Depth::Everything), &read, used, call)?;
+        let whole = (parts.as_slice(), Depth::Everything);
+        let (made, _) = self.operate_on_arguments_from(py, whole, &read, used, Entry::UnseenCode, call)?;
         if self.kind(&made) == TypeKind::Instance {
             self.want_class(&made.get_type())?;
         }

@@ -17,6 +17,7 @@ mod container_effects;
 mod containers;
 mod content;
 mod controlled_call;
+mod entered_code;
 mod exploring;
 mod greenlets;
 mod harmless_methods;

@@ -94,6 +94,11 @@ impl Origins {
         Ok(found)
     }
 
+    /// What was told of code, rather than concluded from a function that has it.
+    pub fn told_origin(&self, code: &Bound<'_, PyAny>) -> Option<Origin> {
+        self.told.origin(code)
+    }
+
     /// Whether the code of a generator runs unseen: a step of it reads what its variables hold.
     pub fn is_unseen_generator(&self, generator: &Bound<'_, PyAny>) -> bool {
         // To ask a generator for its code is an audit event.

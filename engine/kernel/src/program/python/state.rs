@@ -11,6 +11,7 @@ use super::assumptions::{Assumptions, Caller};
 use super::builtins::Builtins;
 use super::callbacks::OpenOperations;
 use super::chosen_reads::ChosenReads;
+use super::entered_code::{EnteredCode, Entry};
 use super::greenlets::Greenlet;
 use super::identity::{Identities, ObjectId};
 use super::instance_dicts::InstanceDicts;
@@ -81,6 +82,8 @@ pub struct PythonThread {
     pub predicate_reads: Vec<Access>,
     /// The operations of built-in code that it is in and that may call back.
     pub open: OpenOperations,
+    /// From where code in Python that it runs next is entered.
+    pub entry: Entry,
     /// What a recorder has not been told of.
     pub untold: SmallVec<[Untold; 2]>,
     /// Whether it runs a predicate of `wait_until`, as a loop that looks.
@@ -99,6 +102,7 @@ pub struct State {
     pub driver: Driver,
     pub identities: Identities,
     pub types: TypeTable,
+    pub entered: EnteredCode,
     pub phase: Phase,
     pub current: ThreadId,
     pub threads: Vec<PythonThread>,
@@ -229,6 +233,7 @@ impl State {
             driver,
             identities: Identities::new(py),
             types: TypeTable::default(),
+            entered: EnteredCode::default(),
             phase: Phase::Idle,
             current: ThreadId::MAIN,
             threads: Vec::new(),
