@@ -18,7 +18,7 @@ from oracle.tables.registry import KINDS
 
 _LIBRARY = """
 array asyncio base64 bisect collections concurrent.futures configparser contextlib contextvars copy
-csv dataclasses decimal enum fractions functools hashlib heapq io itertools json logging math
+csv dataclasses datetime decimal enum fractions functools hashlib heapq io itertools json logging math
 operator os outsider pathlib pickle pprint queue random re second shutil statistics string struct sys
 tempfile textwrap threading time types weakref zlib
 """

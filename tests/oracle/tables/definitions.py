@@ -296,6 +296,39 @@ class Point:
     x: int
     y: int
 """,
+    "Lambda": """class Lambda:
+    def __init__(self, n):
+        self.n = n
+    __hash__ = lambda self: 7
+    __lt__ = lambda self, other: self.n < int(other)
+    __repr__ = lambda self: f'~{self.n}'
+    __int__ = lambda self: self.n
+    __add__ = lambda self, other: self.n + int(other)
+    __radd__ = lambda self, other: self.n + int(other)
+def equal_numbers(one, other):
+    return one.n == int(other)
+Lambda.__eq__ = equal_numbers
+""",
+    "Zone": """class Zone(datetime.tzinfo):
+    def utcoffset(self, when):
+        return datetime.timedelta(0)
+    def dst(self, when):
+        return None
+""",
+    "at": """def at(hour):
+    return datetime.datetime(2020, 1, 1, hour, tzinfo=Zone())
+""",
+    "Sink": """class Sink:
+    def __init__(self, kept):
+        self.kept = kept
+    write = lambda self, data: self.kept.append(data)
+""",
+    "Mapped": """class Mapped:
+    def __init__(self, d):
+        self.d = d
+    keys = lambda self: list(self.d)
+    __getitem__ = lambda self, key: self.d[key]
+""",
     "Var": """Var = contextvars.ContextVar('Var', default=0)
 """,
 }
@@ -304,6 +337,7 @@ NEEDS = {
     "K2": ("K",),
     "LazyK": ("Lazy",),
     "Fielded": ("Field",),
+    "at": ("Zone",),
     "WithMeta": ("Meta",),
     "Derived": ("Base",),
     "Other": ("Base",),

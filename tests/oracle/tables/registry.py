@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from oracle.tables.calls import CALLS
 from oracle.tables.containers import CONTAINERS
+from oracle.tables.entered import ENTERED
 from oracle.tables.kinds import Kind
 from oracle.tables.library import LIBRARY
 from oracle.tables.nested import NESTED
@@ -12,5 +13,6 @@ from oracle.tables.primitives import PRIMITIVES
 from oracle.tables.world import WORLD
 
 KINDS: dict[str, Kind] = {
-    kind.name: kind for kind in (*CONTAINERS, *NESTED, *OBJECTS, *CALLS, *LIBRARY, *WORLD, *PRIMITIVES)
+    kind.name: kind
+    for kind in (*CONTAINERS, *NESTED, *OBJECTS, *CALLS, *ENTERED, *LIBRARY, *WORLD, *PRIMITIVES)
 }
