@@ -123,6 +123,15 @@ def test_what_modules_use_unseen_is_an_assumption_beside_threads(check: Check, n
     assert assumed(result) == {(AssumptionKind.CHANGED_DEFINITION, name)}
 
 
+def test_what_code_in_c_uses_of_a_module_is_one_too_when_another_check_has_had_it_instrumented(
+    check: Check,
+) -> None:
+    read = "return str(warnings.formatwarning(shared, UserWarning, 'a', 1))"
+    check(read, "shared.append(1)\nreturn None", "None", before=f"{BEFORE}\nshared = []")
+    _, result = check("warnings.showwarning = len\nreturn None", "return None", "None", before=BEFORE)
+    assert assumed(result) == {(AssumptionKind.CHANGED_DEFINITION, "warnings.showwarning")}
+
+
 SETTINGS = {
     "gettext.textdomain": "'mine'",
     "locale.setlocale": "locale.LC_ALL, 'C'",

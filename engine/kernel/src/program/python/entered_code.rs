@@ -53,9 +53,10 @@ pub enum Entry {
 /// What code is, as far as its return to built-in code is concerned.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Code {
-    /// It tells by itself, or needs no watching: the checker's, a generator that is instrumented, or one into which an
-    /// exception is thrown.
+    /// It tells by itself: a generator that is instrumented, or one into which an exception is thrown.
     Telling,
+    /// The checker's, which stands for built-in code.
+    Own,
     Instrumented {
         gives_source: bool,
     },
@@ -197,7 +198,7 @@ impl Host {
             true => Code::Telling,
             false => evaluation.code(py, frame).map_or(Code::Unseen, |code| self.entered_code(&code)),
         };
-        if code == Code::Unseen {
+        if matches!(code, Code::Unseen | Code::Own) {
             self.watch_entries(py, thread, Entry::UnseenCode);
         }
         Some(Entered { thread, from, code })
@@ -208,7 +209,7 @@ impl Host {
         let Entered { thread, from, code } = entered;
         self.watch_entries(py, thread, from);
         let gives_source = match code {
-            Code::Telling => return result,
+            Code::Telling | Code::Own => return result,
             Code::Unseen if from == Entry::UnseenCode => return result,
             Code::Unseen => false,
             Code::Instrumented { gives_source } => gives_source,
@@ -263,5 +264,5 @@ fn classify(code: &Bound<'_, PyAny>, origin: Option<Origin>) -> PyResult<Code> {
     let file = code.getattr(intern!(py, "co_filename"))?;
     let own = py.import("dpor")?.getattr("__path__")?.get_item(0)?;
     let is_own = file.call_method1("startswith", (own,))?.is_truthy()?;
-    Ok(if is_own { Code::Telling } else { Code::Unseen })
+    Ok(if is_own { Code::Own } else { Code::Unseen })
 }

@@ -234,6 +234,8 @@ impl Host {
         namespace: &Bound<'_, PyDict>,
         name: &Bound<'_, PyString>,
     ) -> PyResult<bool> {
+        // Code in C uses it, though the module has been instrumented since.
+        self.assume_unseen(namespace, Some(name));
         {
             let state = self.state();
             if !state.lasting.contains(namespace) {
