@@ -8,10 +8,18 @@ import builtins
 from dpor.instrument.hooks import Hook
 from dpor.instrument.rewriter import Rewriter
 
+
+def _keeps_arguments(kind: type) -> bool:
+    """Whether an exception's class adds nothing to `BaseException`, which keeps what it is given as it is."""
+    bases = kind.__mro__[: kind.__mro__.index(BaseException)]
+    return all(vars(base).keys() <= _OF_PLAIN_EXCEPTIONS for base in bases)
+
+
+_OF_PLAIN_EXCEPTIONS = {"__doc__", "__init__", "__module__", "__new__", "__str__"}
 _EXCEPTIONS = frozenset(
     name
     for name, value in vars(builtins).items()
-    if isinstance(value, type) and issubclass(value, BaseException)
+    if isinstance(value, type) and issubclass(value, BaseException) and _keeps_arguments(value)
 )
 # What these do depends on nothing shared, or on the very frame that calls them.
 _INERT = frozenset(

@@ -39,6 +39,8 @@ _READING = (
     "peek",
     "__next__",
 )
+# They put what they read into a buffer that they are given.
+_FILLING = ("readinto", "readinto1")
 _POSITION = ("seek", "tell", "reconfigure", "detach")
 # `writelines` and `readlines` call these for each line.
 _WRITING = ("write", "truncate", "flush", "close")
@@ -153,6 +155,9 @@ def _method(base: type, name: str) -> Callable[..., Any]:
         opened.descriptors.touch(function, opened.file, lambda: _touched(opened, name, args))
         if name == "write":
             opened.unwritten += _written(args)
+        if name in _FILLING:
+            for buffer in args:
+                host.touch_whole(buffer, True)
         opened.busy = True
         try:
             if name == "close":

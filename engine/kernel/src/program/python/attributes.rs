@@ -103,8 +103,15 @@ impl Host {
     #[inline]
     pub fn check_fresh(&self, py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<()> {
         let permanent = {
-            let state = self.state();
+            let mut state = self.state();
             if state.puts_back() && state.lasting.contains(object) {
+                drop(state);
+                return self.keep_original(object);
+            }
+            let container = if object.is_exact_instance_of::<PyDict>() { state.container(object) } else { None };
+            let of_function =
+                container.is_some_and(|container| state.instance_dicts.is_of_function(container.object));
+            if of_function && state.puts_back() && !state.fresh_modules {
                 drop(state);
                 return self.keep_original(object);
             }

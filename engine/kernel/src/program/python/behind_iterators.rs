@@ -157,21 +157,58 @@ fn list_and_position<'py>(iterator: &Bound<'py, PyAny>) -> Option<(Bound<'py, Py
 }
 
 pub fn is_generator(object: &Bound<'_, PyAny>) -> bool {
-    object.get_type().name().is_ok_and(|name| name == "generator")
+    GeneratorKind::of(object).is_some()
+}
+
+/// What is advanced step by step, and can be found running.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum GeneratorKind {
+    Generator,
+    Coroutine,
+}
+
+impl GeneratorKind {
+    pub fn of(object: &Bound<'_, PyAny>) -> Option<GeneratorKind> {
+        match object.get_type().name().ok()?.to_str().ok()? {
+            "generator" => Some(GeneratorKind::Generator),
+            "coroutine" => Some(GeneratorKind::Coroutine),
+            _ => None,
+        }
+    }
+
+    /// What CPython calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            GeneratorKind::Generator => "generator",
+            GeneratorKind::Coroutine => "coroutine",
+        }
+    }
+
+    pub fn is_running(self, object: &Bound<'_, PyAny>) -> PyResult<bool> {
+        self.attribute(object, "running")?.is_truthy()
+    }
+
+    /// One of the attributes that tell how far it is.
+    fn attribute<'py>(self, object: &Bound<'py, PyAny>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let prefix = match self {
+            GeneratorKind::Generator => "gi",
+            GeneratorKind::Coroutine => "cr",
+        };
+        object.getattr(format!("{prefix}_{name}"))
+    }
 }
 
 /// Whether the next step of a generator runs none of its code, so that nobody can find it running: it has ended, or an
 /// exception comes before it has begun.
 pub fn runs_nothing(generator: &Bound<'_, PyAny>, raises: bool) -> PyResult<bool> {
-    let py = generator.py();
-    let is = |name: &str| generator.getattr(name).and_then(|value| value.is_truthy());
-    if is("gi_running")? {
+    let Some(kind) = GeneratorKind::of(generator) else { return Ok(false) };
+    if kind.is_running(generator)? {
         return Ok(false);
     }
-    if generator.getattr(intern!(py, "gi_frame"))?.is_none() {
+    if kind.attribute(generator, "frame")?.is_none() {
         return Ok(true);
     }
-    Ok(raises && !is("gi_suspended")?)
+    Ok(raises && !kind.attribute(generator, "suspended")?.is_truthy()?)
 }
 
 /// The items of a tuple that C code keeps for itself: `zip_longest` takes those out that have come to their end.

@@ -190,6 +190,10 @@ impl Host {
             if kind == TypeKind::Immutable && makes_anew(&name) && !of_object(&object, &name)? {
                 self.refuse_unseen_change(py, &object)?;
             }
+            if let Some(effect) = descriptor_effect(&object, &name) {
+                let name = object.getattr(intern!(py, "__name__"))?.cast_into::<PyString>()?;
+                return self.controlled(py, &function, How::Descriptor { name: name.unbind(), effect });
+            }
             if kind == TypeKind::Immutable && name == "pack_into" {
                 return self.controlled(py, &function, How::Builtin(BuiltinEffect::Write));
             }
@@ -323,6 +327,20 @@ impl Host {
             return Ok(function);
         }
         self.control(py, function)
+    }
+}
+
+/// What a call of a method of a descriptor in C, `K.slot.__get__(k)`, does to the attribute that it stands for.
+fn descriptor_effect(descriptor: &Bound<'_, PyAny>, method: &str) -> Option<BuiltinEffect> {
+    let class = descriptor.get_type().name().ok()?;
+    if !matches!(class.to_str().ok()?, "member_descriptor" | "getset_descriptor") {
+        return None;
+    }
+    match method {
+        "__get__" => Some(BuiltinEffect::GetAttribute),
+        "__set__" => Some(BuiltinEffect::SetAttribute),
+        "__delete__" => Some(BuiltinEffect::DeleteAttribute),
+        _ => None,
     }
 }
 

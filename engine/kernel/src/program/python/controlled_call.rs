@@ -10,7 +10,7 @@ use pyo3::types::{PyDict, PyList, PyMemoryView, PySet, PyString, PyTuple};
 
 use super::assumptions::{package_of, AssumptionKind};
 use super::attributes::Through;
-use super::behind_iterators::{is_generator, runs_nothing};
+use super::behind_iterators::{is_generator, runs_nothing, GeneratorKind};
 use super::builtins::{gives_container, interned, BuiltinEffect, CallableKind};
 use super::callback_results::ResultUse;
 use super::callbacks::OpenOperation;
@@ -19,7 +19,7 @@ use super::entered_code::Entry;
 use super::harmless_methods::is_harmless_method;
 use super::host::{require_host, Host};
 use super::items::has_builtin_items;
-use super::native_types::{keeps_to_itself, takes_items};
+use super::native_types::{is_native, keeps_to_itself, leaves_buffers, takes_items};
 use super::recording::Word;
 use super::types::TypeKind;
 use super::whole_reads::{given, looks_inside, reading_effect, Depth, Part};
@@ -63,6 +63,8 @@ pub enum How {
     Getter,
     /// A method taken from a container's class, as in `dict.get(mapping, key)`.
     Unbound { name: Py<PyString> },
+    /// A method of a descriptor in C that stands for an attribute: `K.slot.__get__`.
+    Descriptor { name: Py<PyString>, effect: BuiltinEffect },
     /// `object.__setattr__` and its kin, bound to an instance.
     BoundAttribute { object: Py<PyAny>, effect: BuiltinEffect },
 }
@@ -78,7 +80,9 @@ impl ControlledCall {
                 // With an argument: what it does then is what it mostly does.
                 format!("{:?}", method_effect(kind, &name.bind(py).to_string_lossy(), 1))
             }
-            How::Builtin(effect) | How::BoundAttribute { effect, .. } => format!("{effect:?}"),
+            How::Builtin(effect) | How::BoundAttribute { effect, .. } | How::Descriptor { effect, .. } => {
+                format!("{effect:?}")
+            }
             How::Construct { reads_arguments: true } => "ConstructReading".to_owned(),
             How::Construct { .. } => "Construct".to_owned(),
             How::Renewal { .. } => "Renewal".to_owned(),
@@ -181,6 +185,16 @@ impl ControlledCall {
                 host.created(made)
             }
             How::Unbound { name } => host.call_unbound(py, name.bind(py), function, arguments, keywords),
+            How::Descriptor { name, effect } => {
+                let call = || function.call(arguments, keywords);
+                // What a class gives is the descriptor itself.
+                let Some(object) = arguments.get_item(0).ok().filter(|object| !object.is_none()) else {
+                    return call();
+                };
+                let mut all = vec![object, name.bind(py).clone().into_any()];
+                all.extend(arguments.get_item(1).ok().filter(|_| *effect == BuiltinEffect::SetAttribute));
+                host.call_attribute(py, *effect, Through::Object, &PyTuple::new(py, all)?, call)
+            }
             How::BoundAttribute { object, effect } => {
                 let mut all = vec![object.bind(py).clone()];
                 all.extend(arguments.iter());
@@ -297,7 +311,10 @@ impl Host {
         if matches!(text, "release" | "__exit__") {
             self.state().keep_view(object);
         }
-        let is_iterator = kind == TypeKind::Iterator && !text.starts_with("__") || text == "__next__";
+        let steps_coroutine =
+            matches!(text, "send" | "throw" | "close") && GeneratorKind::of(object) == Some(GeneratorKind::Coroutine);
+        let is_iterator =
+            kind == TypeKind::Iterator && !text.starts_with("__") || text == "__next__" || steps_coroutine;
         let (read, keywords) = self.with_callbacks(py, function, arguments, keywords)?;
         let call = || function.call(&read, keywords.as_ref());
         let depth = match looks_inside(text) {
@@ -316,7 +333,13 @@ impl Host {
                 self.step_iterator(py, object, effect, matches!(text, "throw" | "close"), call)?
             }
             Some(depth) => {
-                let read = arguments.iter().map(|object| Part { effect: reading_effect(self.kind(&object)), object });
+                let fills = is_native(kind) && !leaves_buffers(&object.get_type(), text);
+                let read = arguments.iter().map(|object| match self.kind(&object) {
+                    TypeKind::Opaque | TypeKind::View if fills => {
+                        Part { effect: ContainerEffect::WriteWhole, object }
+                    }
+                    kind => Part { effect: reading_effect(kind), object },
+                });
                 let parts: Vec<Part<'_>> =
                     [Part { object: object.clone(), effect }].into_iter().chain(read).collect();
                 let event = self.touch_wholes(py, &parts, depth)?;
@@ -438,14 +461,11 @@ impl Host {
         iterator: &Bound<'py, PyAny>,
         next: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        if !is_generator(iterator) {
-            return next();
-        }
+        let Some(kind) = GeneratorKind::of(iterator) else { return next() };
         let address = iterator.as_ptr() as usize;
         // CPython 3.11 looks for what a generator delegates to before it sees that the generator runs, and may crash.
-        let runs = iterator.getattr(intern!(py, "gi_running"))?.is_truthy()?;
-        if runs || !self.state().advancing.insert(address) {
-            return Err(PyValueError::new_err("generator already executing"));
+        if kind.is_running(iterator)? || !self.state().advancing.insert(address) {
+            return Err(PyValueError::new_err(format!("{} already executing", kind.name())));
         }
         let told = Rc::new(Cell::new(false));
         let step = OpenOperation::Step { generator: iterator.clone().unbind(), told: told.clone() };

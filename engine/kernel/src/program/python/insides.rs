@@ -192,7 +192,18 @@ fn has_attributes(object: &Bound<'_, PyAny>) -> bool {
 /// Whether an object that does not change itself may hold others that do: a slice, a match of a bytearray, a method that is
 /// bound to a list.
 pub fn holds_objects(object: &Bound<'_, PyAny>) -> bool {
-    const HOLDING: &[&str] = &["Match", "builtin_function_or_method", "method", "method-wrapper", "slice"];
+    const HOLDING: &[&str] = &[
+        "ContextVar",
+        "GenericAlias",
+        "Match",
+        "attrgetter",
+        "builtin_function_or_method",
+        "itemgetter",
+        "method",
+        "method-wrapper",
+        "methodcaller",
+        "slice",
+    ];
     object.get_type().name().is_ok_and(|name| name.to_str().is_ok_and(|name| HOLDING.contains(&name)))
 }
 

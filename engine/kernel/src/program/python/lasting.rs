@@ -10,7 +10,6 @@ use super::assumptions::AssumptionKind;
 use super::containers::Container;
 use super::host::Host;
 use super::rebinding::OriginalAttribute;
-use super::state::Restart;
 use super::types::{TypeFacts, TypeKind};
 use super::undo::Undo;
 
@@ -214,13 +213,6 @@ impl Host {
                 && state.is_permanent(object)
                 && !state.instance_dicts.reaches(container.object)
         };
-        let of_function = {
-            let state = self.state();
-            state.instance_dicts.is_of_function(container.object) && state.puts_back() && !state.fresh_modules
-        };
-        if of_function {
-            return Err(self.restart_with(py, Restart::ModuleState));
-        }
         match puts_back {
             true => self.keep_original(object),
             false => self.check_fresh(py, object),

@@ -41,9 +41,6 @@ const IMMUTABLE_BUILTINS: &[&str] = &[
     "frame",
     "traceback",
     "super",
-    // The code of a coroutine is instrumented, and only the task that awaits it advances it.
-    "coroutine",
-    "async_generator",
     "PyCapsule",
 ];
 
@@ -109,9 +106,23 @@ const TAKING_ITEMS: &[(&str, &str)] = &[("array", "array"), ("builtins", "bytear
 const KEEPING_TO_THEMSELVES: &[(&str, &str)] =
     &[("_io", "BytesIO"), ("_io", "StringIO"), ("_contextvars", "Context")];
 
+/// Whether objects of this kind are what code in C makes of them: streams in memory are iterators, too.
+pub fn is_native(kind: TypeKind) -> bool {
+    matches!(kind, TypeKind::Opaque | TypeKind::Iterator)
+}
+
 /// Whether methods of instances, which are of this kind, look no further into what they are given than at its items.
 pub fn takes_items(kind: TypeKind, ty: &Bound<'_, PyType>) -> bool {
-    kind != TypeKind::Opaque || derives_from(ty, TAKING_ITEMS)
+    !is_native(kind) || derives_from(ty, TAKING_ITEMS)
+}
+
+/// Methods of streams and the like that take bytes out of the buffers that they are given. Others may fill them.
+const TAKING_BYTES: &[&str] =
+    &["write", "writelines", "update", "compress", "decompress", "feed", "writerow", "writerows"];
+
+/// Whether a method leaves buffers that it is given as they are: a container adds what is in them, or keeps them.
+pub fn leaves_buffers(ty: &Bound<'_, PyType>, method: &str) -> bool {
+    derives_from(ty, TAKING_ITEMS) || method.starts_with("__") || TAKING_BYTES.contains(&method)
 }
 
 /// Whether methods of instances touch nothing of what the instances hold.

@@ -490,15 +490,18 @@ fn attribute_kind(class: &Bound<'_, PyType>, name: &Bound<'_, PyString>, on_clas
             Descriptor::Shadowed | Descriptor::Value if on_class => AttributeKind::Data,
             _ if on_class => AttributeKind::Constant,
             Descriptor::Computed => AttributeKind::Constant,
-            // What the instance holds comes before what such a descriptor gives; a slot's value lives in the instance.
-            Descriptor::Shadowed | Descriptor::Slot => AttributeKind::Data,
+            // The value of a slot lives in the instance.
+            Descriptor::Slot => AttributeKind::Data,
             Descriptor::Native => AttributeKind::Native,
-            Descriptor::Value | Descriptor::Class => AttributeKind::DataWithDefault,
+            Descriptor::Shadowed | Descriptor::Value | Descriptor::Class => AttributeKind::DataWithDefault,
         });
     }
-    let metaclass_attribute = on_class && class.get_type().hasattr(name)?;
-    if metaclass_attribute {
-        return Ok(AttributeKind::Constant);
+    if let (true, Some(metaclass)) = (on_class, holder_of(&class.get_type(), name)) {
+        let value = metaclass.getattr(intern!(py, "__dict__"))?.get_item(name)?;
+        return Ok(match descriptor_kind(&value, name)? {
+            Descriptor::Shadowed | Descriptor::Value => AttributeKind::DataWithDefault,
+            _ => AttributeKind::Constant,
+        });
     }
     // Some types in C give their instances a dict that they do not tell of.
     let data = on_class || has_instance_dict(class) && name != "__dict__";

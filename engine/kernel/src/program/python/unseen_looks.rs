@@ -9,7 +9,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyFunction, PyString, PyType};
 
-use super::assumptions::AssumptionKind;
+use super::assumptions::{calls_for_user, AssumptionKind};
 use super::host::{report_escape, Host};
 use super::left_modules::LeftModules;
 use super::primitives::keeps_attributes;
@@ -68,7 +68,8 @@ impl Host {
         Some(state.types.facts(object))
     }
 
-    /// A primitive of Python's own library keeps attributes, where that of the kernel has none to show or to make anew.
+    /// What attributes show that nobody follows: those of a primitive of Python's own library, where that of the kernel has
+    /// none to show or to make anew, and what a function is made of.
     pub fn refuse_insides(
         &self,
         py: Python<'_>,
@@ -76,14 +77,20 @@ impl Host {
         name: &Bound<'_, PyString>,
     ) -> PyResult<()> {
         let name = name.to_str()?;
-        if !matches!(name, "__dict__" | "__getstate__" | "__init__") || !keeps_attributes(object) {
-            return Ok(());
-        }
+        let whose = match name {
+            "__dict__" | "__getstate__" | "__init__" if keeps_attributes(object) => {
+                format!("a threading.{}", object.get_type().name()?)
+            }
+            // Its cells and its defaults can be changed through them, which no call of it would tell.
+            "__closure__" | "__kwdefaults__" if object.is_instance_of::<PyFunction>() && calls_for_user(py, &[]) => {
+                "a function".to_owned()
+            }
+            _ => return Ok(()),
+        };
         if self.awake().is_none_or(|state| !state.running() || state.has_no_company()) {
             return Ok(());
         }
-        let what = format!("uses {name} of a threading.{} while other threads run", object.get_type().name()?);
-        report_escape(py, &what)
+        report_escape(py, &format!("uses {name} of {whose} while other threads run"))
     }
 
     #[cold]
