@@ -10,7 +10,7 @@ from dpor.checking import check_model
 from dpor.results import CheckRequest, ModelResult, Verdict
 
 BEFORE = """
-import collections, enum, json
+import collections, datetime, enum, io, json
 import dpor
 
 class Color(enum.Enum):
@@ -37,6 +37,42 @@ def job(number):
     made = Job()
     made.number = number
     return made
+
+class Zone(datetime.tzinfo):
+    def utcoffset(self, when):
+        return datetime.timedelta(0)
+
+    def dst(self, when):
+        return None
+
+def time(hour):
+    return datetime.datetime(2020, 1, 1, hour, tzinfo=Zone())
+
+class Shown:
+    __repr__ = lambda self: "k"
+    __lt__ = lambda self, other: True
+    __hash__ = lambda self: 1
+
+def equal(one, other):
+    return one is other
+
+class Equal:
+    __hash__ = object.__hash__
+
+Equal.__eq__ = equal
+
+class Raw(io.RawIOBase):
+    def __init__(self, items):
+        self.items = items
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        if not self.items:
+            return 0
+        buffer[:1] = bytes([self.items.pop(0)])
+        return 1
 
 @dpor.model
 def model():
@@ -128,7 +164,45 @@ MISSED = {
         "s[1][job(10),] = 2",
         "1",
     ),
+    "a lambda with a special name": ("[Shown(), 1]", "repr(s)", "s[0] = 7", "s[1] = 2", "'[k, 2]'"),
+    "a function that became a method": (
+        "[Equal(), 1, 3]",
+        "s.index(3)",
+        "s[0] = 3",
+        "s[1] = 3",
+        "1",
+    ),
+    "a method of another name": (
+        "[time(1), time(2), time(3)]",
+        "[one.hour for one in (max(s),)][0]",
+        "s[0] = time(9)",
+        "s[2] = time(5)",
+        "5",
+    ),
+    "a stream's own": (
+        "[65, 66]",
+        "io.BufferedReader(Raw(s)).read(2)",
+        "s[:] = [67]",
+        "s.append(68)",
+        "b'AC'",
+    ),
+    "what an item holds": (
+        "[[1], 2]",
+        "repr([Shown(), s[0], s])",
+        "s[0].append(3)",
+        "s[1] = 5",
+        "'[k, [1, 3], [[1, 3], 2]]'",
+    ),
 }
+
+
+def read_beside(made: str, read: str, first: str, second: str, missed: str) -> str:
+    """A model in which one thread reads, and the other does two steps."""
+    source = BEFORE
+    holes = {"made": made, "read": read, "first": first, "second": second, "missed": missed}
+    for hole, text in holes.items():
+        source = source.replace("{" + hole + "}", text)
+    return source
 
 
 def check(tmp_path: Path, source: str) -> ModelResult:
@@ -140,13 +214,15 @@ def check(tmp_path: Path, source: str) -> ModelResult:
 @pytest.mark.parametrize("name", MISSED)
 def test_what_c_code_reads_after_a_callback_is_read_then(tmp_path: Path, name: str) -> None:
     made, read, first, second, missed = MISSED[name]
-    values = {"made": made, "read": read, "first": first, "second": second, "missed": missed}
-    source = BEFORE
-    for hole, text in values.items():
-        source = source.replace("{" + hole + "}", text)
-    result = check(tmp_path, source)
+    result = check(tmp_path, read_beside(made, read, first, second, missed))
     assert result.verdict is Verdict.VIOLATED, name
     assert result.assumptions == ()
+
+
+@pytest.mark.parametrize("name", MISSED)
+def test_nothing_else_is_read_without_the_other_thread(tmp_path: Path, name: str) -> None:
+    made, read, _, _, missed = MISSED[name]
+    assert check(tmp_path, read_beside(made, read, "pass", "pass", missed)).verdict is Verdict.VERIFIED
 
 
 SINGLETON = """

@@ -11,7 +11,7 @@ use super::host::{report_escape, Host};
 use super::place::{is_intercepted, lacks_dict, own_attribute, Place};
 use super::recording::Word;
 use super::slots::Slot;
-use super::state::{access, Phase, Restart};
+use super::state::{access, Phase};
 use super::types::{
     instrumented_namespace, is_heap_class, is_instrumented_namespace, module_of, referent, tells_itself, TypeKind,
 };
@@ -96,32 +96,6 @@ impl Host {
             return None;
         }
         state.attribute_slot(object, name)
-    }
-
-    /// Before an object is changed: one that exists before executions begin must be made afresh for each, or put
-    /// back if it cannot be.
-    #[inline]
-    pub fn check_fresh(&self, py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<()> {
-        let permanent = {
-            let mut state = self.state();
-            if state.puts_back() && state.lasting.contains(object) {
-                drop(state);
-                return self.keep_original(object);
-            }
-            let container = if object.is_exact_instance_of::<PyDict>() { state.container(object) } else { None };
-            let of_function =
-                container.is_some_and(|container| state.instance_dicts.is_of_function(container.object));
-            if of_function && state.puts_back() && !state.fresh_modules {
-                drop(state);
-                return self.keep_original(object);
-            }
-            let lasting = state.is_permanent(object) || state.builtins.kind_of(object) == CallableKind::Function;
-            state.puts_back() && !state.fresh_modules && lasting
-        };
-        if permanent {
-            return Err(self.restart_with(py, Restart::ModuleState));
-        }
-        Ok(())
     }
 
     /// Before an operation on an item of a dict, or on the dict: if it is the namespace of an instrumented module

@@ -263,6 +263,7 @@ fn classify(code: &Bound<'_, PyAny>, origin: Option<Origin>) -> PyResult<Code> {
     }
     let file = code.getattr(intern!(py, "co_filename"))?;
     let own = py.import("dpor")?.getattr("__path__")?.get_item(0)?;
-    let is_own = file.call_method1("startswith", (own,))?.is_truthy()?;
+    let inside = format!("{own}{}", std::path::MAIN_SEPARATOR);
+    let is_own = file.call_method1("startswith", (inside,))?.is_truthy()?;
     Ok(if is_own { Code::Own } else { Code::Unseen })
 }

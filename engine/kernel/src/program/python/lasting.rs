@@ -7,9 +7,11 @@ use pyo3::types::{PyDict, PyList, PyModule, PySet, PyString, PyType};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::assumptions::AssumptionKind;
+use super::builtins::CallableKind;
 use super::containers::Container;
 use super::host::Host;
 use super::rebinding::OriginalAttribute;
+use super::state::Restart;
 use super::types::{TypeFacts, TypeKind};
 use super::undo::Undo;
 
@@ -191,6 +193,32 @@ impl Host {
             value: Some(value.unbind()),
         };
         self.state().lasting.originals.push(Original::Value(undo));
+        Ok(())
+    }
+
+    /// Before an object is changed: one that exists before executions begin must be made afresh for each, or put
+    /// back if it cannot be.
+    #[inline]
+    pub fn check_fresh(&self, py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<()> {
+        let permanent = {
+            let mut state = self.state();
+            if state.puts_back() && state.lasting.contains(object) {
+                drop(state);
+                return self.keep_original(object);
+            }
+            let container = if object.is_exact_instance_of::<PyDict>() { state.container(object) } else { None };
+            let of_function =
+                container.is_some_and(|container| state.instance_dicts.is_of_function(container.object));
+            if of_function && state.puts_back() && !state.fresh_modules {
+                drop(state);
+                return self.keep_original(object);
+            }
+            let lasting = state.is_permanent(object) || state.builtins.kind_of(object) == CallableKind::Function;
+            state.puts_back() && !state.fresh_modules && lasting
+        };
+        if permanent {
+            return Err(self.restart_with(py, Restart::ModuleState));
+        }
         Ok(())
     }
 
