@@ -150,6 +150,12 @@ def _words(kind: AssumptionKind, subject: str) -> tuple[str, str]:
                 "the middle: what the one does to it meanwhile was not explored",
                 "hold one lock in every use, or leave it to one thread (loop.call_soon_threadsafe tells a loop)",
             )
+        case AssumptionKind.EXCEPTION_STATE:
+            return (
+                f"{subject} is read while other threads run: Python changes it as the exception passes through "
+                "functions and wherever it is raised again, which was not seen",
+                "read it where the exception is caught, before another thread can raise it",
+            )
 
 
 def _way_inside(package: str) -> str:

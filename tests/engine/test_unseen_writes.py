@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 from either_order import EitherOrder
 
+from dpor.checking import check_model
 from dpor.codes import Code
 from dpor.errors import DporError
-from dpor.results import Verdict
+from dpor.results import AssumptionKind, CheckRequest, Verdict
 
 HEADER = """
-import functools, io, operator, tempfile
+import functools, io, operator, tempfile, threading, types
 
 class Meta(type):
     limit = 1
@@ -43,8 +44,57 @@ class Slotted:
     def __init__(self):
         self.a = 0
 
+class Around:
+    # A descriptor in Python around the one of a slot.
+
+    def __init__(self, member):
+        self.member = member
+
+    def __get__(self, obj, owner=None):
+        return self.member.__get__(obj, owner)
+
+    def __set__(self, obj, value):
+        self.member.__set__(obj, value)
+
+class Wrapped:
+    __slots__ = ("a",)
+
+    def __init__(self):
+        self.a = 0
+
+Wrapped.a = Around(Wrapped.a)
+
+class Local(threading.local):
+    limit = 1
+
+    def __init__(self):
+        self.own = 0
+
+def closure():
+    count = 0
+
+    def counted():
+        nonlocal count
+        count += 1
+        return count
+
+    return counted, counted.__closure__[0]
+
 def decorated():
     pass
+
+def keyword_defaults(defaults):
+    def keyed(*, k=0):
+        return k
+    keyed.__kwdefaults__ = defaults
+    return keyed, defaults
+
+def stepping():
+    yield
+    yield
+
+def frame_of(generator):
+    return generator.gi_frame
 
 async def count(items):
     items.append(1)
@@ -79,6 +129,10 @@ WAYS = {
         "s.doubled(2)",
     ),
     "a slot by its descriptor": ("Slotted()", "Slotted.a.__set__(s, 1)", "s.a"),
+    "a slot behind a descriptor in Python": ("Wrapped()", "setattr(s, 'a', 1)", "s.a"),
+    "a class's attribute of thread-local data": ("Local()", "setattr(Local, 'limit', 2)", "s.limit"),
+    "a variable by its cell": ("closure()", "s[0]()", "s[1].cell_contents"),
+    "a store to a variable by its cell": ("closure()", "setattr(s[1], 'cell_contents', 5)", "s[0]()"),
     "a look by a slot's descriptor": ("Slotted()", "setattr(s, 'a', 1)", "Slotted.a.__get__(s)"),
     "attributes by the dict's descriptor": (
         "Settings()",
@@ -100,6 +154,12 @@ WAYS = {
     "buffers in a list": ("[bytearray(b'a')]", "s[0].upper() and s[0].extend(b'b')", "written(s)"),
     "the dict of a function": ("decorated", "s.__dict__.update({'k': 1})", "hasattr(s, 'k')"),
     "the text of a generic alias": ("[int]", "s.append(str)", "repr(list[s])"),
+    "the text of a class method": (
+        "[]",
+        "s.append(1)",
+        "repr(classmethod(functools.partial(print, s)))",
+    ),
+    "a comparison of generic aliases": ("[int]", "s.append(str)", "list[s] == list[[int]]"),
     "the text of a getter": ("[1]", "s.append(2)", "repr(operator.itemgetter(s))"),
 }
 
@@ -124,3 +184,59 @@ def test_what_a_function_is_made_of_is_refused_beside_other_threads(either: Eith
     with pytest.raises(DporError) as raised:
         either.check("decorated", "None", f"s.{name}")
     assert raised.value.code is Code.UNCONTROLLED
+
+
+def test_code_of_the_model_with_other_variables_is_refused(either: EitherOrder) -> None:
+    with pytest.raises(DporError) as raised:
+        either.check("types.FunctionType(decorated.__code__, {})", "None", "None")
+    assert raised.value.code is Code.UNCONTROLLED
+    assert "the variables of another dict" in str(raised.value)
+
+
+ASSUMED = {
+    "subclasses": ("Own", "type('Sub', (Own,), {}) and None", "len(s.__subclasses__())"),
+    "subclasses by the class of classes": (
+        "Own",
+        "type('Sub', (Own,), {}) and None",
+        "len(type.__subclasses__(s))",
+    ),
+    "keyword defaults that somebody else has": (
+        "keyword_defaults({'k': 1})",
+        "s[1].update(k=2)",
+        "s[0]()",
+    ),
+    "the frame of a generator": ("stepping()", "next(s)", "frame_of(s).f_lineno and None"),
+}
+
+
+@pytest.mark.parametrize("name", ASSUMED)
+def test_what_is_not_followed_is_an_assumption(either: EitherOrder, name: str) -> None:
+    result = either.check(*ASSUMED[name])
+    assert result.verdict is Verdict.VERIFIED
+    assert {one.kind for one in result.assumptions} == {AssumptionKind.UNSEEN_CODE}
+
+
+def test_classes_of_another_execution_are_no_subclasses(tmp_path: Path) -> None:
+    path = tmp_path / "model.py"
+    path.write_text("""
+import dpor
+
+class Base:
+    pass
+
+@dpor.model
+def model():
+    found = []
+    threads = [dpor.spawn(found.append, number) for number in range(3)]
+    for thread in threads:
+        thread.join()
+    if found[0] == 2:
+        assert Base.__subclasses__() == []
+    class Sub(Base):
+        pass
+    assert Base.__subclasses__() == [Sub]
+""")
+    result = check_model(CheckRequest(str(path), "model", str(tmp_path)))
+    assert result.verdict is Verdict.VERIFIED
+    assert result.executions == 6
+    assert result.assumptions == ()

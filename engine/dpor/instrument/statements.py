@@ -46,6 +46,18 @@ class Statements(Patterns):
             node.value = at(ast.NamedExpr(ast.Name(RETURNED_VALUE, ast.Store()), node.value), node.value)
         return node
 
+    def visit_Raise(self, node: ast.Raise) -> ast.stmt | list[ast.stmt]:
+        """Python changes the exception that it raises."""
+        exception, cause = self.optional(node.exc), self.optional(node.cause)
+        if exception is None:
+            return [at(ast.Expr(self.hook(Hook.RERAISED, node)), node), node]
+        if cause is None:
+            node.exc = self.hook(Hook.RAISED, exception, exception)
+        else:
+            node.exc = self.hook(Hook.CHAINED, exception, exception, cause)
+            node.cause = None
+        return node
+
     def visit_Assert(self, node: ast.Assert) -> ast.stmt:
         node.test = self.test(node.test)
         node.msg = self.optional(node.msg)

@@ -135,7 +135,13 @@ def patch_futures(patches: PatchSet, mode: Mode, module: Any) -> None:
         @functools.wraps(real)
         def ask(self: Any, timeout: float | None = None) -> Any:
             self.dpor_retrieved = True
-            return real(self, timeout)
+            try:
+                return real(self, timeout)
+            except BaseException as error:
+                # It is raised anew for each who asks.
+                if mode.host.active and error is self._exception:
+                    mode.host.raised(error)
+                raise
 
         return ask
 

@@ -68,6 +68,17 @@ class TransparentHooks:
     def delete_attribute(self, obj: Any, name: str) -> None:
         delattr(obj, name)
 
+    def raised(self, exception: Any) -> Any:
+        return exception
+
+    def reraised(self) -> None:
+        return None
+
+    def chained(self, exception: Any, cause: Any) -> Any:
+        made = exception() if isinstance(exception, type) else exception
+        made.__cause__ = cause() if isinstance(cause, type) else cause
+        return made
+
     def load_item(self, obj: Any, key: Any) -> Any:
         return obj[key]
 

@@ -294,6 +294,9 @@ class Host:
     def outside_predicates(self, what: str) -> None:
         del what
 
+    def raised(self, exception: BaseException) -> BaseException:
+        return exception
+
     def wait_until(self, predicate: Callable[[], object]) -> None:
         self.step(lambda: bool(predicate()))
 

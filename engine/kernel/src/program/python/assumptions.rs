@@ -24,10 +24,11 @@ pub enum AssumptionKind {
     ChangedDefinition,
     UnrunAtExit,
     ThreadUnsafe,
+    ExceptionState,
 }
 
 impl AssumptionKind {
-    const ALL: [AssumptionKind; 10] = [
+    const ALL: [AssumptionKind; 11] = [
         AssumptionKind::ForeignCode,
         AssumptionKind::UnseenCode,
         AssumptionKind::ObjectEnd,
@@ -38,6 +39,7 @@ impl AssumptionKind {
         AssumptionKind::ChangedDefinition,
         AssumptionKind::UnrunAtExit,
         AssumptionKind::ThreadUnsafe,
+        AssumptionKind::ExceptionState,
     ];
 
     pub fn name(self) -> &'static str {
@@ -52,6 +54,7 @@ impl AssumptionKind {
             AssumptionKind::ChangedDefinition => "changed-definition",
             AssumptionKind::UnrunAtExit => "unrun-at-exit",
             AssumptionKind::ThreadUnsafe => "thread-unsafe",
+            AssumptionKind::ExceptionState => "exception-state",
         }
     }
 
@@ -234,18 +237,21 @@ impl State {
     pub fn told_assumptions(&self) -> Vec<(&'static str, String, Option<String>, u32)> {
         [self.assumptions.told(), self.types.assumptions.told()].concat()
     }
+
+    /// The verdict rests on an assumption, made where the running thread is.
+    pub fn assume(&mut self, py: Python<'_>, kind: AssumptionKind, subject: &str) {
+        if matches!(self.phase, Phase::Running | Phase::Probing) {
+            let current = self.current.index();
+            let started = self.threads.get(current).and_then(|thread| thread.started.as_ref());
+            self.assumptions.add(py, kind, subject, started);
+        }
+    }
 }
 
 impl Host {
     /// The verdict rests on an assumption, made where the running thread is.
     pub fn assume(&self, py: Python<'_>, kind: AssumptionKind, subject: &str) {
-        let mut state = self.state();
-        if matches!(state.phase, Phase::Running | Phase::Probing) {
-            let current = state.current.index();
-            let State { assumptions, threads, .. } = &mut *state;
-            let started = threads.get(current).and_then(|thread| thread.started.as_ref());
-            assumptions.add(py, kind, subject, started);
-        }
+        self.state().assume(py, kind, subject);
     }
 }
 

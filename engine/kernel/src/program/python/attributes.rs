@@ -5,7 +5,9 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyString};
 
-use super::builtins::CallableKind;
+use super::assumptions::AssumptionKind;
+use super::builtins::{BuiltinEffect, CallableKind};
+use super::cells::cell_behind;
 use super::container_effects::ContainerEffect;
 use super::host::{report_escape, Host};
 use super::place::{is_intercepted, lacks_dict, own_attribute, Place};
@@ -13,7 +15,8 @@ use super::recording::Word;
 use super::slots::Slot;
 use super::state::{access, Phase};
 use super::types::{
-    instrumented_namespace, is_heap_class, is_instrumented_namespace, module_of, referent, tells_itself, TypeKind,
+    holder_of, instrumented_namespace, is_heap_class, is_instrumented_namespace, module_of, referent, tells_itself,
+    TypeKind,
 };
 use super::undo::Undo;
 use super::weak_memory::Store;
@@ -147,6 +150,7 @@ impl Host {
     ) -> PyResult<Bound<'py, PyAny>> {
         let Some(slot) = self.find_attribute(object, name) else { return self.load_constant(py, object, name, get) };
         self.note_look(object, Some(name))?;
+        self.note_look_at_exception(object, name);
         if slot.in_container {
             let event = self.touch_container(py, object, ContainerEffect::ReadWhole, None)?;
             let value = self.noted(py, get(), Word::Load, object, Some(name.as_any()), event)?;
@@ -188,6 +192,10 @@ impl Host {
             original = self.reshapes(py, object, name)?;
             if name.to_str()? == "__code__" {
                 self.assume_unseen_code(value)?;
+            }
+            if name.to_str()? == "__kwdefaults__" && value.is_instance_of::<PyDict>() {
+                // Who has the dict can change the defaults of the function.
+                self.assume(py, AssumptionKind::UnseenCode, "builtins.function.__kwdefaults__");
             }
             if name.to_str()? == "__dict__" {
                 if self.kind(object) == TypeKind::Instance {
@@ -348,6 +356,7 @@ impl Host {
         }
         if kind == TypeKind::Immutable {
             self.refuse_insides(py, object, name)?;
+            self.touch_default_of_local(py, object, name)?;
         }
         if name.to_str()? == "__dict__" {
             self.touch_new_dict(py, object)?;
@@ -379,6 +388,20 @@ impl Host {
                 }
             }
         }
+    }
+
+    /// What the class of an object has under a name, if each thread has its own attributes of it: threads without one share it.
+    fn touch_default_of_local(
+        &self,
+        py: Python<'_>,
+        object: &Bound<'_, PyAny>,
+        name: &Bound<'_, PyString>,
+    ) -> PyResult<()> {
+        let is_local =
+            self.awake().is_some_and(|mut state| state.running() && state.types.facts(object).thread_local);
+        let class = if is_local { holder_of(&object.get_type(), name) } else { None };
+        let slot = class.and_then(|class| self.find_attribute(&class, name));
+        slot.map_or(Ok(()), |slot| self.touch_member(py, slot, AccessMode::Read).map(drop))
     }
 
     /// If the value is a dict that a function keeps: its definition has made it.
@@ -534,7 +557,10 @@ impl Host {
         object: &Bound<'py, PyAny>,
         name: &Bound<'py, PyString>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.load_through(py, object, name, Through::Class, || object.getattr(name))
+        match cell_behind(object, name) {
+            Some(cell) => self.use_cell(py, BuiltinEffect::GetAttribute, &cell, None),
+            None => self.load_through(py, object, name, Through::Class, || object.getattr(name)),
+        }
     }
 
     /// `object.name = value`
@@ -546,7 +572,10 @@ impl Host {
         object: &Bound<'_, PyAny>,
         name: &Bound<'_, PyString>,
     ) -> PyResult<()> {
-        self.store_through(py, value, object, name, Through::Class, || object.setattr(name, value))
+        match cell_behind(object, name) {
+            Some(cell) => self.use_cell(py, BuiltinEffect::SetAttribute, &cell, Some(value.clone())).map(drop),
+            None => self.store_through(py, value, object, name, Through::Class, || object.setattr(name, value)),
+        }
     }
 
     /// `del object.name`
@@ -557,7 +586,10 @@ impl Host {
         object: &Bound<'_, PyAny>,
         name: &Bound<'_, PyString>,
     ) -> PyResult<()> {
-        self.delete_through(py, object, name, || object.delattr(name))
+        match cell_behind(object, name) {
+            Some(cell) => self.use_cell(py, BuiltinEffect::DeleteAttribute, &cell, None).map(drop),
+            None => self.delete_through(py, object, name, || object.delattr(name)),
+        }
     }
 }
 

@@ -243,6 +243,9 @@ impl Host {
         let py = method.py();
         let (Ok(class), true) = (class.cast::<PyType>(), self.state().running()) else { return Ok(()) };
         let name = method.getattr(intern!(py, "__name__"))?.cast_into::<PyString>()?;
+        if name.to_str()? == "__subclasses__" {
+            self.note_subclasses(py);
+        }
         let Some(holder) = holder_of_harmful(class, &name)? else { return Ok(()) };
         let (module, class) = (holder.module()?.to_string(), holder.qualname()?);
         if !self.state().types.origins.is_standard(&module) {

@@ -14,6 +14,7 @@ use super::behind_iterators::{is_generator, runs_nothing, GeneratorKind};
 use super::builtins::{gives_container, interned, BuiltinEffect, CallableKind};
 use super::callback_results::ResultUse;
 use super::callbacks::OpenOperation;
+use super::cells::cell_behind;
 use super::container_effects::{method_effect, ContainerEffect};
 use super::entered_code::Entry;
 use super::harmless_methods::is_harmless_method;
@@ -23,6 +24,7 @@ use super::native_types::{is_native, keeps_to_itself, leaves_buffers, takes_item
 use super::recording::Word;
 use super::types::TypeKind;
 use super::whole_reads::{given, looks_inside, reading_effect, Depth, Part};
+use crate::operation::AccessMode;
 
 /// A call of built-in or uninstrumented code, made a visible operation.
 #[pyclass(module = "dpor._kernel")]
@@ -175,6 +177,7 @@ impl ControlledCall {
                     false => (make()?, false),
                 };
                 host.assume_view_end(py, &made, event);
+                host.require_own_variables(&made)?;
                 if let Some(seen) = arguments.iter().next() {
                     // A view of what it is given: `memoryview`, `MappingProxyType`.
                     host.alias_of(&made, &seen);
@@ -191,6 +194,14 @@ impl ControlledCall {
                 let Some(object) = arguments.get_item(0).ok().filter(|object| !object.is_none()) else {
                     return call();
                 };
+                if let Some(slot) = host.member_slot(function, &object, name.bind(py))? {
+                    let mode = match effect {
+                        BuiltinEffect::GetAttribute => AccessMode::Read,
+                        _ => AccessMode::Write,
+                    };
+                    host.touch_member(py, slot, mode)?;
+                    return call();
+                }
                 let mut all = vec![object, name.bind(py).clone().into_any()];
                 all.extend(arguments.get_item(1).ok().filter(|_| *effect == BuiltinEffect::SetAttribute));
                 host.call_attribute(py, *effect, Through::Object, &PyTuple::new(py, all)?, call)
@@ -313,6 +324,9 @@ impl Host {
         }
         let steps_coroutine =
             matches!(text, "send" | "throw" | "close") && GeneratorKind::of(object) == Some(GeneratorKind::Coroutine);
+        if text == "throw" {
+            arguments.iter().try_for_each(|exception| self.touch_raise(&exception))?;
+        }
         let is_iterator =
             kind == TypeKind::Iterator && !text.starts_with("__") || text == "__next__" || steps_coroutine;
         let (read, keywords) = self.with_callbacks(py, function, arguments, keywords)?;
@@ -406,6 +420,9 @@ impl Host {
         let named = arguments.get_item(1).ok().and_then(|name| name.cast_into::<PyString>().ok());
         let (Ok(object), Some(name)) = (arguments.get_item(0), named) else { return call() };
         let name = interned(&name)?;
+        if let Some(cell) = cell_behind(&object, &name) {
+            return self.use_cell(py, effect, &cell, arguments.get_item(2).ok());
+        }
         match (effect, arguments.get_item(2)) {
             (BuiltinEffect::GetAttribute, _) => self.load_through(py, &object, &name, through, call),
             (BuiltinEffect::DeleteAttribute, _) => {

@@ -119,6 +119,6 @@ pub fn holder_of_harmful<'py>(
 }
 
 /// Whether a value is the kernel's own, which tells of its operations itself.
-fn is_own_primitive(value: &Bound<'_, PyAny>) -> bool {
+pub fn is_own_primitive(value: &Bound<'_, PyAny>) -> bool {
     value.get_type().module().is_ok_and(|module| module.to_string().starts_with("dpor."))
 }

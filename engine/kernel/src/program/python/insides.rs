@@ -1,14 +1,18 @@
 //! What is inside of objects: items, attributes, and what C code keeps of them. No code of a model runs to find it.
 
+use std::ffi::c_ulong;
+
 use pyo3::exceptions::PyBaseException;
+use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
 
 use super::builtins::interned;
+use super::harmless_methods::is_own_primitive;
 use super::place::lacks_dict;
 use super::state::{access, State};
-use super::types::{is_heap_class, TypeKind};
+use super::types::{is_heap_class, module_of, TypeKind};
 use super::whole_reads::{Depth, Inside, Look};
 use crate::operation::AccessMode;
 
@@ -63,7 +67,7 @@ impl State {
                     read.iter().for_each(|name| self.look_at_exception(look, object, name, inside));
                 }
             }
-            TypeKind::Immutable if (deep || look.depth == Depth::Text) && holds_objects(object) => {
+            TypeKind::Immutable if (deep || look.depth >= Depth::Comparison) && holds_objects(object) => {
                 referents(object).into_iter().for_each(|item| look.finds(item, inside))
             }
             _ => {}
@@ -80,6 +84,7 @@ impl State {
     ) {
         let py = exception.py();
         let name = &PyString::intern(py, name);
+        self.assume_raised_as_seen(exception, name);
         if let Some(slot) = self.attribute_slot(exception, name) {
             look.touches([access(slot.location, AccessMode::Read)]);
         }
@@ -189,22 +194,32 @@ fn has_attributes(object: &Bound<'_, PyAny>) -> bool {
     is_heap_class(&class) && offset().is_ok_and(|offset| offset != 0)
 }
 
-/// Whether an object that does not change itself may hold others that do: a slice, a match of a bytearray, a method that is
-/// bound to a list.
+/// Whether an object that does not change itself may hold others that do, and show them: a slice, a match of a bytearray, a
+/// method that is bound to a list.
 pub fn holds_objects(object: &Bound<'_, PyAny>) -> bool {
-    const HOLDING: &[&str] = &[
-        "ContextVar",
-        "GenericAlias",
-        "Match",
-        "attrgetter",
-        "builtin_function_or_method",
-        "itemgetter",
-        "method",
-        "method-wrapper",
-        "methodcaller",
-        "slice",
+    const HAS_REFERENTS: c_ulong = 1 << 14;
+    // Their texts, comparisons and copies show none of what they hold.
+    const SHOWING_NOTHING: &[&str] = &[
+        "ProxyType",
+        "ReferenceType",
+        "_lru_cache_wrapper",
+        "classmethod_descriptor",
+        "code",
+        "frame",
+        "function",
+        "getset_descriptor",
+        "member_descriptor",
+        "method_descriptor",
+        "traceback",
+        "wrapper_descriptor",
     ];
-    object.get_type().name().is_ok_and(|name| name.to_str().is_ok_and(|name| HOLDING.contains(&name)))
+    let class = object.get_type();
+    // SAFETY: the type is alive.
+    if unsafe { ffi::PyType_GetFlags(class.as_type_ptr()) } & HAS_REFERENTS == 0 {
+        return false;
+    }
+    let shows = class.name().is_ok_and(|name| name.to_str().is_ok_and(|name| !SHOWING_NOTHING.contains(&name)));
+    shows && !is_heap_class(&class) && !is_own_primitive(object) && !module_of(&class).starts_with("greenlet")
 }
 
 /// The objects that an object written in C holds, by what it tells the garbage collector.

@@ -10,6 +10,7 @@ use super::assumptions::AssumptionKind;
 use super::builtins::CallableKind;
 use super::containers::Container;
 use super::host::Host;
+use super::raising::STORED_BY_RAISING;
 use super::rebinding::OriginalAttribute;
 use super::state::Restart;
 use super::types::{TypeFacts, TypeKind};
@@ -48,6 +49,10 @@ pub struct Lasting {
     /// The names of objects and namespaces, by address, that modules use whose code is not instrumented; they are kept.
     used_unseen: FxHashMap<usize, (String, Py<PyAny>)>,
     changed: FxHashSet<usize>,
+    /// Whether nothing of an execution may be left when the next one begins.
+    collects: bool,
+    /// The exceptions, by address, that it has raised.
+    raised: FxHashSet<usize>,
     originals: Vec<Original>,
 }
 
@@ -268,6 +273,52 @@ impl Host {
         Ok(true)
     }
 
+    /// Before an exception is raised, of which each execution has to find what raising it stores as it was.
+    pub fn keep_original_exception(&self, exception: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = exception.py();
+        let lasts = {
+            let mut state = self.state();
+            let lasts = state.lasting.contains(exception) || state.is_permanent(exception) && !state.fresh_modules;
+            lasts && state.puts_back() && state.lasting.raised.insert(exception.as_ptr() as usize)
+        };
+        if !lasts {
+            return Ok(());
+        }
+        // They are put back in the reverse order.
+        for name in STORED_BY_RAISING.into_iter().rev() {
+            let name = PyString::intern(py, name);
+            let value = Some(self.asleep(|| exception.getattr(&name))?.unbind());
+            let undo = Undo::Attribute { object: exception.clone().unbind(), name: name.unbind(), value };
+            self.state().lasting.originals.push(Original::Value(undo));
+        }
+        Ok(())
+    }
+
+    /// The program asks a class for its subclasses. Classes end when the garbage collector comes: those of executions before must
+    /// have ended by now. Which ones other threads make is not seen.
+    pub fn note_subclasses(&self, py: Python<'_>) {
+        let mut state = self.state();
+        if !state.executes() {
+            return;
+        }
+        if !state.has_no_company() {
+            state.assume(py, AssumptionKind::UnseenCode, "builtins.type.__subclasses__");
+        }
+        let news = !std::mem::replace(&mut state.lasting.collects, true);
+        if news && state.learning && state.execution_number > 1 {
+            state.restart.get_or_insert(Restart::Visible);
+        }
+    }
+
+    /// Before an execution: what is left of those before it ends, if this one can tell.
+    pub fn collect_former(&self, py: Python<'_>) -> PyResult<()> {
+        if !self.state().lasting.collects {
+            return Ok(());
+        }
+        let gc = py.import("gc")?;
+        self.restore(py, || gc.call_method0(intern!(py, "collect")).map(drop))
+    }
+
     /// An attribute has been changed; `original` is what it was, if that is to be put back.
     pub fn keep_original_attribute(&self, original: Option<OriginalAttribute>) {
         let Some(OriginalAttribute { undo, decides }) = original else { return };
@@ -296,6 +347,7 @@ impl Host {
         let originals = {
             let mut state = self.state();
             state.lasting.changed.clear();
+            state.lasting.raised.clear();
             std::mem::take(&mut state.lasting.originals)
         };
         let mut redefined = false;

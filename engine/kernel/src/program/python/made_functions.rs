@@ -3,11 +3,12 @@
 //!
 //! A function is not kept alive for it, because it keeps alive what it refers to.
 
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyFunction, PyWeakrefMethods, PyWeakrefReference};
+use pyo3::types::{PyDict, PyFunction, PyWeakrefMethods, PyWeakrefReference};
 use rustc_hash::FxHashMap;
 
-use super::host::Host;
+use super::host::{report_escape, Host};
 use super::identity::{KeyId, ObjectId};
 use super::state::State;
 use crate::operation::ThreadId;
@@ -62,5 +63,24 @@ impl Host {
         }
         drop(state);
         Ok(function)
+    }
+}
+
+impl Host {
+    /// A class has made an object: a function of instrumented code has to be in the module whose hooks the code uses, where its
+    /// variables are.
+    pub fn require_own_variables(&self, made: &Bound<'_, PyAny>) -> PyResult<()> {
+        if !made.is_exact_instance_of::<PyFunction>() || !self.state().running() {
+            return Ok(());
+        }
+        let py = made.py();
+        let names =
+            made.getattr(intern!(py, "__code__"))?.getattr(intern!(py, "co_names"))?.extract::<Vec<String>>()?;
+        let namespace = made.getattr(intern!(py, "__globals__"))?.cast_into::<PyDict>()?;
+        let own = namespace.get_item(intern!(py, "__dpor_namespace__"))?.is_some_and(|own| own.is(&namespace));
+        match own || !names.iter().any(|name| name.starts_with("__dpor_")) {
+            true => Ok(()),
+            false => report_escape(py, "makes a function of its own code with the variables of another dict"),
+        }
     }
 }

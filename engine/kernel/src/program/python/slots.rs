@@ -9,6 +9,7 @@ use super::builtins::CallableKind;
 use super::host::Host;
 use super::identity::{KeyId, ObjectId};
 use super::insides::lacks_attribute;
+use super::native_types::{descriptor_kind, Descriptor};
 use super::rebinding::decides_meaning;
 use super::state::{access, Phase, Restart, State};
 use super::switching::Touch;
@@ -84,6 +85,10 @@ impl State {
             let whole = self.container_of(id, facts.kind).whole;
             let in_container = facts.kind.has_content();
             return Some(Slot { in_container, ..Slot::alone(whole, id, key) });
+        }
+        if kind == AttributeKind::Raised {
+            let together = self.identities.name(intern!(object.py(), "__traceback__"));
+            return Some(Slot::alone(self.identities.location(id, together, true), id, key));
         }
         if kind == AttributeKind::DataOfAnyClass {
             let of_classes = self.identities.location(ObjectId::CLASSES, key, false);
@@ -202,6 +207,51 @@ impl State {
 }
 
 impl Host {
+    /// The place behind a bound method of a descriptor in C, `K.slot.__get__`, where the class has something else under its name;
+    /// None where the attribute by this name is the same.
+    pub fn member_slot(
+        &self,
+        method: &Bound<'_, PyAny>,
+        object: &Bound<'_, PyAny>,
+        name: &Bound<'_, PyString>,
+    ) -> PyResult<Option<Slot>> {
+        let descriptor = method.getattr(intern!(method.py(), "__self__"))?;
+        let found = holder_of(&object.get_type(), name)
+            .and_then(|class| class.getattr(intern!(object.py(), "__dict__")).ok()?.get_item(name).ok());
+        if found.is_some_and(|found| found.is(&descriptor)) {
+            return Ok(None);
+        }
+        let kind = descriptor_kind(&descriptor, name)?;
+        let Some(mut state) = self.awake().filter(|state| state.running()) else { return Ok(None) };
+        let facts = state.types.facts(object);
+        if !matches!(kind, Descriptor::Slot | Descriptor::Native) || !facts.kind.is_tracked() {
+            return Ok(None);
+        }
+        let own = state.object(object, facts);
+        let id = state.instance_dicts.replaced(own);
+        let key = state.identities.name(name);
+        let whole = state.container_of(id, facts.kind).whole;
+        Ok(Some(match kind {
+            Descriptor::Slot => {
+                let location = state.identities.location(id, key, true);
+                Slot { whole: state.taken_whole(id, facts), ..Slot::alone(location, id, key) }
+            }
+            _ => Slot::alone(whole, id, key),
+        }))
+    }
+
+    /// An access to a slot of which no value is kept: explorers that choose or compare values cannot treat one that races.
+    pub fn touch_member(&self, py: Python<'_>, slot: Slot, mode: AccessMode) -> PyResult<bool> {
+        let by_value = self.is_buffered(slot.location) || {
+            let state = self.state();
+            state.chooses(slot.location) || state.driver.wants_values() && state.is_visible(slot.location)
+        };
+        match by_value {
+            true => self.leave_untreated(py, "a place inside an object that no name of the program leads to"),
+            false => self.touch_slot(py, slot, mode),
+        }
+    }
+
     /// Perform an access to a slot: as an event if its location is visible. Returns whether it was one.
     #[inline]
     pub fn touch_slot(&self, py: Python<'_>, slot: Slot, mode: AccessMode) -> PyResult<bool> {

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use pyo3::exceptions::PyBaseException;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyAny as PyBaseObject, PyDict, PyFunction, PyString, PyType};
@@ -14,6 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::assumptions::{calls_for_user, AssumptionKind, Assumptions};
 use super::native_types::{calls_decoder, descriptor_kind, is_immutable, is_view, Descriptor};
 use super::origins::{Origin, Origins};
+use super::raising::STORED_BY_RAISING;
 
 /// How values of a type behave as shared objects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,6 +68,8 @@ pub enum AttributeKind {
     DataOfAnyClass,
     /// Part of what C code keeps of the object, which is taken as one piece.
     Native,
+    /// Part of what raising an exception stores in it.
+    Raised,
     /// A method or descriptor that nothing rebinds: no visible operation by itself.
     Constant,
 }
@@ -85,6 +89,8 @@ pub struct TypeFacts {
     pub identity_key: bool,
     /// Whether instances are symbolic values.
     pub symbolic: bool,
+    /// Whether each thread has its own attributes of an instance.
+    pub thread_local: bool,
     /// Whether instances tell that another object has come to its end.
     pub tells_end: bool,
     /// Whether comparing instances runs code that is not instrumented (a dataclass makes such code).
@@ -146,6 +152,7 @@ impl TypeTable {
         let token = self.token(name);
         let identity_key = kind == TypeKind::Instance && compares_by_identity(ty);
         let symbolic = found_in_class(ty, "__dpor_symbolic__").is_some();
+        let thread_local = found_in_class(ty, "__dpor_thread_local__").is_some();
         let is_instance = kind == TypeKind::Instance;
         let compared_by_foreign_code = is_instance && self.has_foreign_method(ty, COMPARISONS);
         let shown_by_foreign_code = is_instance && self.has_foreign_method(ty, CONVERSIONS);
@@ -162,6 +169,7 @@ impl TypeTable {
             token,
             identity_key,
             symbolic,
+            thread_local,
             tells_end,
             compared_by_foreign_code,
             shown_by_foreign_code,
@@ -492,6 +500,11 @@ fn attribute_kind(class: &Bound<'_, PyType>, name: &Bound<'_, PyString>, on_clas
             Descriptor::Computed => AttributeKind::Constant,
             // The value of a slot lives in the instance.
             Descriptor::Slot => AttributeKind::Data,
+            Descriptor::Native
+                if base.is(py.get_type::<PyBaseException>()) && STORED_BY_RAISING.contains(&name.to_str()?) =>
+            {
+                AttributeKind::Raised
+            }
             Descriptor::Native => AttributeKind::Native,
             Descriptor::Shadowed | Descriptor::Value | Descriptor::Class => AttributeKind::DataWithDefault,
         });

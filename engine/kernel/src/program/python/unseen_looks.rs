@@ -5,6 +5,7 @@
 //! stand-ins, as a `Future` of `concurrent.futures`: what their methods give is seen, what they keep for themselves is not.
 //! Primitives of the kernel keep nothing that Python could show.
 
+use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyFunction, PyString, PyType};
@@ -85,6 +86,15 @@ impl Host {
             "__closure__" | "__kwdefaults__" if object.is_instance_of::<PyFunction>() && calls_for_user(py, &[]) => {
                 "a function".to_owned()
             }
+            "f_lasti" | "f_lineno" | "f_locals" | "f_trace" | "f_trace_lines" | "f_trace_opcodes" => {
+                if object.get_type().name()? == "frame" && !is_on_stack(object)? {
+                    let mut state = self.state();
+                    if state.executes() && !state.has_no_company() {
+                        state.assume(py, AssumptionKind::UnseenCode, "builtins.frame");
+                    }
+                }
+                return Ok(());
+            }
             _ => return Ok(()),
         };
         if self.awake().is_none_or(|state| !state.running() || state.has_no_company()) {
@@ -124,6 +134,20 @@ fn is_named_in(class: &Bound<'_, PyType>, name: &Bound<'_, PyString>) -> PyResul
                 return Ok(true);
             }
         }
+    }
+    Ok(false)
+}
+
+/// Whether a frame is one of those that the running thread is in.
+fn is_on_stack(frame: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = frame.py();
+    // SAFETY: returns a borrowed reference to the running frame, or null if none runs; it is taken over at once.
+    let mut next = unsafe { Bound::from_borrowed_ptr_or_opt(py, ffi::PyEval_GetFrame().cast()) };
+    while let Some(current) = next {
+        if current.is(frame) {
+            return Ok(true);
+        }
+        next = Some(current.getattr(intern!(py, "f_back"))?).filter(|back| !back.is_none());
     }
     Ok(false)
 }

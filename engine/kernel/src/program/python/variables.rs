@@ -206,7 +206,7 @@ impl Host {
     }
 
     #[pyo3(signature = (cell, /))]
-    fn load_cell<'py>(&self, py: Python<'py>, cell: &Bound<'py, Cell>) -> PyResult<Bound<'py, PyAny>> {
+    pub fn load_cell<'py>(&self, py: Python<'py>, cell: &Bound<'py, Cell>) -> PyResult<Bound<'py, PyAny>> {
         let slot = self.cell_slot(cell);
         let event = match slot {
             Some(slot) => self.touch_slot(py, slot, AccessMode::Read)?,
@@ -232,7 +232,7 @@ impl Host {
     }
 
     #[pyo3(signature = (value, cell, /))]
-    fn store_cell(&self, py: Python<'_>, value: Bound<'_, PyAny>, cell: &Bound<'_, Cell>) -> PyResult<()> {
+    pub fn store_cell(&self, py: Python<'_>, value: Bound<'_, PyAny>, cell: &Bound<'_, Cell>) -> PyResult<()> {
         let event = match self.cell_slot(cell) {
             Some(slot) => {
                 self.check_fresh(py, cell.as_any())?;
@@ -256,7 +256,7 @@ impl Host {
     }
 
     #[pyo3(signature = (cell, /))]
-    fn delete_cell(&self, py: Python<'_>, cell: &Bound<'_, Cell>) -> PyResult<()> {
+    pub fn delete_cell(&self, py: Python<'_>, cell: &Bound<'_, Cell>) -> PyResult<()> {
         let event = match self.cell_slot(cell) {
             Some(slot) => {
                 self.check_fresh(py, cell.as_any())?;

@@ -306,7 +306,7 @@ impl Host {
         }
         let facts = state.types.facts(object);
         match facts.kind {
-            TypeKind::Immutable if depth >= Depth::Text && holds_objects(object) => false,
+            TypeKind::Immutable if depth >= Depth::Comparison && holds_objects(object) => false,
             TypeKind::Immutable | TypeKind::Instance => {
                 !depth.looks_into(&facts) && (depth == Depth::Items || !object.is_instance_of::<PyTuple>())
             }
