@@ -309,6 +309,27 @@ def equal_numbers(one, other):
     return one.n == int(other)
 Lambda.__eq__ = equal_numbers
 """,
+    "Computed": """class Computed:
+    now = property(operator.attrgetter('x'), lambda self, value: setattr(self, 'x', value))
+    first = property(lambda self: self.kept[0])
+    __call__ = property(lambda self: functools.partial(len, self.kept))
+    def __init__(self):
+        self.x = 1
+        self.kept = [1, 2]
+""",
+    "raised": """def raised(error, beside=None, cause=None):
+    try:
+        try:
+            if beside is not None:
+                raise beside
+        except KeyError:
+            raise error
+        if cause is not None:
+            raise error from cause
+        raise error
+    except ValueError:
+        pass
+""",
     "Zone": """class Zone(datetime.tzinfo):
     def utcoffset(self, when):
         return datetime.timedelta(0)

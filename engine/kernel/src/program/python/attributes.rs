@@ -235,6 +235,9 @@ impl Host {
                 Phase::Idle => drop(self.created(object.clone())?),
                 Phase::Probing => {}
             }
+            if self.use_property(py, BuiltinEffect::SetAttribute, object, name, Some(value))?.is_some() {
+                return Ok(());
+            }
             put()?;
             return self.refuse_unseen_change(py, object);
         };
@@ -311,6 +314,9 @@ impl Host {
                     return self.delete_attribute(py, &object, name);
                 }
             }
+            if self.use_property(py, BuiltinEffect::DeleteAttribute, object, name, None)?.is_some() {
+                return Ok(());
+            }
             delete()?;
             return self.refuse_unseen_change(py, object);
         };
@@ -360,6 +366,9 @@ impl Host {
         }
         if name.to_str()? == "__dict__" {
             self.touch_new_dict(py, object)?;
+        }
+        if let Some(value) = self.use_property(py, BuiltinEffect::GetAttribute, object, name, None)? {
+            return Ok(value);
         }
         let value = get()?;
         self.adopt_of_function(&value, object, name);

@@ -57,6 +57,8 @@ pub enum CallableKind {
     Function,
     /// A function in Python, bound to an object.
     BoundMethod,
+    /// A `staticmethod`, which is called as its function is.
+    StaticMethod,
     /// A method in C taken from its class.
     UnboundMethod,
     /// A slot of a class in C, bound to an object.
@@ -150,6 +152,8 @@ impl Builtins {
         }
         let partial = py.import("functools")?.getattr("partial")?;
         callables.insert(partial.as_ptr() as usize, CallableKind::Partial);
+        let static_method = py.import("builtins")?.getattr("staticmethod")?;
+        callables.insert(static_method.as_ptr() as usize, CallableKind::StaticMethod);
         let operator = py.import("operator")?;
         for name in ["attrgetter", "itemgetter", "methodcaller"] {
             callables.insert(operator.getattr(name)?.as_ptr() as usize, CallableKind::Getter);

@@ -56,6 +56,20 @@ impl Host {
         Ok(PyTuple::new(py, all)?.into_any())
     }
 
+    /// What a bound method does: it calls its function, with its object before the arguments of the call.
+    pub fn call_method<'py>(
+        &self,
+        py: Python<'py>,
+        method: &Bound<'py, PyAny>,
+        arguments: &Bound<'py, PyTuple>,
+        keywords: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let function = self.control(py, method.getattr(intern!(py, "__func__"))?)?;
+        let object = method.getattr(intern!(py, "__self__"))?;
+        let all: Vec<_> = std::iter::once(object).chain(arguments.iter()).collect();
+        function.call(PyTuple::new(py, all)?, keywords)
+    }
+
     /// What a `functools.partial` does: it calls its function, with its arguments before those of the call.
     pub fn call_partial<'py>(
         &self,

@@ -20,7 +20,7 @@ use super::host::Host;
 use super::object_state::gives_state;
 use super::origins::Origin;
 use super::primitives::{Condition, Lock, RLock};
-use super::types::{found_in_class, referent, TypeKind};
+use super::types::{found_in_class, is_heap_class, referent, TypeKind};
 
 impl Host {
     /// The receiver of a module-level method (`random.random`) is who it is by its place in the module.
@@ -83,6 +83,9 @@ impl Host {
         }
         if callable == CallableKind::BoundMethod {
             let inner = function.getattr(intern!(py, "__func__"))?;
+            if !inner.is_instance_of::<PyFunction>() {
+                return self.controlled(py, &function, How::Method);
+            }
             let object = function.getattr(intern!(py, "__self__"))?;
             let written = self.origin(&inner)?;
             if matches!(written.origin, Origin::Library | Origin::Foreign) {
@@ -106,6 +109,9 @@ impl Host {
         if callable == CallableKind::UnboundMethod {
             let name = function.getattr(intern!(py, "__name__"))?.cast_into::<PyString>()?;
             return self.controlled(py, &function, How::Unbound { name: name.unbind() });
+        }
+        if callable == CallableKind::StaticMethod {
+            return self.control(py, function.getattr(intern!(py, "__func__"))?);
         }
         if callable == CallableKind::Getter {
             return self.controlled(py, &function, How::Getter);
@@ -207,6 +213,9 @@ impl Host {
             if kind == TypeKind::Immutable && object.is_none() || kind == TypeKind::Module {
                 return self.controlled(py, &function, How::Builtin(c_function_effect(&object, &name)));
             }
+        }
+        if let Some(called) = called_in_c(&function)? {
+            return self.control(py, called);
         }
         if callable == CallableKind::Cached {
             return self.controlled(py, &function, How::Foreign { object: function.clone().unbind() });
@@ -344,6 +353,23 @@ fn descriptor_effect(descriptor: &Bound<'_, PyAny>, method: &str) -> Option<Buil
         "__set__" => Some(BuiltinEffect::SetAttribute),
         "__delete__" => Some(BuiltinEffect::DeleteAttribute),
         _ => None,
+    }
+}
+
+/// What a call of an instance of a class in Python calls, if that is no function in Python: what the class has as `__call__`.
+fn called_in_c<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let class = object.get_type();
+    if !is_heap_class(&class) {
+        return Ok(None);
+    }
+    let Some(found) = found_in_class(&class, "__call__") else { return Ok(None) };
+    let kind = found.get_type().name()?;
+    if found.is_instance_of::<PyFunction>() || kind == "wrapper_descriptor" {
+        return Ok(None);
+    }
+    match found.get_type().getattr_opt(intern!(object.py(), "__get__"))? {
+        Some(get) => get.call1((&found, object, &class)).map(Some),
+        None => Ok(Some(found)),
     }
 }
 

@@ -59,6 +59,8 @@ pub enum How {
     Generator,
     /// Instrumented code that takes numbers in place of symbolic values.
     Numbers,
+    /// A method of which the function is not one in Python.
+    Method,
     /// A `functools.partial`.
     Partial,
     /// An `operator.attrgetter`, `itemgetter` or `methodcaller`.
@@ -94,6 +96,7 @@ impl ControlledCall {
             How::Value { .. } => "Value".to_owned(),
             How::State { .. } => "State".to_owned(),
             How::Generator | How::Numbers => "Instrumented".to_owned(),
+            How::Method => "Method".to_owned(),
             How::Partial => "Partial".to_owned(),
             How::Getter => "Getter".to_owned(),
             How::Unbound { .. } => "Unbound".to_owned(),
@@ -134,6 +137,7 @@ impl ControlledCall {
             How::Generator => return host.created(function.call(arguments, keywords)?),
             How::Numbers => return function.call(arguments, keywords),
             How::Getter => return host.call_getter(py, function, arguments, keywords),
+            How::Method => return host.call_method(py, function, arguments, keywords),
             How::Partial => return host.call_partial(py, function, arguments, keywords),
             How::Value { object } => {
                 if let Some(text) = host.format_by_name(py, object.bind(py), function, arguments, keywords)? {
@@ -143,9 +147,13 @@ impl ControlledCall {
             _ => {}
         }
         host.undivided(|| match &self.how {
-            How::ForeignFunction | How::Reading | How::Generator | How::Numbers | How::Getter | How::Partial => {
-                function.call(arguments, keywords)
-            }
+            How::ForeignFunction
+            | How::Reading
+            | How::Generator
+            | How::Numbers
+            | How::Getter
+            | How::Method
+            | How::Partial => function.call(arguments, keywords),
             How::Value { object } => {
                 let mut read = given(arguments, keywords);
                 read.push(object.bind(py).clone());

@@ -6,7 +6,7 @@ use pyo3::exceptions::PyBaseException;
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
+use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType, PyWeakrefMethods, PyWeakrefReference};
 
 use super::builtins::interned;
 use super::harmless_methods::is_own_primitive;
@@ -68,7 +68,11 @@ impl State {
                 }
             }
             TypeKind::Immutable if (deep || look.depth >= Depth::Comparison) && holds_objects(object) => {
-                referents(object).into_iter().for_each(|item| look.finds(item, inside))
+                referents(object).into_iter().for_each(|item| look.finds(item, inside));
+                // Weak references are compared by what they stand for.
+                if let (Depth::Comparison, Ok(reference)) = (look.depth, object.cast::<PyWeakrefReference>()) {
+                    reference.upgrade().into_iter().for_each(|item| look.finds(item, inside));
+                }
             }
             _ => {}
         }
@@ -201,7 +205,6 @@ pub fn holds_objects(object: &Bound<'_, PyAny>) -> bool {
     // Their texts, comparisons and copies show none of what they hold.
     const SHOWING_NOTHING: &[&str] = &[
         "ProxyType",
-        "ReferenceType",
         "_lru_cache_wrapper",
         "classmethod_descriptor",
         "code",
@@ -222,7 +225,8 @@ pub fn holds_objects(object: &Bound<'_, PyAny>) -> bool {
     shows && !is_heap_class(&class) && !is_own_primitive(object) && !module_of(&class).starts_with("greenlet")
 }
 
-/// The objects that an object written in C holds, by what it tells the garbage collector.
+/// The objects that an object written in C holds, by what it tells the garbage collector, and that which a weak reference
+/// stands for: it is compared by that.
 pub fn referents<'py>(object: &Bound<'py, PyAny>) -> Vec<Bound<'py, PyAny>> {
     let py = object.py();
     let held = py.import("gc").and_then(|gc| gc.call_method1(intern!(py, "get_referents"), (object,)));

@@ -42,6 +42,7 @@ mod outside;
 mod place;
 mod plan;
 mod primitives;
+mod properties;
 mod raising;
 mod rebinding;
 mod recording;

@@ -74,7 +74,7 @@ impl State {
             TypeKind::Module => AttributeKind::Data,
             kind => self.types.attribute(object, name, kind),
         };
-        if kind == AttributeKind::Constant {
+        if matches!(kind, AttributeKind::Constant | AttributeKind::ComputedInC) {
             return None;
         }
         let own = self.object(object, facts);

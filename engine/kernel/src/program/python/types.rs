@@ -15,6 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::assumptions::{calls_for_user, AssumptionKind, Assumptions};
 use super::native_types::{calls_decoder, descriptor_kind, is_immutable, is_view, Descriptor};
 use super::origins::{Origin, Origins};
+use super::properties::calls_other_code;
 use super::raising::STORED_BY_RAISING;
 
 /// How values of a type behave as shared objects.
@@ -70,6 +71,8 @@ pub enum AttributeKind {
     Native,
     /// Part of what raising an exception stores in it.
     Raised,
+    /// A property of which one of the functions is not one in Python.
+    ComputedInC,
     /// A method or descriptor that nothing rebinds: no visible operation by itself.
     Constant,
 }
@@ -497,6 +500,7 @@ fn attribute_kind(class: &Bound<'_, PyType>, name: &Bound<'_, PyString>, on_clas
             Descriptor::Method => AttributeKind::Constant,
             Descriptor::Shadowed | Descriptor::Value if on_class => AttributeKind::Data,
             _ if on_class => AttributeKind::Constant,
+            Descriptor::Computed if calls_other_code(&value)? => AttributeKind::ComputedInC,
             Descriptor::Computed => AttributeKind::Constant,
             // The value of a slot lives in the instance.
             Descriptor::Slot => AttributeKind::Data,
@@ -513,6 +517,7 @@ fn attribute_kind(class: &Bound<'_, PyType>, name: &Bound<'_, PyString>, on_clas
         let value = metaclass.getattr(intern!(py, "__dict__"))?.get_item(name)?;
         return Ok(match descriptor_kind(&value, name)? {
             Descriptor::Shadowed | Descriptor::Value => AttributeKind::DataWithDefault,
+            Descriptor::Computed if calls_other_code(&value)? => AttributeKind::ComputedInC,
             _ => AttributeKind::Constant,
         });
     }
