@@ -169,3 +169,74 @@ def model():
 """,
     )
     assert result.verdict is Verdict.VERIFIED
+
+
+def test_the_order_of_raises_matters_to_who_looks_after_them(tmp_path: Path) -> None:
+    result = checked(
+        tmp_path,
+        """
+def fails(other):
+    try:
+        try:
+            raise other
+        except (KeyError, OSError):
+            raise LASTING
+    except ValueError:
+        pass
+
+@dpor.model
+def model():
+    threads = [dpor.spawn(fails, KeyError()), dpor.spawn(fails, OSError())]
+    for thread in threads:
+        thread.join()
+    assert isinstance(LASTING.__context__, OSError)
+""",
+    )
+    assert result.verdict is Verdict.VIOLATED
+    assert result.assumptions == ()
+
+
+def test_raising_is_no_operation_if_nobody_looks(tmp_path: Path) -> None:
+    result = checked(
+        tmp_path,
+        """
+@dpor.model
+def model():
+    threads = [dpor.spawn(caught_beside, LASTING) for _ in range(3)]
+    for thread in threads:
+        thread.join()
+""",
+    )
+    assert result.verdict is Verdict.VERIFIED
+    assert result.executions == 1
+
+
+def test_a_predicate_may_raise_its_own_exceptions(tmp_path: Path) -> None:
+    result = checked(
+        tmp_path,
+        """
+@dpor.model
+def model():
+    flags = []
+
+    def ready():
+        try:
+            error = ValueError("own")
+            raise error
+        except ValueError as error:
+            assert error.__traceback__ is not None
+        try:
+            flags[0]
+        except IndexError:
+            try:
+                raise
+            except IndexError:
+                return False
+        return True
+
+    thread = dpor.spawn(flags.append, 1)
+    dpor.wait_until(ready)
+    thread.join()
+""",
+    )
+    assert result.verdict is Verdict.VERIFIED

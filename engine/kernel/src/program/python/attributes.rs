@@ -410,7 +410,9 @@ impl Host {
             self.awake().is_some_and(|mut state| state.running() && state.types.facts(object).thread_local);
         let class = if is_local { holder_of(&object.get_type(), name) } else { None };
         let slot = class.and_then(|class| self.find_attribute(&class, name));
-        slot.map_or(Ok(()), |slot| self.touch_member(py, slot, AccessMode::Read).map(drop))
+        slot.map_or(Ok(()), |slot| {
+            self.touch_member(py, slot, AccessMode::Read, "a class attribute of thread-local data").map(drop)
+        })
     }
 
     /// If the value is a dict that a function keeps: its definition has made it.

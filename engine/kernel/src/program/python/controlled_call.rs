@@ -207,7 +207,7 @@ impl ControlledCall {
                         BuiltinEffect::GetAttribute => AccessMode::Read,
                         _ => AccessMode::Write,
                     };
-                    host.touch_member(py, slot, mode)?;
+                    host.touch_member(py, slot, mode, "a slot whose descriptor another one has replaced")?;
                     return call();
                 }
                 let mut all = vec![object, name.bind(py).clone().into_any()];

@@ -88,7 +88,7 @@ impl State {
     ) {
         let py = exception.py();
         let name = &PyString::intern(py, name);
-        self.assume_raised_as_seen(exception, name);
+        self.note_shown_exception(exception, name);
         if let Some(slot) = self.attribute_slot(exception, name) {
             look.touches([access(slot.location, AccessMode::Read)]);
         }

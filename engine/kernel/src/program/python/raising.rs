@@ -1,9 +1,9 @@
 //! What Python stores in an exception when it is raised: `__traceback__`, `__context__`, `__cause__` and
 //! `__suppress_context__`. An exception that threads share is changed by each that raises it.
 //!
-//! They are one place, which `raise` writes. Python adds to the traceback and sets the context elsewhere, too, where no hook is:
-//! as an exception passes through functions, and where code in C raises one that exists. So a thread that reads these of an
-//! exception that it does not handle, or that others raise as well, is named in the report.
+//! They are one place, which `raise` writes, once somebody reads it. Python adds to the traceback and sets the context
+//! elsewhere, too, where no hook is: as an exception passes through functions, and where code in C raises one that exists. So
+//! a thread that reads these of an exception that it does not handle, or that others raise as well, is named in the report.
 
 use pyo3::exceptions::{PyBaseException, PyTypeError};
 use pyo3::ffi;
@@ -14,7 +14,7 @@ use pyo3::types::{PyString, PyType};
 use super::assumptions::AssumptionKind;
 use super::host::Host;
 use super::recording::Word;
-use super::state::State;
+use super::state::{Phase, Restart, State};
 use crate::operation::AccessMode;
 
 /// The attributes that raising an exception stores. What puts them back in this order leaves each as it was: to store a cause
@@ -55,10 +55,18 @@ fn is_handled(exception: &Bound<'_, PyAny>) -> bool {
 }
 
 impl State {
-    /// A thread reads what is stored in an exception by raising it, and may find what no hook has told of.
-    pub fn assume_raised_as_seen(&mut self, exception: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) {
+    /// A thread reads what is stored in an exception by raising it. From now on it is an operation to raise one; and the thread
+    /// may find what no hook has told of.
+    pub fn note_shown_exception(&mut self, exception: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) {
         let py = exception.py();
-        if !self.running() || self.has_no_company() || !name.to_str().is_ok_and(is_stored_unseen) {
+        let stored = name.to_str().is_ok_and(|name| STORED_BY_RAISING.contains(&name));
+        if !stored || !self.executes() || self.threads.len() < 2 {
+            return;
+        }
+        if !std::mem::replace(&mut self.raised_is_shown, true) && self.learning {
+            self.restart.get_or_insert(Restart::Visible);
+        }
+        if self.has_no_company() || !name.to_str().is_ok_and(is_stored_unseen) {
             return;
         }
         let Some(slot) = self.attribute_slot(exception, name) else { return };
@@ -67,6 +75,11 @@ impl State {
             self.assume(py, AssumptionKind::ExceptionState, &format!("{name} of a {class}"));
         }
     }
+
+    /// Whether to raise an exception is an operation. A predicate of `wait_until` may raise those that come up in it.
+    fn raising_is_seen(&self, exception: &Bound<'_, PyAny>) -> bool {
+        self.raised_is_shown && (self.phase != Phase::Probing || self.objects.made(exception).is_some())
+    }
 }
 
 impl Host {
@@ -74,7 +87,7 @@ impl Host {
     #[inline]
     pub fn note_look_at_exception(&self, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) {
         if object.is_instance_of::<PyBaseException>() {
-            self.state().assume_raised_as_seen(object, name);
+            self.state().note_shown_exception(object, name);
         }
     }
 
@@ -86,11 +99,20 @@ impl Host {
         if !exception.is_instance_of::<PyBaseException>() || holders <= 1 {
             return Ok(());
         }
+        self.keep_original_exception(exception)?;
+        if self.awake().is_none_or(|state| !state.raising_is_seen(exception)) {
+            return Ok(());
+        }
         let name = intern!(py, "__traceback__");
         let Some(slot) = self.find_attribute(exception, name) else { return Ok(()) };
-        self.keep_original_exception(exception)?;
-        let event = self.touch_member(py, slot, AccessMode::Write)?;
-        self.note(py, Word::Store, Some(exception), Some(name.as_any()), None, event);
+        let event = self.touch_member(py, slot, AccessMode::Write, "an exception that several threads raise")?;
+        match handled(py) {
+            Some(context) => {
+                let name = intern!(py, "__context__");
+                self.note(py, Word::Store, Some(exception), Some(name.as_any()), Some(&context), event);
+            }
+            None => self.note(py, Word::WriteAll, Some(exception), None, None, event),
+        }
         Ok(())
     }
 }

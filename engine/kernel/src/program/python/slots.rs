@@ -241,13 +241,14 @@ impl Host {
     }
 
     /// An access to a slot of which no value is kept: explorers that choose or compare values cannot treat one that races.
-    pub fn touch_member(&self, py: Python<'_>, slot: Slot, mode: AccessMode) -> PyResult<bool> {
+    /// `what` is what a refusal calls it.
+    pub fn touch_member(&self, py: Python<'_>, slot: Slot, mode: AccessMode, what: &'static str) -> PyResult<bool> {
         let by_value = self.is_buffered(slot.location) || {
             let state = self.state();
             state.chooses(slot.location) || state.driver.wants_values() && state.is_visible(slot.location)
         };
         match by_value {
-            true => self.leave_untreated(py, "a place inside an object that no name of the program leads to"),
+            true => self.leave_untreated(py, what),
             false => self.touch_slot(py, slot, mode),
         }
     }

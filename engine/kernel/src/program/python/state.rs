@@ -145,6 +145,8 @@ pub struct State {
     /// Whether the text of an RLock or a Condition is read beside other threads, which tells how often the lock is held and
     /// how many wait.
     pub waits_are_shown: bool,
+    /// Whether a thread looks at what raising stores in an exception, while there are others or after them.
+    pub raised_is_shown: bool,
     /// Whether a function or class gets another name beside other threads, so that texts depend on it.
     pub names_change: bool,
     pub recorder: Option<Py<PyAny>>,
@@ -259,6 +261,7 @@ impl State {
             instance_dicts: InstanceDicts::default(),
             flags_are_cleared: false,
             waits_are_shown: false,
+            raised_is_shown: false,
             names_change: false,
             recorder: None,
             data_races: None,
