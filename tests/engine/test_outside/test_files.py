@@ -287,3 +287,28 @@ def test_a_violation_in_files_is_shown_and_can_be_replayed(tmp_path: Path) -> No
     assert result.verdict is Verdict.VIOLATED
     assert {"open('n', 'r')", "open('n', 'w')"} <= {step.target for step in result.violations[0].trace}
     assert not (tmp_path / "n").exists()
+
+
+@pytest.mark.parametrize("algorithm", ["optimal", "source", "graph", "concolic", "parsimonious", "unfolding"])
+@pytest.mark.parametrize("loser", [0, 1])
+def test_every_algorithm_lets_either_call_come_too_late(tmp_path: Path, algorithm: str, loser: int) -> None:
+    path = tmp_path / "model.py"
+    path.write_text(f"""
+import os, tempfile, dpor
+
+@dpor.model(algorithm={algorithm!r})
+def model():
+    folder = tempfile.mkdtemp()
+    late = [False, False]
+
+    def make(number):
+        try:
+            os.mkdir(os.path.join(folder, "made"))
+        except FileExistsError:
+            late[number] = True
+
+    dpor.join_all([dpor.spawn(make, number) for number in range(2)])
+    assert not late[{loser}]
+""")
+    result = check_model(CheckRequest(str(path), "model", str(tmp_path)))
+    assert result.verdict is Verdict.VIOLATED

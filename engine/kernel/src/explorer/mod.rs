@@ -187,6 +187,12 @@ pub trait Explorer {
         0
     }
 
+    /// Whether it runs an operation again and takes for granted that it touches what it touched before. What such an operation
+    /// can touch in another state has to be among it.
+    fn repeats_touches(&self) -> bool {
+        false
+    }
+
     /// Whether events need tokens of the values that they found and left, and threads what they are about to touch.
     fn wants_values(&self) -> bool {
         false

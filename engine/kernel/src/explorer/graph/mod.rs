@@ -227,6 +227,10 @@ impl Graph {
 }
 
 impl Explorer for Graph {
+    fn repeats_touches(&self) -> bool {
+        true
+    }
+
     fn begin(&mut self) -> usize {
         let shared = self
             .plan

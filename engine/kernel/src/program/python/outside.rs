@@ -91,6 +91,11 @@ impl Host {
         }
         let began = self.state().driver.position();
         self.drain_if_owed(py)?;
+        // What it touches depends on what others have made of the world.
+        let everything = everything || {
+            let state = self.state();
+            state.phase != Phase::Probing && state.driver.explorer().repeats_touches()
+        };
         let touched = Touched { reads, writes, entered, latent, everything };
         let changes = everything || !writes.is_empty() || !entered.is_empty() || !latent.is_empty();
         let (accesses, target) = {
