@@ -175,6 +175,7 @@ class Host:
         frontiers: Sequence[str] = (),
         stop_at_failure: bool = True,
         everything_visible: bool = False,
+        everything_races: bool | None = None,
         fresh_modules: bool = False,
         spurious_wakeups: bool = False,
         data_races: str = "ignore",

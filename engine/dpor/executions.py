@@ -152,6 +152,7 @@ def run_once(
     steps: Choices,
     complete: bool = False,
     everything_visible: bool | None = None,
+    everything_races: bool | None = None,
     max_steps: int | None = None,
     stop_at_failure: bool = True,
     seen: list[Found] | None = None,
@@ -160,8 +161,9 @@ def run_once(
 ) -> dict[str, Any]:
     """Run one execution along `steps` with a recorder; what fails in it is added to `seen`. Returns the outcome.
 
-    `chosen_reads` says that the steps name the writes that loads read from, `looks` that waits for predicates are
-    loads.
+    `everything_races` says whether code of the library is instrumented as if threads raced for all that it reads, by
+    default if every operation is visible. `chosen_reads` says that the steps name the writes that loads read from,
+    `looks` that waits for predicates are loads.
     """
 
     def note(description: dict[str, Any] | None, choices: Choices) -> bool:
@@ -181,6 +183,7 @@ def run_once(
         max_steps=max_steps,
         stop_at_failure=stop_at_failure,
         everything_visible=not hosted.elide if everything_visible is None else everything_visible,
+        everything_races=everything_races,
         fresh_modules=hosted.fresh_modules,
         spurious_wakeups=hosted.options.spurious_wakeups,
         # One execution is run to show one failure, which a race is only if it is looked for.

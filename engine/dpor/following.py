@@ -79,7 +79,7 @@ def followed(
     ) as hosted:
         hosted.speak()
         best: _Attempt | None = None
-        preparations = [_learn, _load_afresh]
+        preparations = [_load_afresh, _learn, _load_afresh]
         while True:
             hosted.symbolic.pin(_values_of(schedule))
             follower = _Follower(hosted, schedule, observe(hosted) if observe is not None else None)
@@ -90,6 +90,7 @@ def followed(
                 algorithm="follow",
                 steps=[_kernel_step(step, schedule.chosen_reads) for step in schedule.steps],
                 everything_visible=True,
+                everything_races=False,
                 max_steps=max(hosted.options.max_steps, 2 * len(schedule.steps)),
                 seen=seen,
                 stop_at_failure=schedule.failure == 0,
@@ -111,9 +112,11 @@ def followed(
 
 
 def _learn(hosted: HostedModel) -> None:
-    """Let any one execution show what the check had learned before it came to the schedule: which names are rebound,
-    and which code of the library runs.
+    """Let any one execution show what the check may have learned before it came to the schedule: which names are
+    rebound, and which code of the library reads what threads race for. Not all of it does: the attempts without come
+    first.
     """
+    hosted.fresh_modules = False
     while True:
         outcome = run_once(
             hosted,

@@ -135,3 +135,24 @@ def test_it_breaks_the_model_again(tmp_path: Path, case: str) -> None:
     assert again.divergence is None
     assert again.violation is not None
     assert again.violation.message == found.message
+
+
+def test_modules_that_are_loaded_afresh_run_the_same_code_of_the_library_again(tmp_path: Path) -> None:
+    path = tmp_path / "model.py"
+    path.write_text("""
+import copy, dataclasses, dpor
+
+@dataclasses.dataclass(frozen=True)
+class Point:
+    x: int
+
+@dpor.model
+def model():
+    assert copy.deepcopy(Point(1)) != Point(1)
+""")
+    found = check_model(CheckRequest(str(path), "model", str(tmp_path))).violations[0]
+    again = replay_model(
+        ReplayRequest(file=str(path), model="model", root=str(tmp_path), schedule=found.schedule)
+    )
+    assert again.divergence is None
+    assert again.violation is not None

@@ -251,6 +251,7 @@ impl Host {
         state.spins_wait = !plan.learns() || !state.driver.explorer().is_exhaustive();
         state.waits_by_looking = plan.waits_by_looking || plan.chosen_reads;
         state.everything_visible = plan.everything_visible;
+        state.everything_races = plan.everything_races.unwrap_or(plan.everything_visible);
         state.fresh_modules = plan.fresh_modules;
         state.spurious_wakeups = plan.spurious_wakeups;
         state.data_races = (plan.data_races != RacePolicy::Ignore).then(DataRaces::default);

@@ -20,6 +20,7 @@ use super::place::lacks_dict;
 use super::state::{Phase, Restart};
 use super::types::{is_heap_class, TypeKind};
 use super::whole_reads::{given, Depth, Looking, Part};
+use crate::operation::Access;
 
 #[derive(Default)]
 pub struct LeftModules {
@@ -201,7 +202,8 @@ impl Host {
         let raced = {
             let Some(mut state) = self.awake().filter(|state| state.phase == Phase::Running) else { return Ok(()) };
             let (accesses, _) = state.whole_accesses(&Looking::at(parts, &[], Depth::Everything));
-            accesses.iter().any(|access| state.is_visible(access.location))
+            let races = |access: &Access| state.everything_races || state.identities.is_visible(access.location);
+            accesses.iter().any(races)
         };
         if !raced {
             return Ok(());

@@ -49,6 +49,9 @@ pub struct Plan {
     pub waits_by_looking: bool,
     pub stop_at_failure: bool,
     pub everything_visible: bool,
+    /// Whether every location counts as one that threads race for, where that decides which code is instrumented; by default
+    /// if every one is visible.
+    pub everything_races: Option<bool>,
     pub fresh_modules: bool,
     pub spurious_wakeups: bool,
     pub data_races: RacePolicy,
@@ -75,6 +78,7 @@ impl Default for Plan {
             waits_by_looking: false,
             stop_at_failure: true,
             everything_visible: false,
+            everything_races: None,
             fresh_modules: false,
             spurious_wakeups: false,
             data_races: RacePolicy::Ignore,
@@ -128,6 +132,7 @@ impl Plan {
             "complete" => self.complete = value.extract()?,
             "stop_at_failure" => self.stop_at_failure = value.extract()?,
             "everything_visible" => self.everything_visible = value.extract()?,
+            "everything_races" => self.everything_races = value.extract()?,
             "fresh_modules" => self.fresh_modules = value.extract()?,
             "spurious_wakeups" => self.spurious_wakeups = value.extract()?,
             "data_races" => self.data_races = race_policy(&value.extract::<String>()?)?,

@@ -129,6 +129,8 @@ pub struct State {
     pub solver_error: SolverError,
     /// Whether every access is an event, which it need not be until its location races.
     pub everything_visible: bool,
+    /// Whether every location counts as one that threads race for.
+    pub everything_races: bool,
     /// Whether the model's modules are loaded afresh in each execution.
     pub fresh_modules: bool,
     pub stop_at_failure: bool,
@@ -252,6 +254,7 @@ impl State {
             symbolic: false,
             solver_error: SolverError::default(),
             everything_visible: false,
+            everything_races: false,
             fresh_modules: false,
             stop_at_failure: true,
             learning: true,
