@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 from either_order import EitherOrder
 
+from dpor.checking import check_model
+from dpor.results import AssumptionKind, CheckRequest, ModelResult, Verdict
+
 HEADER = """
 import functools, operator, types, weakref
 
@@ -41,6 +44,15 @@ class Counted:
     kept = [1]
     __call__ = staticmethod(functools.partial(len, kept))
 
+class Fields(dict):
+    __getattr__ = dict.get
+    __setattr__ = dict.__setitem__
+    __delattr__ = dict.__delitem__
+
+class Bare(dict):
+    __slots__ = ()
+    __getattr__ = dict.__getitem__
+
 def kept_by(method):
     return method.__func__.args[0]
 """
@@ -60,6 +72,10 @@ CALLS = {
         "list(map(types.MethodType(list.count, s), [1]))",
     ),
     "a static method": ("[1]", "s.append(2)", "staticmethod(functools.partial(len, s))()"),
+    "an item as an attribute": ("Fields(x=1)", "s.update(x=2)", "s.x"),
+    "an item as an attribute of an object without any": ("Bare(x=1)", "s.update(x=2)", "s.x"),
+    "a store of an item as an attribute": ("Fields()", "setattr(s, 'x', 1)", "len(s)"),
+    "a deletion of an item as an attribute": ("Fields(x=1)", "delattr(s, 'x')", "list(s)"),
     "an instance": ("Counted()", "s.kept.append(2)", "s()"),
     "a comparison of weak references": (
         "(First([1]), First([1]))",
@@ -72,3 +88,85 @@ CALLS = {
 @pytest.mark.parametrize("name", CALLS)
 def test_another_thread_can_come_before_and_after(tmp_path: Path, name: str) -> None:
     EitherOrder(HEADER, tmp_path).require_both(*CALLS[name])
+
+
+@pytest.mark.parametrize(
+    ("method", "named"),
+    [
+        ("__len__ = staticmethod(KEPT.__len__)", "builtins.__len__ as Own.__len__"),
+        ("__iter__ = functools.partial(iter, KEPT)", "functools.partial as Own.__iter__"),
+        ("__eq__ = list.__contains__", "builtins.__contains__ as Own.__eq__"),
+        ("__missing__ = classmethod(KEPT.count)", "builtins.count as Own.__missing__"),
+    ],
+)
+def test_a_special_method_in_c_of_something_else_is_an_assumption(
+    tmp_path: Path, method: str, named: str
+) -> None:
+    result = _checked(tmp_path, method)
+    assert result.verdict is Verdict.VERIFIED
+    assert {(one.kind, one.subject) for one in result.assumptions} == {(AssumptionKind.UNSEEN_CODE, named)}
+    assert "what it documents" in result.assumptions[0].mend
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        "__hash__ = list.__hash__",
+        "__repr__ = list.__repr__",
+        "__len__ = lambda self: 1",
+        "__eq__ = staticmethod(lambda one, other: True)",
+        "__str__ = Callable()",
+        "__slots__ = ()",
+        "__class_getitem__ = classmethod(types.GenericAlias)",
+    ],
+)
+def test_a_special_method_that_is_seen_is_none(tmp_path: Path, method: str) -> None:
+    assert _checked(tmp_path, method).assumptions == ()
+
+
+def test_an_enumeration_of_numbers_rests_on_no_assumption(tmp_path: Path) -> None:
+    result = _check(
+        tmp_path,
+        """
+class Level(enum.IntEnum):
+    LOW = 1
+
+@dpor.model
+def model():
+    threads = [dpor.spawn(str, Level.LOW) for _ in range(2)]
+    for thread in threads:
+        thread.join()
+    assert Level.LOW < 2 and f"{Level.LOW}" == "1"
+""",
+    )
+    assert result.verdict is Verdict.VERIFIED
+    assert result.assumptions == ()
+
+
+def _checked(folder: Path, method: str) -> ModelResult:
+    return _check(
+        folder,
+        f"""
+KEPT = [1]
+
+class Callable:
+    def __call__(self):
+        return "called"
+
+class Own(list):
+    {method}
+
+@dpor.model
+def model():
+    shared = Own()
+    threads = [dpor.spawn(shared.append, number) for number in range(2)]
+    for thread in threads:
+        thread.join()
+""",
+    )
+
+
+def _check(folder: Path, text: str) -> ModelResult:
+    path = folder / "model.py"
+    path.write_text(f"import enum, functools, types\n\nimport dpor\n{text}")
+    return check_model(CheckRequest(str(path), "model", str(folder)))

@@ -15,7 +15,7 @@ from dpor.errors import DporError
 from dpor.results import AssumptionKind, CheckRequest, Verdict
 
 HEADER = """
-import functools, io, operator, tempfile, threading, types
+import enum, functools, io, operator, tempfile, threading, types
 
 class Meta(type):
     limit = 1
@@ -82,6 +82,33 @@ def closure():
 
 def decorated():
     pass
+
+class Level(enum.Enum):
+    LOW = [1]
+    HIGH = [2]
+
+class Flags(enum.Flag):
+    A = 1
+    B = 2
+
+class Prepared(type):
+    namespace = {}
+
+    @classmethod
+    def __prepare__(cls, name, bases):
+        return cls.namespace
+
+def prepared(name):
+    class Made(metaclass=Prepared):
+        kept = name
+
+    return sorted(key for key in vars(Made) if not key.startswith("_"))
+
+def level_of(value):
+    try:
+        return Level(value).name
+    except ValueError:
+        return None
 
 def keyword_defaults(defaults):
     def keyed(*, k=0):
@@ -205,6 +232,11 @@ ASSUMED = {
         "s[1].update(k=2)",
         "s[0]()",
     ),
+    "private attributes of an enumeration": ("Level", "None", "list(s._member_map_) and None"),
+    "a member by a value that changes": ("Level", "s.LOW.value.append(2)", "level_of([1])"),
+    "all that a module holds": ("types.ModuleType('made')", "setattr(s, 'x', 1)", "'x' in vars(s)"),
+    "the names in a module": ("types.ModuleType('made')", "setattr(s, 'x', 1)", "'x' in dir(s)"),
+    "the namespace of a class to be": ("None", "prepared('a')", "prepared('b')"),
     "the frame of a generator": ("stepping()", "next(s)", "frame_of(s).f_lineno and None"),
 }
 
@@ -214,6 +246,42 @@ def test_what_is_not_followed_is_an_assumption(either: EitherOrder, name: str) -
     result = either.check(*ASSUMED[name])
     assert result.verdict is Verdict.VERIFIED
     assert {one.kind for one in result.assumptions} == {AssumptionKind.UNSEEN_CODE}
+
+
+def test_a_flag_that_enum_makes_later_takes_no_attributes(either: EitherOrder) -> None:
+    with pytest.raises(DporError) as raised:
+        either.check("Flags", "setattr(s.A | s.B, 'note', 1)", "None")
+    assert raised.value.code is Code.UNCONTROLLED
+
+
+def test_members_of_an_enumeration_that_is_made_in_the_model_have_attributes(tmp_path: Path) -> None:
+    path = tmp_path / "model.py"
+    path.write_text("""
+import enum
+import dpor
+
+@dpor.model
+def model():
+    class Planet(enum.Enum):
+        EARTH = (1, "earth")
+
+        def __new__(cls, number, label):
+            made = object.__new__(cls)
+            made._value_ = number
+            made.label = label
+            return made
+
+        def __init__(self, number, label):
+            self.doubled = 2 * number
+
+    threads = [dpor.spawn(setattr, Planet.EARTH, "seen", number) for number in range(2)]
+    for thread in threads:
+        thread.join()
+    assert (Planet.EARTH.label, Planet.EARTH.doubled) == ("earth", 2)
+""")
+    result = check_model(CheckRequest(str(path), "model", str(tmp_path)))
+    assert result.verdict is Verdict.VERIFIED
+    assert result.executions == 2
 
 
 def test_classes_of_another_execution_are_no_subclasses(tmp_path: Path) -> None:

@@ -317,6 +317,11 @@ Lambda.__eq__ = equal_numbers
         self.x = 1
         self.kept = [1, 2]
 """,
+    "Fields": """class Fields(dict):
+    __getattr__ = dict.get
+    __setattr__ = dict.__setitem__
+    __delattr__ = dict.__delitem__
+""",
     "raised": """def raised(error, beside=None, cause=None):
     try:
         try:

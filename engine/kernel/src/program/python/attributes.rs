@@ -148,9 +148,13 @@ impl Host {
         through: Through,
         get: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        if self.is_item(object, name) {
+            return self.use_items(py, Word::Load, object, name, get);
+        }
         let Some(slot) = self.find_attribute(object, name) else { return self.load_constant(py, object, name, get) };
         self.note_look(object, Some(name))?;
         self.note_look_at_exception(object, name);
+        self.note_look_at_enumeration(object, name);
         if slot.in_container {
             let event = self.touch_container(py, object, ContainerEffect::ReadWhole, None)?;
             let value = self.noted(py, get(), Word::Load, object, Some(name.as_any()), event)?;
@@ -187,6 +191,10 @@ impl Host {
         through: Through,
         put: impl FnOnce() -> PyResult<()>,
     ) -> PyResult<()> {
+        if self.is_item(object, name) {
+            let put = || put().map(|()| value.clone());
+            return self.use_items(py, Word::Store, object, name, put).map(drop);
+        }
         let mut original = None;
         if self.may_reshape(object, name)? {
             original = self.reshapes(py, object, name)?;
@@ -242,6 +250,7 @@ impl Host {
             return self.refuse_unseen_change(py, object);
         };
         self.note_look(object, Some(name))?;
+        self.refuse_made_member(object)?;
         self.note_name_change(object, name);
         self.watch_left_class(object)?;
         // Those that are put later are not put through what keeps the original.
@@ -286,6 +295,10 @@ impl Host {
         name: &Bound<'_, PyString>,
         delete: impl FnOnce() -> PyResult<()>,
     ) -> PyResult<()> {
+        if self.is_item(object, name) {
+            let delete = || delete().map(|()| py.None().into_bound(py));
+            return self.use_items(py, Word::Delete, object, name, delete).map(drop);
+        }
         let mut original = None;
         if self.may_reshape(object, name)? {
             original = self.reshapes(py, object, name)?;
@@ -449,6 +462,9 @@ impl Host {
         self.note_look(object, None)?;
         self.refuse_insides(py, object, intern!(py, "__dict__"))?;
         let kind = self.kind(object);
+        if kind == TypeKind::Module {
+            self.note_look_at_module(py, object);
+        }
         if kind == TypeKind::Instance {
             self.watch_left_class(object)?;
         }

@@ -75,6 +75,11 @@ impl Host {
                     Err(error) => Err(error),
                 }
             }
+            BuiltinEffect::InstanceDict if arguments.is_empty() => {
+                let names = function.call(arguments, keywords)?;
+                self.note_class_namespace(&names)?;
+                Ok(names)
+            }
             BuiltinEffect::InstanceDict if arguments.len() == 1 => {
                 let object = arguments.get_item(0)?;
                 self.touch_new_dict(py, &object)?;
@@ -100,6 +105,9 @@ impl Host {
             BuiltinEffect::Class if arguments.len() == 1 => function.call(arguments, keywords),
             BuiltinEffect::Print => self.print(py, function, arguments, keywords),
             BuiltinEffect::Attributes if arguments.len() == 1 => {
+                if self.kind(&arguments.get_item(0)?) == TypeKind::Module {
+                    self.note_look_at_module(py, &arguments.get_item(0)?);
+                }
                 let parts = self.named_parts(&arguments.get_item(0)?)?;
                 let (names, _) =
                     self.operate_on_wholes(py, &parts, Depth::Everything, || function.call(arguments, keywords))?;

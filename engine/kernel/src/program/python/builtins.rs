@@ -34,7 +34,7 @@ pub enum BuiltinEffect {
     HasAttribute,
     SetAttribute,
     DeleteAttribute,
-    /// Gives the dict of its argument's attributes.
+    /// Gives the dict of its argument's attributes, or without one the names where it is called.
     InstanceDict,
     /// Reads which attributes its argument has.
     Attributes,
@@ -134,7 +134,7 @@ impl Builtins {
         add(&["hasattr"], BuiltinEffect::HasAttribute)?;
         add(&["setattr"], BuiltinEffect::SetAttribute)?;
         add(&["delattr"], BuiltinEffect::DeleteAttribute)?;
-        add(&["vars"], BuiltinEffect::InstanceDict)?;
+        add(&["locals", "vars"], BuiltinEffect::InstanceDict)?;
         add(&["dir"], BuiltinEffect::Attributes)?;
         add(&["print"], BuiltinEffect::Print)?;
         let types = py.import("types")?;

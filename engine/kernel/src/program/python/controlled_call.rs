@@ -170,6 +170,9 @@ impl ControlledCall {
             }
             How::Builtin(effect) => host.call_builtin(py, *effect, function, arguments, keywords),
             How::Construct { reads_arguments } => {
+                if let Some(value) = arguments.iter().next() {
+                    host.note_member_wanted(function, &value);
+                }
                 let read = given(arguments, keywords);
                 let parts = match reads_arguments {
                     true => host.reading_parts(&read, Depth::Items),

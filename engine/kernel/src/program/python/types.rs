@@ -13,10 +13,12 @@ use pyo3::PyTypeInfo;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::assumptions::{calls_for_user, AssumptionKind, Assumptions};
+use super::enumerations::is_enumeration;
 use super::native_types::{calls_decoder, descriptor_kind, is_immutable, is_view, Descriptor};
 use super::origins::{Origin, Origins};
 use super::properties::calls_other_code;
 use super::raising::STORED_BY_RAISING;
+use super::special_methods::has_items_as_attributes;
 
 /// How values of a type behave as shared objects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -94,6 +96,10 @@ pub struct TypeFacts {
     pub symbolic: bool,
     /// Whether each thread has its own attributes of an instance.
     pub thread_local: bool,
+    /// Whether a method in C of the container that instances are stands for their attributes.
+    pub items_as_attributes: bool,
+    /// Whether instances are members of an enumeration.
+    pub is_member: bool,
     /// Whether instances tell that another object has come to its end.
     pub tells_end: bool,
     /// Whether comparing instances runs code that is not instrumented (a dataclass makes such code).
@@ -152,6 +158,7 @@ impl TypeTable {
         let name = format!("{}.{}", module_of(ty), qualified_name(ty));
         let tells_end = self.note_end(ty, &name);
         self.note_shared_memory(ty);
+        self.note_special_methods_in_c(ty);
         let token = self.token(name);
         let identity_key = kind == TypeKind::Instance && compares_by_identity(ty);
         let symbolic = found_in_class(ty, "__dpor_symbolic__").is_some();
@@ -166,13 +173,16 @@ impl TypeTable {
             _ => false,
         };
         let keeps_unseen = is_instance && self.origins.left.keeps_unseen(ty);
-        self.watches_looks |= thread_bound || keeps_unseen;
+        let items_as_attributes = kind.has_content() && has_items_as_attributes(ty);
+        self.watches_looks |= thread_bound || keeps_unseen || items_as_attributes;
         let facts = TypeFacts {
             kind,
             token,
             identity_key,
             symbolic,
             thread_local,
+            items_as_attributes,
+            is_member: is_enumeration(ty),
             tells_end,
             compared_by_foreign_code,
             shown_by_foreign_code,
@@ -230,7 +240,7 @@ impl TypeTable {
     }
 
     /// Whether a method is instrumented Python code.
-    fn is_instrumented(&mut self, method: &Bound<'_, PyAny>) -> bool {
+    pub fn is_instrumented(&mut self, method: &Bound<'_, PyAny>) -> bool {
         // To ask anything else for its code could run code of the model.
         method.is_instance_of::<PyFunction>()
             && self.origins.of(method).is_ok_and(|written| written.origin == Origin::Instrumented)
@@ -355,7 +365,7 @@ pub fn module_of(ty: &Bound<'_, PyType>) -> String {
     ty.getattr("__module__").and_then(|module| module.extract()).unwrap_or_default()
 }
 
-fn qualified_name(ty: &Bound<'_, PyType>) -> String {
+pub fn qualified_name(ty: &Bound<'_, PyType>) -> String {
     ty.qualname().map(|name| name.to_string()).unwrap_or_default()
 }
 

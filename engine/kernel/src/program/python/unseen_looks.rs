@@ -14,7 +14,7 @@ use super::assumptions::{calls_for_user, AssumptionKind};
 use super::host::{report_escape, Host};
 use super::left_modules::LeftModules;
 use super::primitives::keeps_attributes;
-use super::types::{module_of, TypeFacts};
+use super::types::{instrumented_namespace, module_of, TypeFacts};
 
 impl LeftModules {
     /// Whether a class keeps what its code changes unseen, though the code runs on stand-ins.
@@ -64,7 +64,7 @@ impl Host {
     }
 
     #[inline]
-    fn watched_facts(&self, object: &Bound<'_, PyAny>) -> Option<TypeFacts> {
+    pub fn watched_facts(&self, object: &Bound<'_, PyAny>) -> Option<TypeFacts> {
         let mut state = self.awake().filter(|state| state.types.watches_looks && state.running())?;
         Some(state.types.facts(object))
     }
@@ -101,6 +101,26 @@ impl Host {
             return Ok(());
         }
         report_escape(py, &format!("uses {name} of {whose} while other threads run"))
+    }
+
+    /// A thread looks at all that a module holds. Only the variables of instrumented modules are places.
+    pub fn note_look_at_module(&self, py: Python<'_>, module: &Bound<'_, PyAny>) {
+        let mut state = self.state();
+        if state.executes() && !state.has_no_company() && instrumented_namespace(module).is_none() {
+            state.assume(py, AssumptionKind::UnseenCode, "builtins.module.__dict__");
+        }
+    }
+
+    /// `locals()` has given names. In the body of a class they are what the class is made of, into which the body stores where
+    /// no hook is.
+    pub fn note_class_namespace(&self, names: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = names.py();
+        let of_class = names.contains(intern!(py, "__qualname__"))? && names.contains(intern!(py, "__module__"))?;
+        let mut state = self.state();
+        if of_class && state.executes() {
+            state.assume(py, AssumptionKind::UnseenCode, "builtins.__build_class__");
+        }
+        Ok(())
     }
 
     #[cold]

@@ -1,0 +1,155 @@
+//! Special methods that a class in Python has from elsewhere: `__iter__ = items.__iter__`, `__missing__ = functools.partial(...)`.
+//! The interpreter calls them in C, where no hook tells of what they do.
+
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyFunction, PyString, PyType};
+
+use super::assumptions::{package_of, AssumptionKind};
+use super::builtins::is_made_by_class_statement;
+use super::container_effects::ContainerEffect;
+use super::harmless_methods::is_own_primitive;
+use super::host::Host;
+use super::native_types::is_immutable;
+use super::recording::Word;
+use super::types::{found_in_class, holder_of, module_of, qualified_name, TypeTable};
+use super::undo::Undo;
+
+/// Attributes with special names that the interpreter does not call, or that hooks see when they are called.
+const SEEN: &[&str] = &[
+    "__call__",
+    "__class__",
+    "__class_getitem__",
+    "__copy__",
+    "__deepcopy__",
+    "__enter__",
+    "__exit__",
+    "__init__",
+    "__new__",
+    "__orig_class__",
+    "__wrapped__",
+];
+
+/// Methods of dicts that a class which derives from `dict` may have for its attributes.
+const OF_ITEMS: &[(&str, &[&str])] =
+    &[("__getattr__", &["__getitem__", "get"]), ("__setattr__", &["__setitem__"]), ("__delattr__", &["__delitem__"])];
+
+impl TypeTable {
+    /// Note it if the interpreter calls code in C for instances that the class does not derive from.
+    pub fn note_special_methods_in_c(&mut self, class: &Bound<'_, PyType>) {
+        if !is_made_by_class_statement(class.as_any()) {
+            return;
+        }
+        let py = class.py();
+        if found_in_class(class, "__prepare__").is_some_and(|method| self.is_of_user(&method)) {
+            // The body of a class stores into what it gives, where no hook is.
+            let named = format!("builtins.__build_class__ after {}.__prepare__", qualified_name(class));
+            self.assumptions.add(py, AssumptionKind::UnseenCode, &named, None);
+        }
+        for base in class.mro().iter().filter(is_made_by_class_statement) {
+            let Ok(base) = base.cast_into::<PyType>() else { continue };
+            let items = base.getattr(intern!(py, "__dict__")).and_then(|own| own.call_method0(intern!(py, "items")));
+            for item in items.and_then(|items| items.try_iter()).into_iter().flatten().flatten() {
+                let Ok((name, value)) = item.extract::<(Bound<'_, PyString>, Bound<'_, PyAny>)>() else { continue };
+                let Ok(text) = name.to_str() else { continue };
+                let special = text.starts_with("__") && text.ends_with("__") && !SEEN.contains(&text);
+                if special && is_called_unseen(class, text, &value) {
+                    let named = format!("{} as {}.{text}", name_of(&value), qualified_name(&base));
+                    self.assumptions.add(py, AssumptionKind::UnseenCode, &named, None);
+                }
+            }
+        }
+    }
+}
+
+impl TypeTable {
+    /// Whether a class method or static method is one of an instrumented function.
+    fn is_of_user(&mut self, method: &Bound<'_, PyAny>) -> bool {
+        let function = method.getattr(intern!(method.py(), "__func__"));
+        function.is_ok_and(|function| self.is_instrumented(&function))
+    }
+}
+
+/// What a report calls a callable in C.
+fn name_of(value: &Bound<'_, PyAny>) -> String {
+    let kind = || value.get_type().name().and_then(|name| name.extract::<String>());
+    let own = value.getattr(intern!(value.py(), "__name__")).and_then(|name| name.extract::<String>());
+    format!("{}.{}", package_of(value), own.or_else(|_| kind()).unwrap_or_default())
+}
+
+/// Whether instances of a class, which are containers, have a method in C of theirs for attributes.
+pub fn has_items_as_attributes(class: &Bound<'_, PyType>) -> bool {
+    OF_ITEMS.iter().any(|(name, methods)| {
+        found_in_class(class, name).is_some_and(|found| {
+            let own = found.getattr(intern!(class.py(), "__name__")).and_then(|own| own.extract::<String>());
+            !found.is_instance_of::<PyFunction>() && own.is_ok_and(|own| methods.contains(&own.as_str()))
+        })
+    })
+}
+
+impl Host {
+    /// Whether an attribute of an object is an item of it: one that its class does not have.
+    #[inline]
+    pub fn is_item(&self, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> bool {
+        let items = self.watched_facts(object).is_some_and(|facts| facts.items_as_attributes);
+        items && holder_of(&object.get_type(), name).is_none()
+    }
+
+    /// An operation on an attribute that is an item. Which one is not looked at: it touches all of them.
+    pub fn use_items<'py>(
+        &self,
+        py: Python<'py>,
+        word: Word,
+        object: &Bound<'py, PyAny>,
+        name: &Bound<'py, PyString>,
+        call: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let effect = match word {
+            Word::Load => ContainerEffect::ReadWhole,
+            _ => ContainerEffect::WriteWhole,
+        };
+        if effect == ContainerEffect::WriteWhole {
+            self.check_fresh(py, object)?;
+        }
+        let event = self.touch_container(py, object, effect, None)?;
+        if event && effect == ContainerEffect::WriteWhole && self.keeps_undo() {
+            Undo::of_container(object)?.into_iter().for_each(|undo| self.keep_undo(undo));
+        }
+        let value = self.noted(py, call(), word, object, Some(name.as_any()), event)?;
+        self.note(py, word, Some(object), Some(name.as_any()), Some(&value), event);
+        Ok(value)
+    }
+}
+
+/// Whether the interpreter calls a value that a class has under a special name, and no hook sees it.
+fn is_called_unseen(class: &Bound<'_, PyType>, name: &str, value: &Bound<'_, PyAny>) -> bool {
+    let py = value.py();
+    let kind = value.get_type().name().map(|name| name.to_string()).unwrap_or_default();
+    let inner = match kind.as_str() {
+        "staticmethod" | "classmethod" => value.getattr(intern!(py, "__func__")).ok(),
+        _ => None,
+    };
+    let called = inner.as_ref().unwrap_or(value);
+    if called.is_instance_of::<PyFunction>() || !called.is_callable() || is_own_primitive(called) {
+        return false;
+    }
+    if is_made_by_class_statement(called.get_type().as_any()) {
+        // An instance of a class in Python, whose own code may run for any other question.
+        return !found_in_class(&called.get_type(), "__call__")
+            .is_some_and(|call| call.is_instance_of::<PyFunction>());
+    }
+    let owner = called.getattr(intern!(py, "__objclass__")).ok().and_then(|owner| owner.cast_into::<PyType>().ok());
+    // One that is bound already works on another object.
+    let is_bound = called.getattr(intern!(py, "__self__")).is_ok();
+    let Some(owner) = owner.filter(|_| !is_bound).filter(|owner| class.mro().iter().any(|base| base.is(owner)))
+    else {
+        return true;
+    };
+    // What never changes shows the same under any name: the text of an `IntEnum` is that of its number.
+    if is_immutable(&owner, &module_of(&owner)) {
+        return false;
+    }
+    // Under its own name: what it does is known, as if it were inherited.
+    let own = called.getattr(intern!(py, "__name__")).and_then(|own| own.extract::<String>()).unwrap_or_default();
+    own != name && !OF_ITEMS.iter().any(|(of, methods)| *of == name && methods.contains(&own.as_str()))
+}
