@@ -8,6 +8,7 @@ use pyo3::types::{PyCFunction, PyDict, PyString};
 use super::assumptions::AssumptionKind;
 use super::builtins::{BuiltinEffect, CallableKind};
 use super::cells::cell_behind;
+use super::class_flags::tells_referents;
 use super::container_effects::ContainerEffect;
 use super::host::{report_escape, Host};
 use super::place::{is_intercepted, lacks_dict, own_attribute, Place};
@@ -622,8 +623,7 @@ impl Host {
 
 /// Whether the type of an object in C tells the garbage collector what its instances hold.
 fn tells_what_it_holds(object: &Bound<'_, PyAny>) -> bool {
-    const HAS_REFERENTS: u64 = 1 << 14;
-    object.get_type().getattr("__flags__").and_then(|flags| flags.extract::<u64>()).unwrap_or(0) & HAS_REFERENTS != 0
+    tells_referents(&object.get_type())
 }
 
 /// The error that deleting an attribute of a module gives, where deleting the variable says that there is none.

@@ -68,6 +68,8 @@ pub enum CallableKind {
     /// What `operator.attrgetter` and its kin make.
     Getter,
     Partial,
+    /// What stands for a class of primitives under its name, and only makes one of them.
+    StandIn,
     Other,
 }
 
@@ -152,6 +154,8 @@ impl Builtins {
         }
         let partial = py.import("functools")?.getattr("partial")?;
         callables.insert(partial.as_ptr() as usize, CallableKind::Partial);
+        let stand_in = py.import("dpor.runtime.factories")?.getattr("Factory")?;
+        callables.insert(stand_in.as_ptr() as usize, CallableKind::StandIn);
         let static_method = py.import("builtins")?.getattr("staticmethod")?;
         callables.insert(static_method.as_ptr() as usize, CallableKind::StaticMethod);
         let operator = py.import("operator")?;
@@ -270,10 +274,4 @@ pub fn c_function_effect(module: &Bound<'_, PyAny>, function: &str) -> BuiltinEf
         "binascii" | "cmath" | "itertools" | "math" | "time" | "zlib" | "dpor._kernel" => BuiltinEffect::Read,
         _ => BuiltinEffect::Write,
     }
-}
-
-pub fn is_made_by_class_statement(class: &Bound<'_, PyAny>) -> bool {
-    const HEAP_TYPE: u64 = 1 << 9;
-    let flags: u64 = class.getattr("__flags__").and_then(|flags| flags.extract()).unwrap_or(0);
-    flags & HEAP_TYPE != 0
 }

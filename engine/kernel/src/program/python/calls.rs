@@ -25,7 +25,8 @@ use super::types::{found_in_class, is_heap_class, referent, TypeKind};
 impl Host {
     /// The receiver of a module-level method (`random.random`) is who it is by its place in the module.
     fn adopt_receiver(&self, function: &Bound<'_, PyAny>, module: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) {
-        if function.is_instance_of::<PyType>() {
+        let has_none = matches!(self.callable_kind(function), CallableKind::Function | CallableKind::StandIn);
+        if has_none || function.is_instance_of::<PyType>() {
             return;
         }
         if let Ok(receiver) = function.getattr(intern!(function.py(), "__self__")) {
@@ -78,7 +79,7 @@ impl Host {
                 }
             };
         }
-        if function.is_instance_of::<ControlledCall>() {
+        if callable == CallableKind::StandIn || function.is_instance_of::<ControlledCall>() {
             return Ok(function);
         }
         if callable == CallableKind::BoundMethod {

@@ -4,7 +4,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyFunction, PyString, PyType};
 
-use super::builtins::is_made_by_class_statement;
+use super::class_flags::is_made_at_run_time;
 use super::origins::Origin;
 use super::types::{holder_of, TypeTable};
 
@@ -42,7 +42,7 @@ const KEEPS: &[&str] = &[
 impl TypeTable {
     /// Whether code in C reads what a call of the class is given. Code in Python tells of what it reads.
     pub fn reads_when_made(&mut self, class: &Bound<'_, PyType>) -> PyResult<bool> {
-        if !is_made_by_class_statement(class.as_any()) {
+        if !is_made_at_run_time(class) {
             return Ok(true);
         }
         let address = class.as_ptr() as usize;
@@ -67,7 +67,7 @@ impl TypeTable {
         if function.is_instance_of::<PyFunction>() {
             return Ok(self.origins.of(&function)?.origin == Origin::Reading);
         }
-        if is_made_by_class_statement(function.get_type().as_any()) {
+        if is_made_at_run_time(&function.get_type()) {
             return Ok(false);
         }
         let (module, name) = (holder.module()?.to_string(), holder.qualname()?.to_string());

@@ -7,6 +7,7 @@ use pyo3::types::{PyCFunction, PyDict, PyInt, PyList, PySlice, PyTuple, PyType};
 
 use super::callback_results::{used_by_adding, ResultUse};
 use super::callbacks::OpenOperation;
+use super::class_flags::is_made_at_run_time;
 use super::container_effects::{item_effect, ContainerEffect};
 use super::containers::{has_cell, Container};
 use super::host::{require_host, Host};
@@ -134,7 +135,7 @@ impl Host {
 fn factory_in_python<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let factory = object.getattr(intern!(object.py(), "default_factory"))?;
     let native = match factory.cast::<PyType>() {
-        Ok(class) => class.getattr("__flags__")?.extract::<u64>()? & (1 << 9) == 0,
+        Ok(class) => !is_made_at_run_time(class),
         Err(_) => factory.is_none() || factory.is_instance_of::<PyCFunction>(),
     };
     Ok(if native { None } else { Some(factory) })

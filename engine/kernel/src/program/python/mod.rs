@@ -13,6 +13,7 @@ mod calls;
 mod cells;
 mod chosen_items;
 mod chosen_reads;
+mod class_flags;
 mod constructors;
 mod container_effects;
 mod containers;

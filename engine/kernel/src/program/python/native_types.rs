@@ -5,6 +5,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
 
+use super::class_flags::{is_immutable_class, is_made_at_run_time};
 use super::types::TypeKind;
 
 /// Types whose instances never change, or whose state is none that threads share; those of `builtins`.
@@ -221,8 +222,5 @@ pub fn descriptor_kind(value: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> 
 
 /// Whether the type was not made by Python code.
 fn is_written_in_c(ty: &Bound<'_, PyType>) -> bool {
-    const HEAP_TYPE: u64 = 1 << 9;
-    const IMMUTABLE_TYPE: u64 = 1 << 8;
-    let flags: u64 = ty.getattr("__flags__").and_then(|flags| flags.extract()).unwrap_or(0);
-    flags & HEAP_TYPE == 0 || flags & IMMUTABLE_TYPE != 0
+    !is_made_at_run_time(ty) || is_immutable_class(ty)
 }

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyFunction, PyString, PyType};
 
 use super::assumptions::{package_of, AssumptionKind};
-use super::builtins::is_made_by_class_statement;
+use super::class_flags::is_made_at_run_time;
 use super::container_effects::ContainerEffect;
 use super::harmless_methods::is_own_primitive;
 use super::host::Host;
@@ -37,7 +37,7 @@ const OF_ITEMS: &[(&str, &[&str])] =
 impl TypeTable {
     /// Note it if the interpreter calls code in C for instances that the class does not derive from.
     pub fn note_special_methods_in_c(&mut self, class: &Bound<'_, PyType>) {
-        if !is_made_by_class_statement(class.as_any()) {
+        if !is_made_at_run_time(class) {
             return;
         }
         let py = class.py();
@@ -46,8 +46,8 @@ impl TypeTable {
             let named = format!("builtins.__build_class__ after {}.__prepare__", qualified_name(class));
             self.assumptions.add(py, AssumptionKind::UnseenCode, &named, None);
         }
-        for base in class.mro().iter().filter(is_made_by_class_statement) {
-            let Ok(base) = base.cast_into::<PyType>() else { continue };
+        let bases = class.mro().iter().filter_map(|base| base.cast_into::<PyType>().ok());
+        for base in bases.filter(is_made_at_run_time) {
             let items = base.getattr(intern!(py, "__dict__")).and_then(|own| own.call_method0(intern!(py, "items")));
             for item in items.and_then(|items| items.try_iter()).into_iter().flatten().flatten() {
                 let Ok((name, value)) = item.extract::<(Bound<'_, PyString>, Bound<'_, PyAny>)>() else { continue };
@@ -133,7 +133,7 @@ fn is_called_unseen(class: &Bound<'_, PyType>, name: &str, value: &Bound<'_, PyA
     if called.is_instance_of::<PyFunction>() || !called.is_callable() || is_own_primitive(called) {
         return false;
     }
-    if is_made_by_class_statement(called.get_type().as_any()) {
+    if is_made_at_run_time(&called.get_type()) {
         // An instance of a class in Python, whose own code may run for any other question.
         return !found_in_class(&called.get_type(), "__call__")
             .is_some_and(|call| call.is_instance_of::<PyFunction>());

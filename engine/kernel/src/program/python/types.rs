@@ -8,11 +8,12 @@ use std::sync::Arc;
 use pyo3::exceptions::PyBaseException;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyAny as PyBaseObject, PyDict, PyFunction, PyString, PyType};
+use pyo3::types::{PyAny as PyBaseObject, PyDict, PyFunction, PyModule, PyString, PyType};
 use pyo3::PyTypeInfo;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::assumptions::{calls_for_user, AssumptionKind, Assumptions};
+use super::class_flags::{is_immutable_class, is_made_at_run_time};
 use super::enumerations::is_enumeration;
 use super::native_types::{calls_decoder, descriptor_kind, is_immutable, is_view, Descriptor};
 use super::origins::{Origin, Origins};
@@ -387,7 +388,7 @@ fn compares_by_identity(ty: &Bound<'_, PyType>) -> bool {
 /// that the host's state may be borrowed.
 pub fn found_in_class<'py>(class: &Bound<'py, PyType>, name: &str) -> Option<Bound<'py, PyAny>> {
     let name = PyString::new(class.py(), name);
-    holder_of(class, &name)?.getattr("__dict__").ok()?.get_item(name).ok()
+    holder_of(class, &name)?.getattr(intern!(class.py(), "__dict__")).ok()?.get_item(name).ok()
 }
 
 const COMPARISONS: &[&str] = &["__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__"];
@@ -463,13 +464,10 @@ pub fn tells_itself(ty: &Bound<'_, PyType>) -> bool {
 
 /// Whether the class was made by Python code.
 pub fn is_heap_class(ty: &Bound<'_, PyType>) -> bool {
-    const HEAP_TYPE: u64 = 1 << 9;
-    const IMMUTABLE: u64 = 1 << 8;
-    let flags: u64 = ty.getattr("__flags__").and_then(|flags| flags.extract()).unwrap_or(0);
     // Heap types of C modules are mostly immutable or live in modules without a file of their own.
-    flags & HEAP_TYPE != 0
-        && flags & IMMUTABLE == 0
-        && ty.getattr("__dict__").is_ok_and(|dict| {
+    is_made_at_run_time(ty)
+        && !is_immutable_class(ty)
+        && ty.getattr(intern!(ty.py(), "__dict__")).is_ok_and(|dict| {
             dict.contains("__module__").unwrap_or(false)
                 && module_of(ty) != "dpor._kernel"
                 && !is_c_module(ty.py(), &module_of(ty))
@@ -545,10 +543,9 @@ pub fn referent<'py>(proxy: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
 
 /// The class among the bases of `class` whose own namespace holds `name`.
 pub fn holder_of<'py>(class: &Bound<'py, PyType>, name: &Bound<'py, PyString>) -> Option<Bound<'py, PyAny>> {
-    class
-        .mro()
-        .iter()
-        .find(|base| base.getattr("__dict__").and_then(|namespace| namespace.contains(name)).unwrap_or(false))
+    class.mro().iter().find(|base| {
+        base.getattr(intern!(base.py(), "__dict__")).and_then(|namespace| namespace.contains(name)).unwrap_or(false)
+    })
 }
 
 /// The class in which `super()` finds `name`.
@@ -556,7 +553,9 @@ pub fn holder_after<'py>(object: &Bound<'py, PyAny>, name: &Bound<'py, PyString>
     let own = |name: &str| object.getattr(name).ok();
     let (class, behind) = (own("__self_class__")?.cast_into::<PyType>().ok()?, own("__thisclass__")?);
     let mut bases = class.mro().iter().skip_while(|base| !base.is(&behind)).skip(1);
-    bases.find(|base| base.getattr("__dict__").and_then(|namespace| namespace.contains(name)).unwrap_or(false))
+    bases.find(|base| {
+        base.getattr(intern!(base.py(), "__dict__")).and_then(|namespace| namespace.contains(name)).unwrap_or(false)
+    })
 }
 
 /// Whether a dict is the namespace of an instrumented module.
@@ -566,6 +565,10 @@ pub fn is_instrumented_namespace(namespace: &Bound<'_, PyDict>) -> bool {
 
 /// The namespace of an instrumented module, if the object is one.
 pub fn instrumented_namespace<'py>(module: &Bound<'py, PyAny>) -> Option<Bound<'py, PyDict>> {
-    let namespace = module.getattr("__dict__").ok()?.cast_into::<PyDict>().ok()?;
+    let namespace = match module.cast::<PyModule>() {
+        Ok(module) => module.dict(),
+        // What a module has put in its own place among the imported ones.
+        Err(_) => module.getattr(intern!(module.py(), "__dict__")).ok()?.cast_into::<PyDict>().ok()?,
+    };
     is_instrumented_namespace(&namespace).then_some(namespace)
 }
