@@ -216,7 +216,11 @@ def _add_modes(group: argparse._ArgumentGroup) -> None:  # pyright: ignore[repor
     group.add_argument("--html", metavar="FILE", help="write the replay as a page to look at in a browser")
     group.add_argument("--list", **flag, help="list the models without running them")
     group.add_argument("--stdio", **flag, help="language server on standard input and output")
-    group.add_argument("--tcp", metavar="HOST:PORT", help="language server on a TCP port")
+    group.add_argument(
+        "--tcp",
+        metavar="HOST:PORT",
+        help="language server on a TCP port of this machine; clients send the token that it shows",
+    )
     group.add_argument(
         "--debug-adapter", **flag, help="debug adapter on standard input and output: step through a recording"
     )

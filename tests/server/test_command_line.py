@@ -96,7 +96,8 @@ def test_the_version_is_printed(run_command: Run, project: Path) -> None:
         (["--stdio", "--tcp", "127.0.0.1:0"], "DPOR105: --stdio and --tcp exclude each other"),
         (["--tcp", "2087"], "DPOR105: --tcp does not accept '2087' (write --tcp 127.0.0.1:2087)"),
         (["--tcp", "127.0.0.1:99999"], "DPOR105: --tcp does not accept '127.0.0.1:99999'"),
-        (["--tcp", "203.0.113.1:0"], "DPOR105: --tcp cannot listen on 203.0.113.1:0"),
+        (["--tcp", "203.0.113.1:0"], "DPOR105: --tcp does not listen on 203.0.113.1"),
+        (["--tcp", "0.0.0.0:0"], "DPOR105: --tcp does not listen on 0.0.0.0"),
     ],
 )
 def test_an_address_that_cannot_be_served_is_refused(

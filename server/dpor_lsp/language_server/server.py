@@ -8,23 +8,14 @@ from collections.abc import Callable
 from typing import Any
 
 from pygls.lsp.server import LanguageServer
-from pygls.protocol import LanguageServerProtocol, default_converter
 
 from dpor_lsp import version
 from dpor_lsp.language_server.client import Client
 from dpor_lsp.language_server.running import Runner
 from dpor_lsp.language_server.session import Session
+from dpor_lsp.language_server.wire.converting import strict_converter
+from dpor_lsp.language_server.wire.protocol import Protocol
 from dpor_lsp.scheduler import Event
-
-
-class Protocol(LanguageServerProtocol):
-    """pygls's protocol, which forgets the futures of handlers that have ended."""
-
-    def _execute_handler(self, msg_id: Any, *args: Any, **kwargs: Any) -> None:
-        super()._execute_handler(msg_id, *args, **kwargs)
-        future = self._request_futures.get(msg_id)
-        if future is not None:
-            future.add_done_callback(lambda _: self._request_futures.pop(msg_id, None))
 
 
 class DporServer(LanguageServer):
@@ -35,7 +26,7 @@ class DporServer(LanguageServer):
             "dpor-lsp",
             version(),
             protocol_cls=Protocol,
-            converter_factory=default_converter,
+            converter_factory=strict_converter,
             max_workers=2,
         )
         self.client = Client(self)
@@ -43,6 +34,12 @@ class DporServer(LanguageServer):
         self.exit_code: int | None = None
         self.loop: asyncio.AbstractEventLoop | None = None
         self.ended: asyncio.Event | None = None
+
+    @property
+    def incoming(self) -> Protocol:
+        """The protocol, as what receives messages."""
+        assert isinstance(self.protocol, Protocol)
+        return self.protocol
 
     def end(self, code: int | None = None) -> None:
         """End the process soon; may be called from any thread."""

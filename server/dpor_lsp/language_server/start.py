@@ -18,6 +18,7 @@ from dpor.errors import DporError
 if TYPE_CHECKING:
     from dpor_lsp.language_server.running import Runner
     from dpor_lsp.language_server.server import DporServer
+    from dpor_lsp.language_server.wire.framing import MessageReader
     from dpor_lsp.scheduler import Event
 
 LAST_MOMENT = 1.5
@@ -32,36 +33,42 @@ def serve_stdio() -> int:
     runner_of = _prepared()
 
     async def talk(server: DporServer) -> None:
-        from pygls.io_ import StdinAsyncReader, StdoutWriter, run_async
+        from dpor_lsp.language_server.wire.framing import FileSource, MessageReader
 
-        server.protocol.set_writer(StdoutWriter(output))
-        reader = StdinAsyncReader(sys.stdin.buffer, ThreadPoolExecutor(1))
-        await run_async(threading.Event(), reader, server.protocol, error_handler=server.report_server_error)
+        def write(data: bytes) -> None:
+            output.write(data)
+            output.flush()
+
+        server.protocol.set_writer(_Writer(write, output.close, server.end))
+        await _receive(server, MessageReader(FileSource(sys.stdin.buffer, ThreadPoolExecutor(1))))
 
     return _run(runner_of, talk)
 
 
 def serve_tcp(address: str) -> int:
-    """Serve the first client that connects to `HOST:PORT`; returns the exit code.
+    """Serve the first client that connects to `HOST:PORT` with the token; returns the exit code.
 
-    Standard error says which port it is, as port 0 stands for any that is free. Raises DporError (DPOR105) for an
-    address that is none or cannot be used.
+    Standard error says which port it is, as port 0 stands for any that is free, and the token unless the environment
+    gives it. Raises DporError (DPOR105) for an address that is none, that is not this machine's, or that cannot be
+    used.
     """
+    from dpor_lsp.language_server.wire.admission import Admitted, Token, admit, parse_address
+
     host, port = parse_address(address)
+    token = Token.of(os.environ)
     runner_of = _prepared()
 
     async def talk(server: DporServer) -> None:
-        from pygls.io_ import run_async
-
-        connected: asyncio.Future[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = (
-            asyncio.get_running_loop().create_future()
-        )
+        connected: asyncio.Future[Admitted] = asyncio.get_running_loop().create_future()
 
         async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            admitted = await admit(token, reader, writer)
+            if admitted is None:
+                return
             if connected.done():
                 writer.close()
             else:
-                connected.set_result((reader, writer))
+                connected.set_result(admitted)
 
         try:
             listener = await asyncio.start_server(accept, host, port)
@@ -72,34 +79,53 @@ def serve_tcp(address: str) -> int:
                 "choose another port, or 0 for any that is free",
             ) from error
         used = listener.sockets[0].getsockname()
-        print(f"dpor-lsp: listening on {used[0]}:{used[1]}", file=sys.stderr, flush=True)
-        reader, writer = await connected
+        told = f", initializationOptions.token: {token.text}" if token.drawn else ""
+        print(f"dpor-lsp: listening on {used[0]}:{used[1]}{told}", file=sys.stderr, flush=True)
+        admitted = await connected
         listener.close()
-        server.protocol.set_writer(_StreamWriter(writer))
-        await run_async(threading.Event(), reader, server.protocol, error_handler=server.report_server_error)
+        server.protocol.set_writer(_Writer(admitted.writer.write, admitted.writer.close, server.end))
+        server.incoming.receive(admitted.first)
+        await _receive(server, admitted.messages)
 
     return _run(runner_of, talk)
 
 
-def parse_address(address: str) -> tuple[str, int]:
-    """Split `HOST:PORT`. Raises DporError (DPOR105) for anything else."""
-    host, colon, port = address.rpartition(":")
-    if not colon or not port.isdigit() or int(port) > 65535:
-        raise DporError(Code.BAD_OPTION, f"--tcp does not accept {address!r}", "write --tcp 127.0.0.1:2087")
-    return host.strip("[]") or "127.0.0.1", int(port)
+async def _receive(server: DporServer, messages: MessageReader) -> None:
+    """Give the server what comes in, until nothing does."""
+    from lsprotocol.types import ErrorCodes
+
+    from dpor_lsp.language_server.wire.framing import FramingError
+
+    while True:
+        try:
+            body = await messages.body()
+        except FramingError as error:
+            server.incoming.refuse(None, ErrorCodes.ParseError, str(error))
+            continue
+        if body is None:
+            return
+        server.incoming.receive(body)
 
 
-class _StreamWriter:
-    """A connection as pygls writes to it."""
+class _Writer:
+    """What pygls writes to. A client that no longer reads has gone: the server ends."""
 
-    def __init__(self, writer: asyncio.StreamWriter) -> None:
-        self._writer = writer
+    def __init__(
+        self, write: Callable[[bytes], None], close: Callable[[], None], lost: Callable[[int], None]
+    ) -> None:
+        self._write = write
+        self._close = close
+        self._lost = lost
 
     def write(self, data: bytes) -> None:
-        self._writer.write(data)
+        try:
+            self._write(data)
+        except (OSError, ValueError):
+            self._lost(1)
 
     def close(self) -> None:
-        self._writer.close()
+        with contextlib.suppress(OSError):
+            self._close()
 
 
 def _prepared() -> Callable[[Callable[[Event], None]], Runner]:

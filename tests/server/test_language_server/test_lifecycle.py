@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
-import socket
 import subprocess
 import sys
 import time
@@ -62,36 +60,6 @@ def test_an_idle_server_uses_no_processor_time(editor: Editor, write: Write) -> 
         before, now = now, used()
     time.sleep(1)
     assert used() == now
-
-
-def test_a_client_connects_over_tcp(project: Path, write: Write) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "dpor_lsp", "--tcp", "127.0.0.1:0"],
-        cwd=project,
-        stdin=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert process.stderr is not None
-        line = process.stderr.readline()
-        match = re.fullmatch(r"dpor-lsp: listening on 127\.0\.0\.1:(\d+)\n", line)
-        assert match is not None, line
-        with socket.create_connection(("127.0.0.1", int(match[1])), timeout=30) as connection:
-            editor = Editor.__new__(Editor)
-            editor.folder = project
-            editor._connect(connection.makefile("rb"), connection.makefile("wb"))
-            editor.initialize()
-            uri = editor.open(write("counter.py", COUNTER))
-            editor.state(uri, "two_adders", "violated")
-            editor.request("shutdown", None)
-            editor.notify("exit", None)
-            assert process.wait(SOON) == 0
-    finally:
-        process.kill()
-        process.wait()
-        if process.stderr is not None:
-            process.stderr.close()
 
 
 def test_the_settings_of_a_client_that_tells_them_are_asked_for(launch: Launch, write: Write) -> None:
