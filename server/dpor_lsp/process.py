@@ -11,21 +11,22 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from time import monotonic
-from typing import IO, Any, cast
+from typing import Any, cast
 
 from dpor.continuing import Left
 from dpor.results import CheckRequest, Progress, ReplayRequest, TraceRequest, from_json, to_json
+from dpor_lsp.head_and_tail import HeadAndTail
+from dpor_lsp.pipes import Mark, MarkedPipe
 from dpor_lsp.subjects import Limits
 
-OUTPUT_LIMIT = 64 << 10
-"""How many bytes of what a model prints are kept, at the head and again at the tail."""
 KILL_GRACE = 0.1
 """Seconds between asking a worker to end and ending it."""
-DRAIN_TIME = 0.5
-"""Seconds to wait for the last output of a worker that has ended."""
+EXIT_TIME = 0.5
+"""Seconds for which a worker that has given its result may take to end by itself."""
 WATCHDOG_MARGIN = 2.0
 """Seconds of silence beyond the worker's own alarm after which the parent ends it."""
 OVERTIME = 15.0
@@ -92,35 +93,6 @@ class Cancellation:
         """Forget `listener`."""
         with self._lock, contextlib.suppress(ValueError):
             self._listeners.remove(listener)
-
-
-class HeadAndTail:
-    """Keeps the first and the last bytes of a stream of any length."""
-
-    def __init__(self, limit: int = OUTPUT_LIMIT) -> None:
-        self._limit = limit
-        self._head = bytearray()
-        self._tail = bytearray()
-        self._dropped = 0
-
-    def add(self, data: bytes) -> None:
-        """Take the next piece of the stream."""
-        room = self._limit - len(self._head)
-        self._head += data[:room]
-        self._tail += data[room:] if room else data
-        if len(self._tail) > 2 * self._limit:
-            self._drop()
-
-    def text(self) -> str:
-        """Return what was kept, with a note in the place of what was not."""
-        self._drop()
-        note = f"\n... {self._dropped} bytes left out ...\n".encode() if self._dropped else b""
-        return bytes(self._head + note + self._tail).decode(errors="replace")
-
-    def _drop(self) -> None:
-        excess = max(0, len(self._tail) - self._limit)
-        self._dropped += excess
-        del self._tail[:excess]
 
 
 def worker_command(interpreter: str = sys.executable) -> list[str]:
@@ -196,12 +168,44 @@ class Share:
 class _Event(enum.Enum):
     EXITED = "exited"
     CANCEL = "cancel"
+    ALL_READ = "all read"
 
 
 @dataclass
 class _Streams:
     output: HeadAndTail = field(default_factory=HeadAndTail)
     evidence: HeadAndTail = field(default_factory=HeadAndTail)
+
+
+@dataclass
+class _Told:
+    """What a worker has told so far, and who wants to know of it."""
+
+    on_progress: Callable[[Progress], None] | None
+    share: Share | None
+    result: dict[str, Any] | None = None
+    progress: Progress | None = None
+
+    def take(self, message: dict[str, Any]) -> None:
+        match message["kind"]:
+            case "result":
+                self.result = message["result"]
+            case "left" | "part":
+                if self.share is not None:
+                    _pass_on(message, self.share)
+            case _:
+                self.progress = from_json(Progress, message["progress"])
+                if self.on_progress is not None:
+                    self.on_progress(self.progress)
+
+
+def _pass_on(message: dict[str, Any], share: Share) -> None:
+    left = from_json(Left, message["left"])
+    if message["kind"] == "left":
+        share.kept(left)
+    else:
+        part = message["part"]
+        share.parted(None if part is None else from_json(Left, part), left)
 
 
 class Worker:
@@ -215,19 +219,25 @@ class Worker:
         self._events: queue.SimpleQueue[_Event | dict[str, Any]] = queue.SimpleQueue()
         self._streams = _Streams()
         self._ended = False
-        self._process: subprocess.Popen[bytes] = subprocess.Popen(
-            list(command),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=_environment(),
-            # A group of its own: signalled together with all it starts, and not by Ctrl-C in the terminal.
-            creationflags=_creation_flags(),
-            start_new_session=sys.platform != "win32",
-        )
+        self._output, self._channel = _pipes()
+        try:
+            self._process: subprocess.Popen[bytes] = subprocess.Popen(
+                list(command),
+                stdin=subprocess.PIPE,
+                stdout=self._output.write_end,
+                stderr=self._channel.write_end,
+                env=_environment(),
+                # A group of its own: signalled together with all it starts, and not by Ctrl-C in the terminal.
+                creationflags=_creation_flags(),
+                start_new_session=sys.platform != "win32",
+            )
+        except BaseException:
+            self._output.close()
+            self._channel.close()
+            raise
         self._readers = [
-            threading.Thread(target=self._read_output, args=(self._process.stdout,), daemon=True),
-            threading.Thread(target=self._read_channel, args=(self._process.stderr,), daemon=True),
+            threading.Thread(target=self._read_output, daemon=True),
+            threading.Thread(target=self._read_channel, daemon=True),
         ]
         for thread in (*self._readers, threading.Thread(target=self._wait, daemon=True)):
             thread.start()
@@ -262,64 +272,68 @@ class Worker:
         self, limits: Limits, on_progress: Callable[[Progress], None] | None, share: Share | None = None
     ) -> WorkerEnd:
         """Take the worker's events until it is done, dead, over its limits or cancelled."""
-        result: dict[str, Any] | None = None
-        progress: Progress | None = None
+        told = _Told(on_progress, share)
         ending: Ending | None = None
         end = None if limits.timeout is None else self._started + limits.timeout + OVERTIME
         silence = limits.hang + WATCHDOG_MARGIN
         heard = monotonic()
-        while True:
-            now = monotonic()
-            limit = heard + silence if end is None else min(end, heard + silence)
-            if now >= limit:
-                ending = Ending.HUNG
-                break
+        # Whether the reader was asked for what is still unread, and whether nothing has come since.
+        asked = quiet = False
+        while ending is None:
+            limit = inf if asked else heard + silence
+            limit = limit if end is None else min(end, limit)
             try:
-                event = self._events.get(timeout=limit - now)
+                event = self._events.get(timeout=None if limit == inf else max(0.0, limit - monotonic()))
             except queue.Empty:
+                if end is not None and monotonic() >= end:
+                    ending = Ending.HUNG
+                elif not asked:
+                    asked = quiet = True
+                    self._channel.ask()
                 continue
-            heard = monotonic()
-            if event is _Event.CANCEL:
-                ending = Ending.CANCELLED
-                break
-            if isinstance(event, _Event):
-                break
-            if event["kind"] == "result":
-                # The process ends itself right after this; waiting for that would only cost time.
-                result = event["result"]
-                ending = Ending.FINISHED
-                break
-            if event["kind"] in ("left", "part"):
-                if share is not None:
-                    _pass_on(event, share)
-                continue
-            progress = from_json(Progress, event["progress"])
-            if on_progress is not None:
-                on_progress(progress)
-        return self._conclude(ending, result, progress)
+            match event:
+                case _Event.ALL_READ:
+                    asked = False
+                    ending = Ending.HUNG if quiet else None
+                case _Event.CANCEL:
+                    ending = Ending.CANCELLED
+                case _Event.EXITED:
+                    break
+                case message:
+                    quiet = False
+                    heard = monotonic()
+                    told.take(message)
+                    # The process ends itself right after its result; waiting for that would only cost time.
+                    over = end is not None and heard >= end
+                    ending = Ending.FINISHED if told.result is not None else Ending.HUNG if over else None
+        return self._conclude(ending, told)
 
-    def _conclude(
-        self, ending: Ending | None, result: dict[str, Any] | None, progress: Progress | None
-    ) -> WorkerEnd:
+    def _conclude(self, ending: Ending | None, told: _Told) -> WorkerEnd:
         seconds = monotonic() - self._started
         if ending is Ending.FINISHED:
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(DRAIN_TIME)
+                self._process.wait(EXIT_TIME)
         status = self._process.poll()
         self.end()
-        end = monotonic() + DRAIN_TIME
-        for thread in self._readers:
-            thread.join(max(0.0, end - monotonic()))
+        # A process that the system has not ended yet writes nothing any more.
+        self._end_streams()
+        with contextlib.suppress(queue.Empty):
+            while True:
+                event = self._events.get_nowait()
+                if not isinstance(event, _Event):
+                    told.take(event)
         evidence = self._streams.evidence.text()
-        if ending is None:
+        if told.result is not None:
+            ending = Ending.FINISHED
+        elif ending is None:
             ending = Ending.HUNG if "Timeout (" in evidence else Ending.DIED
         return WorkerEnd(
             ending=ending,
-            result=result,
+            result=told.result,
             status=self._process.returncode if status is None else status,
             output=self._streams.output.text(),
             evidence=evidence,
-            progress=progress,
+            progress=told.progress,
             seconds=seconds,
         )
 
@@ -341,17 +355,28 @@ class Worker:
 
     def _wait(self) -> None:
         self._process.wait()
-        # What the worker wrote last is still in the pipe: let its reader deliver it first.
-        self._readers[1].join(DRAIN_TIME)
+        self._end_streams()
         self._events.put(_Event.EXITED)
 
-    def _read_output(self, stream: IO[bytes]) -> None:
-        for piece in _pieces(stream):
-            self._streams.output.add(piece)
+    def _end_streams(self) -> None:
+        """Wait until everything is read that the worker has written."""
+        for pipe in (self._output, self._channel):
+            pipe.end()
+        for thread in self._readers:
+            thread.join()
 
-    def _read_channel(self, stream: IO[bytes]) -> None:
+    def _read_output(self) -> None:
+        for piece in self._output.pieces():
+            if isinstance(piece, bytes):
+                self._streams.output.add(piece)
+
+    def _read_channel(self) -> None:
         unfinished: list[bytes] = []
-        for piece in _pieces(stream):
+        for piece in self._channel.pieces():
+            if isinstance(piece, Mark):
+                if piece is Mark.ASKED:
+                    self._events.put(_Event.ALL_READ)
+                continue
             first, *others = piece.split(b"\n")
             unfinished.append(first)
             for line in others:
@@ -370,20 +395,13 @@ class Worker:
             self._streams.evidence.add(line + b"\n")
 
 
-def _pass_on(message: dict[str, Any], share: Share) -> None:
-    left = from_json(Left, message["left"])
-    if message["kind"] == "left":
-        share.kept(left)
-    else:
-        part = message["part"]
-        share.parted(None if part is None else from_json(Left, part), left)
-
-
-def _pieces(stream: IO[bytes]) -> Iterator[bytes]:
-    descriptor = stream.fileno()
-    with stream, contextlib.suppress(OSError, ValueError):
-        while piece := os.read(descriptor, 1 << 16):
-            yield piece
+def _pipes() -> tuple[MarkedPipe, MarkedPipe]:
+    first = MarkedPipe()
+    try:
+        return first, MarkedPipe()
+    except BaseException:
+        first.close()
+        raise
 
 
 def _environment() -> dict[str, str]:

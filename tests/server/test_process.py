@@ -5,15 +5,25 @@ from __future__ import annotations
 import os
 import select
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from dpor.codes import Code
+from dpor.continuing import Left
 from dpor.results import Progress, Verdict
+from dpor_lsp.head_and_tail import OUTPUT_LIMIT, HeadAndTail
 from dpor_lsp.outcomes import check_outcome
-from dpor_lsp.process import OUTPUT_LIMIT, Cancellation, Ending, HeadAndTail, WorkerEnd, run_worker
+from dpor_lsp.process import (
+    Cancellation,
+    Ending,
+    Share,
+    Worker,
+    WorkerEnd,
+    run_worker,
+)
 from dpor_lsp.subjects import Limits, Subject
 
 Act = Callable[[str], list[str]]
@@ -131,6 +141,107 @@ def test_silence_ends_a_worker_that_has_no_timeout(
 ) -> None:
     monkeypatch.setattr("dpor_lsp.process.WATCHDOG_MARGIN", 0.0)
     assert run(make_subject(), act("time.sleep(99)"), Limits(hang=0.3)).ending is Ending.HUNG
+
+
+class LateReader(Worker):
+    """A worker whose channel is read only once `may_read` is set, and then byte by byte."""
+
+    def __init__(self, command: list[str]) -> None:
+        self.may_read = threading.Event()
+        super().__init__(command)
+
+    def _read_channel(self) -> None:
+        self.may_read.wait()
+        super()._read_channel()
+
+    def wait_and_read(self) -> None:
+        """Let the channel be read when the process has ended."""
+        self._process.wait()
+        self.may_read.set()
+
+
+def test_a_result_that_is_read_long_after_the_workers_end_arrives(
+    act: Act, make_subject: MakeSubject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dpor_lsp.pipes.READ_SIZE", 1)
+    worker = LateReader(act("answer(output='x' * 60000)"))
+    threading.Thread(target=worker.wait_and_read).start()
+    end = run_worker(make_subject().request, Limits(), cancellation=Cancellation(), start=lambda: worker)
+    assert end.result is not None
+    assert len(end.result["output"]) == 60000
+
+
+def test_a_worker_is_silent_only_if_there_is_nothing_left_to_read(
+    act: Act, make_subject: MakeSubject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dpor_lsp.process.WATCHDOG_MARGIN", 0.0)
+
+    class AskedLate(LateReader):
+        """Its parent finds no time to read what it writes until it seems to have been silent for too long."""
+
+        def __init__(self, command: list[str]) -> None:
+            super().__init__(command)
+            ask = self._channel.ask
+
+            def late() -> None:
+                self.wait_and_read()
+                ask()
+
+            self._channel.ask = late
+
+    worker = AskedLate(act("answer()"))
+    limits = Limits(hang=0.0)
+    end = run_worker(make_subject().request, limits, cancellation=Cancellation(), start=lambda: worker)
+    assert end.ending is Ending.FINISHED
+
+
+def test_what_is_read_after_a_cancellation_counts(act: Act, make_subject: MakeSubject) -> None:
+    cancellation = Cancellation()
+
+    class CancelledLate(LateReader):
+        def cancel(self) -> None:
+            self._process.wait()
+            super().cancel()
+            self.may_read.set()
+
+    code = "send(kind='left', left={'executions': 3}); answer()"
+    left: list[Left] = []
+
+    def cancel_soon(worker: Worker) -> None:
+        threading.Thread(target=cancellation.cancel).start()
+
+    share = Share(None, False, started=cancel_soon, kept=left.append, parted=lambda part, rest: None)
+    worker = CancelledLate(act(code))
+    end = run_worker(
+        make_subject().request, Limits(), cancellation=cancellation, start=lambda: worker, share=share
+    )
+    assert end.ending is Ending.FINISHED
+    assert [item.executions for item in left] == [3]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no fork")
+@pytest.mark.parametrize("act_of_child", ["os.read(stays_open, 1)", "while True: os.write(2, b'more')"])
+def test_a_process_that_keeps_the_channel_open_is_not_waited_for(
+    act: Act, make_subject: MakeSubject, tmp_path: Path, act_of_child: str
+) -> None:
+    held = tmp_path / "held"
+    os.mkfifo(held)
+    # Both ends: the child opens its own without a wait, and its read ends when this test closes them.
+    ends = os.open(held, os.O_RDWR)
+    code = f"""
+        stays_open = os.open({str(held)!r}, os.O_RDONLY)
+        os.write(2, b"the last words")
+        if os.fork() == 0:
+            os.setsid()
+            {act_of_child}
+            os._exit(0)
+        os.write(1, b"printed")
+        os._exit(3)
+    """
+    end = run(make_subject(), act(code))
+    os.close(ends)
+    assert (end.ending, end.status, end.output) == (Ending.DIED, 3, "printed")
+    assert "the last words" in end.evidence
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs named pipes")
