@@ -191,10 +191,11 @@ class Host:
         `forbidden` (what a predicate did that it may not do, file or None, and line; or None),
         `untreated` (an operation that the algorithm does not treat, or None),
         `assumptions` (kind, subject, file or None, line), `restart` (None, `["module-state"]` or `["rebound",
-        module, variable]`: explore again with that changed), `nondeterminism` (None, or step, thread, expected and
-        found operation), `divergence` (None, or step, thread, reason), `frontier` (what is left, for `frontiers`),
-        `lessons` (schedules that a host has to follow with algorithm "learn" before it goes on with a frontier),
-        `classes` (of the algorithm's own equivalence, or None) and `lacks_root` (whether no thread was the `root`).
+        module, variable]`: explore again with that changed), `nondeterminism` (None, or step, thread, what it was about
+        to do before and now, file or None, and line), `divergence` (None, or step, thread, reason), `frontier` (what
+        is left, for `frontiers`), `lessons` (schedules that a host has to follow with algorithm "learn" before it goes
+        on with a frontier), `classes` (of the algorithm's own equivalence, or None) and `lacks_root` (whether no thread
+        was the `root`).
         `on_failure(description, choices)` is told of each failure: `kind` ("exception", "misuse", "deadlock",
         "data-race"), `thread`, and `exception`, `waiting` (thread, operation, holder or None) or `other` and
         `location`; False ends the exploration. `on_progress(executions, blocked, redundant, events, seconds,

@@ -16,7 +16,6 @@ from dpor.errors import DporError
 from dpor.executions import (
     Choices,
     Found,
-    Tail,
     apply_restart,
     record,
     require_controlled,
@@ -50,6 +49,7 @@ from dpor.results import (
     Violation,
     ViolationKind,
 )
+from dpor.tail import Tail
 
 _BOUNDS = {
     "max_steps": Code.MAX_STEPS,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import linecache
-import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from dpor.hosted import HostedModel, json_parameters
 from dpor.options import MemoryModel, ModelOptions, Partition, Races, chooses_reads, waits_by_looking
 from dpor.results import SourceSpan, Violation, ViolationKind
 from dpor.runtime.escapes import Call, parted
+from dpor.tasks import waiting_tasks
 
 Choices = list[tuple[str, int]]
 Pinned = Mapping[tuple[str, int], int | bool]
@@ -78,7 +78,9 @@ def record(hosted: HostedModel, found: Found) -> Violation:
 
 def _recorded(hosted: HostedModel, found: Found) -> Violation:
     for to_the_end in (False, True):
-        recorder = Recorder(hosted.is_first_party, hosted.root)
+        recorder = Recorder(
+            hosted.is_first_party, hosted.root, waiting_tasks=lambda target: waiting_tasks(hosted, target)
+        )
         seen: list[Found] = []
         run_once(
             hosted,
@@ -136,12 +138,19 @@ def message_of(found: Found, recorder: Recorder) -> str:
             return (
                 f"livelock: {found.thread} goes round in a loop for ever, and nothing that it reads changes"
             )
-        threads = len(found.waiting)
-        return f"deadlock: {threads} thread{'s wait' if threads != 1 else ' waits'} for ever"
+        return f"deadlock: {_who_waits(len(found.waiting), recorder.tasks_of_waiting_loops())} for ever"
     text = str(error)
     if found.kind is ViolationKind.ASSERTION:
         return f"assertion failed: {text}" if text else ""
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _who_waits(threads: int, tasks: Sequence[int]) -> str:
+    """`1 thread waits`, `2 threads and 3 tasks wait`: a thread whose event loop has tasks counts as these."""
+    threads -= sum(1 for number in tasks if number)
+    numbers = [(threads, "thread"), (sum(tasks), "task")]
+    amounts = [f"{number} {noun}{'s' if number != 1 else ''}" for number, noun in numbers if number]
+    return f"{' and '.join(amounts)} wait{'s' if sum(number for number, _ in numbers) == 1 else ''}"
 
 
 def run_once(
@@ -192,46 +201,6 @@ def run_once(
         solver=hosted.symbolic,
         on_failure=note,
     )
-
-
-class Tail:
-    """A recorder that only remembers where the last operations took place."""
-
-    def __init__(self, hosted: HostedModel) -> None:
-        self._hosted = hosted
-        self._places: list[tuple[str, int]] = []
-
-    def step(
-        self,
-        thread: str,
-        operation: str,
-        target: object,
-        key: object,
-        value: object,
-        event: bool,
-        number: int = 0,
-    ) -> None:
-        """Remember the place of an operation."""
-        frame = sys._getframe().f_back  # pyright: ignore[reportPrivateUsage]
-        while frame is not None and not self._hosted.is_first_party(frame.f_code.co_filename):
-            frame = frame.f_back
-        if frame is not None:
-            self._places.append((frame.f_code.co_filename, frame.f_lineno))
-            del self._places[:-64]
-
-    def waiting(self, thread: str, operation: str, target: object) -> None:
-        """Nothing to remember."""
-
-    def blocked(self, thread: str, operation: str, target: object) -> None:
-        """Nothing to remember."""
-
-    def place(self) -> Any:
-        """The first line of what the last operations repeat."""
-        if not self._places:
-            return None
-        file, _ = self._places[-1]
-        line = min(line for name, line in self._places if name == file)
-        return SourceSpan(self._hosted.relative(Path(file)), line)
 
 
 def _span(hosted: HostedModel, call: Call) -> SourceSpan:
@@ -308,14 +277,15 @@ def require_controlled(hosted: HostedModel, outcome: dict[str, Any]) -> None:
             place,
         )
     if outcome["nondeterminism"] is not None:
-        step, thread, expected, found = outcome["nondeterminism"]
+        step, thread, expected, found, file, line = outcome["nondeterminism"]
+        instead = f"not to {expected}" if found != expected else "but with another object, item or value"
         raise DporError(
             Code.NONDETERMINISTIC,
             f"{hosted.info.name} behaved differently when the same choices were made again: at step {step + 1}, "
-            f"thread {thread} came to {found} instead of {expected}",
+            f"thread {thread} was about to {found}, {instead}",
             "does it depend on something that outlives an execution or is not fixed, such as a cache, addresses or "
             "the order of a set?",
-            place,
+            place if file is None else SourceSpan(hosted.relative(Path(file)), line),
         )
 
 

@@ -24,6 +24,7 @@ from dpor.executions import (
 )
 from dpor.hosted import HostedModel, json_parameters
 from dpor.results import ReplayRequest, ReplayResult
+from dpor.tasks import waiting_tasks
 
 
 def follow(
@@ -184,7 +185,9 @@ class _Follower(Recorder):
     """Records an execution while comparing it with a schedule; stops it where they disagree."""
 
     def __init__(self, hosted: HostedModel, schedule: Schedule, observation: Observation | None) -> None:
-        super().__init__(hosted.is_first_party, hosted.root, observation)
+        super().__init__(
+            hosted.is_first_party, hosted.root, observation, lambda target: waiting_tasks(hosted, target)
+        )
         self._hosted = hosted
         self._schedule = schedule
         self._wanted = schedule.steps

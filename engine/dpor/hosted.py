@@ -15,12 +15,14 @@ import inspect
 import sys
 import traceback
 from collections.abc import Callable, Generator, Mapping
+from itertools import takewhile
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, Self, cast
 
 from dpor._kernel import Abort, Host
 from dpor.codes import Code
+from dpor.counterexample.frames import Locator
 from dpor.discovery import find_models
 from dpor.errors import DporError
 from dpor.instrument.hooks import Hook
@@ -288,10 +290,20 @@ class HostedModel:
                 mend = f"is {error.name} installed for {sys.executable}?"
             raise DporError(
                 Code.IMPORT_ERROR,
-                f"importing {self.file.name} raised {type(error).__name__}: {error}",
+                f"importing {self.file.name} raised {type(error).__name__}: {error}{self._inner_calls(error)}",
                 mend,
                 self.span_of_traceback(error) or SourceSpan(self.relative(self.file), 1),
             ) from error
+
+    def _inner_calls(self, error: BaseException) -> str:
+        """Where an exception comes from that was raised in code which first-party code calls, in words."""
+        sites = Locator(self.is_first_party, self.root).sites_of_traceback(error.__traceback__)
+        inner = [site.span for site in takewhile(lambda site: not site.first_party, sites)]
+        return (
+            f" (raised at {', called at '.join(f'{span.file}:{span.line}' for span in inner)})"
+            if inner
+            else ""
+        )
 
     def _resolve(self, module: ModuleType) -> Callable[..., Any]:
         value: Any = module

@@ -94,7 +94,10 @@ class TraceStep:
 
 @dataclass(frozen=True)
 class WaitingThread:
-    """A thread that waits for ever: for what, where, what it holds and which thread holds what it waits for."""
+    """A thread that waits for ever: for what, where, what it holds and which thread holds what it waits for.
+
+    `task` is the name of the task that waits, if the thread runs an event loop: each of its tasks is an item then.
+    """
 
     thread: str
     operation: str
@@ -102,6 +105,16 @@ class WaitingThread:
     location: SourceSpan | None
     held: tuple[str, ...] = ()
     waits_for: str | None = None
+    task: str | None = None
+
+
+@dataclass(frozen=True)
+class CallSite:
+    """An active call: where it stands, in which function, and whether that is code of the project."""
+
+    location: SourceSpan
+    function: str
+    first_party: bool = True
 
 
 @dataclass(frozen=True)
@@ -109,7 +122,8 @@ class Violation:
     """A property that some schedule breaks, with the counterexample.
 
     `values` are numbers for the symbolic values, by name, that lead to it; `path_condition` says in Python syntax what
-    of them led to it.
+    of them led to it. `calls` are those that were active where an exception was raised, innermost first, as far as they
+    belong to the model or to an instrumented package.
     """
 
     kind: ViolationKind
@@ -122,6 +136,7 @@ class Violation:
     pattern: Pattern | None = None
     waiting: tuple[WaitingThread, ...] = ()
     traceback: str | None = None
+    calls: tuple[CallSite, ...] = ()
     values: Mapping[str, Any] = field(default_factory=dict[str, Any])
     path_condition: tuple[str, ...] = ()
 

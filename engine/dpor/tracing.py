@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -16,8 +15,8 @@ from dpor.following import followed
 from dpor.hosted import HostedModel, json_parameters
 from dpor.options import MemoryModel
 from dpor.results import ReplayRequest
+from dpor.tasks import task_name
 
-_DEFAULT_TASK_NAME = re.compile(r"Task-\d+")
 _LARGEST_SOURCE = 1 << 20
 
 
@@ -82,8 +81,4 @@ def _running_task(hosted: HostedModel) -> RunningTask | None:
     task = tasks.current_task(loop)
     if task is None:
         return None
-    name = str(task.get_name())
-    if _DEFAULT_TASK_NAME.fullmatch(name):
-        code = getattr(task.get_coro(), "__qualname__", name)
-        name = str(code).rpartition("<locals>.")[2]
-    return RunningTask(task, name)
+    return RunningTask(task, task_name(task))

@@ -7,10 +7,10 @@ from pathlib import Path
 from dpor.codes import Code
 from dpor.counterexample.operations import Operation
 from dpor.counterexample.patterns import find_pattern, waiting_cycle
-from dpor.counterexample.records import Execution, Failure, Wait
+from dpor.counterexample.records import Execution, Failure, Site, Wait
 from dpor.counterexample.relevance import relevant_steps
 from dpor.counterexample.syntax import Sources
-from dpor.results import SourceSpan, TraceStep, Violation, ViolationKind, WaitingThread
+from dpor.results import CallSite, SourceSpan, TraceStep, Violation, ViolationKind, WaitingThread
 
 CODES = {
     ViolationKind.ASSERTION: Code.ASSERTION,
@@ -45,7 +45,12 @@ def explain(execution: Execution, schedule: str, root: Path | None = None) -> Vi
         pattern=find_pattern(execution, relevant, root),
         waiting=waiting,
         traceback=failure.traceback,
+        calls=tuple(CallSite(site.span, site.function, site.first_party) for site in _raised(failure)),
     )
+
+
+def _raised(failure: Failure) -> tuple[Site, ...]:
+    return failure.sites if failure.traceback is not None else ()
 
 
 def steps_of(execution: Execution, relevant: frozenset[int] | None = None) -> tuple[TraceStep, ...]:
@@ -94,4 +99,5 @@ def _waiting(wait: Wait) -> WaitingThread:
         location=location or (wait.sites[0].span if wait.sites else None),
         held=wait.held,
         waits_for=wait.owner,
+        task=wait.task,
     )

@@ -6,7 +6,7 @@ import ast
 import itertools
 import linecache
 import sysconfig
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 
@@ -39,9 +39,16 @@ class Locator:
 
     def sites(self, frame: FrameType | None) -> tuple[Site, ...]:
         """The chain of calls from `frame` outwards, innermost first, at most 64 of them."""
+        return self._sites(self.visible_frames(frame))
+
+    def sites_of(self, frames: Iterable[FrameType]) -> tuple[Site, ...]:
+        """The sites of those of `frames` that belong to a model or to an instrumented package, at most 64 of them."""
+        return self._sites(active for active in frames if self._file(active.f_code.co_filename)[1])
+
+    def _sites(self, frames: Iterable[FrameType]) -> tuple[Site, ...]:
         return tuple(
             self._site(active.f_code, active.f_lasti, active.f_lineno, id(active))
-            for active in itertools.islice(self.visible_frames(frame), _DEEPEST)
+            for active in itertools.islice(frames, _DEEPEST)
         )
 
     def visible_frames(self, frame: FrameType | None) -> Iterator[FrameType]:

@@ -45,6 +45,8 @@ class Operation(enum.Enum):
     ASSUME = "assume"
     WAIT_UNTIL = "wait-until"
     SPIN = "spin"
+    AWAIT = "await"
+    """A task waits: no step, as the event loop's thread goes on with other tasks."""
     ATOMIC_LOAD = "atomic-load"
     ATOMIC_STORE = "atomic-store"
     EXCHANGE = "exchange"

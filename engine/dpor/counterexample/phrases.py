@@ -59,6 +59,7 @@ _WAITS = {
     Operation.GET: "waits for an item of",
     Operation.WAIT_UNTIL: "waits for its condition",
     Operation.SPIN: "goes round in a loop",
+    Operation.AWAIT: "waits for",
 }
 
 # Operations whose value is what the target holds afterwards.
@@ -139,15 +140,21 @@ def describe_step(step: TraceStep) -> str:
 
 
 def describe_wait(wait: WaitingThread) -> str:
-    """A waiting thread in one line: `main.0 holds a and waits for b, held by main.1 (line 12)`."""
+    """A waiting thread in one line: `main.0 holds a and waits for b, held by main.1 (line 12)`, or one of its tasks:
+    `main, task work, waits for b (line 12)`.
+    """
     line = f" (line {wait.location.line})" if wait.location is not None else ""
     held = f" holds {join_words(wait.held)} and" if wait.held else ""
-    return f"{wait.thread}{held} {wait_text(wait)}{line}"
+    separator = "," if wait.task is not None else ""
+    return f"{wait.thread}{held}{separator} {wait_text(wait)}{line}"
 
 
 def wait_text(wait: WaitingThread) -> str:
-    """What a thread waits for and who has it: `waits for Account#2.lock, held by main.1`."""
+    """What a thread waits for and who has it: `waits for Account#2.lock, held by main.1`; of a task with its name."""
     operation = Operation.of(wait.operation)
+    if operation is Operation.AWAIT:
+        task = f"task {wait.task}, " if wait.task is not None else ""
+        return f"{task}waits for {wait.target or 'what nobody provides'}"
     words = f"{_WAITS.get(operation, 'waits for')} {wait.target or ''}".strip()
     if wait.waits_for is None or operation is Operation.JOIN:
         return words

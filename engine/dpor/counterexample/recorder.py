@@ -6,7 +6,7 @@ import dataclasses
 import re
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -17,7 +17,7 @@ from dpor.counterexample.locks import HeldLocks, lock_of
 from dpor.counterexample.names import Names, Rank, is_held, is_namespace
 from dpor.counterexample.observation import Call, Observation, Stuck
 from dpor.counterexample.operations import Operation, effect
-from dpor.counterexample.records import Execution, Failure, Record, Site, Wait
+from dpor.counterexample.records import Execution, Failure, Record, Site, Wait, WaitingTask
 from dpor.counterexample.schedule import Choice, ScheduleStep
 from dpor.counterexample.values import (
     class_module,
@@ -94,6 +94,7 @@ class _Pending:
     operation: Operation
     target: object
     since: int
+    tasks: tuple[WaitingTask, ...] | None = None
 
 
 @dataclass
@@ -114,6 +115,7 @@ class Recorder:
     Arguments: `is_first_party(filename)`, and the folder that spans are made relative to. Nothing here runs
     code of the user's classes. `execution` gives what the analyses need, `schedule_steps` what a schedule
     keeps; both are for the time after the last step. An `observation` is told of every step what a report leaves out.
+    `waiting_tasks` gives the tasks of the event loop that waits at an object, None if none waits there.
     """
 
     def __init__(
@@ -121,7 +123,9 @@ class Recorder:
         is_first_party: Callable[[str], bool],
         root: Path | str | None = None,
         observation: Observation | None = None,
+        waiting_tasks: Callable[[object], tuple[WaitingTask, ...] | None] = lambda target: None,
     ) -> None:
+        self._waiting_tasks = waiting_tasks
         self._locator = Locator(is_first_party, Path(root) if root is not None else None)
         self._names = Names()
         self._steps: list[_Raw] = []
@@ -262,7 +266,12 @@ class Recorder:
             self._hold_frames(thread, frame)
         self._names.number(target)
         state.sites = self._locator.sites(frame) or state.sites
-        state.pending = _Pending(Operation.of(operation), target, len(self._steps))
+        tasks = self._waiting_tasks(target)
+        state.pending = _Pending(Operation.of(operation), target, len(self._steps), tasks)
+        # Variables of the tasks that wait for others name an object better than the parameters of these.
+        for task in reversed(tasks or ()):
+            for active in task.frames:
+                self._hold_frames(thread, active)
         if self.observation is not None:
             sites, frames = self._locator.sites(frame), self._locator.visible_frames(frame)
             self.observation.waiting(thread, len(self._steps), sites, frames)
@@ -327,7 +336,7 @@ class Recorder:
     def execution(self, failure: Failure | None = None) -> Execution:
         """The execution recorded so far, with every name resolved."""
         records = self._with_sources(self._resolved())
-        waits = [self._wait(*blocked) for blocked in self._blocked]
+        waits = [wait for blocked in self._blocked for wait in self._waits(*blocked)]
         return Execution(records, waits, failure)
 
     def _resolved(self) -> list[Record]:
@@ -506,6 +515,29 @@ class Recorder:
         if _is_item(target, key):
             return f"{name}[{describe_key(key, self._label)}]"
         return f"{name}.{key}"
+
+    def tasks_of_waiting_loops(self) -> list[int]:
+        """How many tasks wait in each of the event loops whose threads wait for ever."""
+        pending = [self._thread(thread).pending for thread, *_ in self._blocked]
+        return [len(wait.tasks) for wait in pending if wait is not None and wait.tasks is not None]
+
+    def _waits(self, thread: str, operation: Operation, target: object) -> Iterator[Wait]:
+        """The wait of a thread, or those of the tasks of its event loop."""
+        wait = self._wait(thread, operation, target)
+        pending = self._thread(thread).pending
+        if pending is None or pending.tasks is None:
+            yield wait
+            return
+        wait = dataclasses.replace(wait, operation=Operation.AWAIT, target=None)
+        if not pending.tasks:
+            yield wait
+        for task in pending.tasks:
+            yield dataclasses.replace(
+                wait,
+                target=task.for_task or (self._name(task.target) if task.target is not None else None),
+                sites=self._locator.sites_of(task.frames),
+                task=task.name,
+            )
 
     def _wait(self, thread: str, operation: Operation, target: object) -> Wait:
         state = self._thread(thread)

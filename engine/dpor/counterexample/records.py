@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import FrameType
 
 from dpor.counterexample.operations import Operation
 from dpor.results import SourceSpan, TraceStep, ViolationKind
@@ -103,7 +104,8 @@ class Wait:
     """A thread that waits for ever at the end of an execution.
 
     `since` is the number of steps recorded when it began to wait; `owner` the thread that holds (or, for a
-    join, is) what it waits for; `sites` the chain of calls where it waits.
+    join, is) what it waits for; `sites` the chain of calls where it waits; `task` the name of the task that waits,
+    if the thread runs an event loop.
     """
 
     thread: str
@@ -115,6 +117,20 @@ class Wait:
     sites: tuple[Site, ...] = ()
     held: tuple[str, ...] = ()
     held_subjects: tuple[int, ...] = ()
+    task: str | None = None
+
+
+@dataclass(frozen=True)
+class WaitingTask:
+    """A task of an event loop that waits, with the frames of what it awaits, innermost first.
+
+    It waits for `target`, an object, or `for_task`, another task in words; None if neither is known.
+    """
+
+    name: str
+    frames: tuple[FrameType, ...]
+    target: object = None
+    for_task: str | None = None
 
 
 @dataclass(frozen=True)

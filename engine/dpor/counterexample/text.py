@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from pathlib import Path, PurePath
 
 from dpor.codes import Code
@@ -20,6 +21,7 @@ NARROWEST = 20
 _INDENT = "  "
 _MOST_SCHEDULE_LINES = 12
 _NARROWEST_EFFECT = 24
+_MOST_CALLS = 8
 
 
 def render(violation: Violation, *, width: int, color: bool, root: Path) -> str:
@@ -31,6 +33,7 @@ def render(violation: Violation, *, width: int, color: bool, root: Path) -> str:
     width = max(width, NARROWEST)
     sources = Sources(root)
     lines = [*_header(violation, width)]
+    lines += _inner_calls(violation, width)
     lines += _symbolic_values(violation, width)
     if violation.waiting:
         lines += [[], *_deadlock(violation.waiting, width)]
@@ -101,6 +104,15 @@ def _header(violation: Violation, width: int) -> Iterator[Line]:
         yield from _paragraph(title + pattern, width, Style.ERROR)
     for part in violation.message.splitlines():
         yield from _paragraph(clean(part), width, Style.PLAIN, _INDENT)
+
+
+def _inner_calls(violation: Violation, width: int) -> Iterator[Line]:
+    """Where an exception comes from that was raised in a package: the calls there."""
+    inner = list(takewhile(lambda call: not call.first_party, violation.calls))
+    for number, call in enumerate(inner[:_MOST_CALLS]):
+        verb = "raised" if number == 0 else "called"
+        text = f"{verb} in {call.function} ({_where(call.location)})"
+        yield from _paragraph(clean(text), width, Style.PLAIN, _INDENT)
 
 
 def _symbolic_values(violation: Violation, width: int) -> Iterator[Line]:

@@ -27,7 +27,7 @@ import asyncio.base_events
 import asyncio.events
 import queue
 import sys
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dpor.runtime import current
@@ -282,17 +282,13 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
         if sys.exc_info()[0] is None:
             self.raise_unretrieved()
 
-    def suspended_tasks(self) -> list[tuple[str, str, int, str]]:
-        """Name, file, line and function of every task that has not ended, at the innermost await."""
-        found: list[tuple[str, str, int, str]] = []
-        for task in self.dpor_tasks:
-            if is_pending(task):
-                stack = task.get_stack(limit=1)
-                frame = _innermost(task.get_coro()) or (stack[0] if stack else None)
-                if frame is not None:
-                    code = frame.f_code
-                    found.append((task.get_name(), code.co_filename, frame.f_lineno, code.co_name))
-        return found
+    def waits_at(self, target: object) -> bool:
+        """Whether a thread that waits at `target` is one that runs this loop and finds nothing to do."""
+        return target is self._inbox
+
+    def suspended_tasks(self) -> list[Any]:
+        """The tasks that have not ended."""
+        return [task for task in self.dpor_tasks if is_pending(task)]
 
     # Executors
 
@@ -370,12 +366,3 @@ for _name in (
     "subprocess_shell",
 ):
     setattr(EventLoop, _name, _refused(_name))
-
-
-def _innermost(coroutine: Coroutine[Any, Any, Any] | Generator[Any, Any, Any] | Any) -> Any:
-    """The frame in which a suspended coroutine waits."""
-    frame: Any = None
-    while coroutine is not None:
-        frame = getattr(coroutine, "cr_frame", None) or getattr(coroutine, "gi_frame", None) or frame
-        coroutine = getattr(coroutine, "cr_await", None) or getattr(coroutine, "gi_yieldfrom", None)
-    return frame

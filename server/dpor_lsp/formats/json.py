@@ -8,6 +8,7 @@ from typing import Any
 
 from dpor.results import (
     Assumption,
+    CallSite,
     ModelInfo,
     ModelResult,
     Reason,
@@ -77,9 +78,19 @@ def violation(item: Violation) -> dict[str, Any]:
         "pattern": item.pattern.value if item.pattern else None,
         "thread": item.thread,
         "traceback": item.traceback,
+        "calls": [call(part) for part in item.calls],
         "waiting": [waiting(part) for part in item.waiting],
         "values": dict(item.values),
         "path_condition": list(item.path_condition),
+    }
+
+
+def call(item: CallSite) -> dict[str, Any]:
+    """Return one of the calls that were active where an exception was raised."""
+    return {
+        "function": item.function,
+        "location": location(item.location),
+        "first_party": item.first_party,
     }
 
 
@@ -109,6 +120,7 @@ def waiting(item: WaitingThread) -> dict[str, Any]:
         "location": location(item.location),
         "held": list(item.held),
         "waits_for": item.waits_for,
+        "task": item.task,
     }
 
 

@@ -270,18 +270,18 @@ def test_an_exception_in_a_callback_leaves_the_loop(explore: Explore) -> None:
 
 
 def test_an_await_that_nobody_answers_blocks_the_thread_of_the_loop(explore: Explore) -> None:
-    waiting: list[tuple[str, str, int, str]] = []
+    waiting: list[str] = []
 
     def model() -> None:
         async def forever() -> None:
             loop: Any = asyncio.get_running_loop()
-            waiting.extend(loop.suspended_tasks())
+            waiting.extend(task.get_name() for task in loop.suspended_tasks())
             await loop.create_future()
 
         asyncio.run(forever())
 
     assert [outcome.blocked for outcome in passes(explore(model))] == [["main"]]
-    assert [(name, function) for name, _, _, function in waiting] == [("Task-1", "forever")]
+    assert waiting == ["Task-1"]
 
 
 def test_a_thread_lock_held_across_an_await_blocks_the_whole_loop(explore: Explore) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -71,3 +72,15 @@ def test_a_model_that_is_not_the_same_again_is_refused(model: str, algorithm: st
     with pytest.raises(DporError) as caught:
         check(NONDETERMINISTIC, model, algorithm=algorithm)
     assert caught.value.code is Code.NONDETERMINISTIC
+
+
+@pytest.mark.usefixtures("forgotten")
+def test_what_is_not_the_same_again_is_told_with_its_place(check: Any) -> None:
+    with pytest.raises(DporError) as caught:
+        check(NONDETERMINISTIC, "another_operation")
+    assert re.search(
+        r"thread main\.\d was about to (read, not to write|write, not to read)", caught.value.message
+    )
+    assert caught.value.span is not None
+    lines = NONDETERMINISTIC.read_text(encoding="utf-8").splitlines()
+    assert lines[caught.value.span.line - 1].endswith("# another_operation")

@@ -46,10 +46,6 @@ fn construct(kind: OperationKind) -> &'static str {
     }
 }
 
-fn operation_name(operation: Option<Operation>) -> String {
-    operation.map_or_else(|| "the end of the thread".to_owned(), |operation| format!("{:?}", operation.kind))
-}
-
 impl Host {
     /// A description of the failure of an execution, or None if nothing failed.
     fn describe_failures<'py>(
@@ -105,9 +101,9 @@ impl Host {
                 };
                 let holder = holder.map(|thread| state.identities.path(thread).to_owned());
                 let name = match state.spin_ended(*thread) {
-                    Some(_) if state.waits_for_predicate(*thread) => operation_name(Some(WAIT)),
+                    Some(_) if state.waits_for_predicate(*thread) => format!("{:?}", WAIT.kind),
                     Some(_) => "spin".to_owned(),
-                    None => operation_name(Some(operation)),
+                    None => format!("{:?}", operation.kind),
                 };
                 waiting.append((state.identities.path(*thread), name, holder))?;
             }
@@ -261,6 +257,7 @@ impl Host {
         state.lessons.clear();
         state.escape = None;
         state.forbidden = None;
+        state.difference = None;
         state.untreated = None;
         state.refusal = None;
         state.symbolic = false;
@@ -420,11 +417,7 @@ impl Host {
         outcome.set_item("lessons", &state.lessons)?;
         outcome.set_item("classes", state.driver.explorer().classes())?;
         outcome.set_item("lacks_root", state.driver.explorer().lacks_root())?;
-        let nondeterminism = state.driver.fault().map(|fault| {
-            let path = state.identities.path(fault.thread).to_owned();
-            (fault.step, path, operation_name(fault.expected), operation_name(fault.found))
-        });
-        outcome.set_item("nondeterminism", nondeterminism)?;
+        outcome.set_item("nondeterminism", state.told_difference())?;
         let divergence = state.driver.explorer().divergence().map(|divergence| {
             let path = state.identities.path(divergence.thread).to_owned();
             (divergence.step, path, format!("{:?}", divergence.reason))

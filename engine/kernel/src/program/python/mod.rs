@@ -19,6 +19,7 @@ mod container_effects;
 mod containers;
 mod content;
 mod controlled_call;
+mod difference;
 mod entered_code;
 mod enumerations;
 mod exploring;

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::assumptions::{Assumptions, Caller};
+use super::assumptions::{Assumptions, Caller, Place};
 use super::builtins::Builtins;
 use super::callbacks::OpenOperations;
 use super::chosen_reads::ChosenReads;
@@ -116,6 +116,8 @@ pub struct State {
     pub escape: Option<String>,
     /// What a predicate did that it may not do.
     pub forbidden: Option<Forbidden>,
+    /// Where the model did something else than before when the same choices were made again.
+    pub difference: Option<Place>,
     /// What the model does that the algorithm cannot treat.
     pub untreated: Option<&'static str>,
     /// The coded error with which the symbolic layer gave the check up.
@@ -247,6 +249,7 @@ impl State {
             lessons: Vec::new(),
             escape: None,
             forbidden: None,
+            difference: None,
             refusal: None,
             early_branches: Vec::new(),
             solver: None,

@@ -148,6 +148,7 @@ impl Host {
         let hub = {
             let mut state = self.state();
             state.ended = Some(end);
+            state.note_difference(py);
             state.hub.as_ref().map(|hub| hub.clone_ref(py))
         };
         if let Some(hub) = hub {
