@@ -334,6 +334,7 @@ class HostedModel:
         if isinstance(declared, DporError):
             raise DporError(declared.code, declared.message, declared.mend, self._span_of_model())
         self.options = override(declared, self._overrides)
+        self.patches.task_order = self.options.task_order
         for called in (marked, function):
             self._require_run(called)
         signature = inspect.signature(marked)

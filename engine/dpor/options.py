@@ -75,6 +75,13 @@ class Races(enum.Enum):
     ERROR = "error"
 
 
+class TaskOrder(enum.Enum):
+    """In which order an event loop serves the tasks that are ready."""
+
+    LOOP = "loop"
+    ANY = "any"
+
+
 class Expectation(enum.Enum):
     """The verdict that the author of a model expects."""
 
@@ -107,6 +114,7 @@ class ModelOptions:
     instrument: tuple[str, ...] = ()
     races: Races = Races.IGNORE
     spurious_wakeups: bool = False
+    task_order: TaskOrder = TaskOrder.LOOP
     seed: int = 0
     solver_timeout: float = 10.0
     strict: bool = False
@@ -244,6 +252,12 @@ OPTIONS: Mapping[str, Option] = {
         Option("instrument", Kind.NAMES, "packages whose accesses are visible operations too"),
         Option("races", Kind.CHOICE, "what to do about a data race", Races),
         Option("spurious_wakeups", Kind.FLAG, "whether Condition.wait may return without a reason"),
+        Option(
+            "task_order",
+            Kind.CHOICE,
+            "whether tasks of asyncio go in the order of the loop or in any",
+            TaskOrder,
+        ),
         Option("seed", Kind.INTEGER, "what randomness starts from"),
         Option(
             "solver_timeout", Kind.SECONDS, "how long one question about symbolic values may take", minimum=0

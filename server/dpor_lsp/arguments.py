@@ -296,6 +296,11 @@ def _add_checking(group: argparse._ArgumentGroup) -> None:  # pyright: ignore[re
         help="it is none, whatever models and project say (default)",
     )
     add("--spurious-wakeups", "BOOL", "whether Condition.wait may return without a reason (default: false)")
+    add(
+        "--task-order",
+        "ORDER",
+        f"tasks of asyncio that are ready go in the order of the loop, or in any (default: {_default('task_order')})",
+    )
 
 
 def _default(name: str) -> str:

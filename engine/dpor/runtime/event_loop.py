@@ -2,18 +2,9 @@
 
 A loop runs in one thread, and so does ours: in the model thread that runs it, which keeps what is true of tasks (they
 share the thread's identity, its locals and the re-entrancy of its locks; a lock held across an await blocks the whole
-loop). What is explored is the order in which the loop serves what is ready: every time more than one thing could go
-next, the explorer chooses. Steps between two awaits are atomic towards other tasks and interleave freely with other
-threads, through the operations that they perform.
-
-What the loop may choose from:
-
-- each task that has a step to make,
-- the oldest of the plain callbacks, which run in the order in which they were scheduled, as the library promises,
-- each timer: time is no bound, any of them may be over.
-
-Callbacks by which asyncio itself hands a result on (`_release_waiter` and the like) run at once: whatever they wake
-may be chosen at any later moment, so that delaying them adds no behaviour.
+loop). What is explored is when timers are over, what other threads do meanwhile, and as far as the option `task_order`
+asks for it the order of what is ready (`turns.py`). Steps between two awaits are atomic towards other tasks and
+interleave freely with other threads, through the operations that they perform.
 """
 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
@@ -27,15 +18,17 @@ import asyncio.base_events
 import asyncio.events
 import queue
 import sys
+from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dpor.runtime import current
-from dpor.runtime.callbacks import is_forwarding, task_of, wakes_a_sleeper
+from dpor.runtime.callbacks import task_of, wakes_a_sleeper
 from dpor.runtime.escapes import report
 from dpor.runtime.execution import Execution
 from dpor.runtime.tasks import ModelFuture, is_pending
 from dpor.runtime.thread import Thread
+from dpor.runtime.turns import Scheduled, turns_of
 
 if TYPE_CHECKING:
     from dpor._kernel import Host
@@ -60,6 +53,8 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
         execution: Execution = host.current_thread().dpor_execution
         self.dpor_execution = execution
         self._inbox: queue.SimpleQueue[asyncio.Handle] = queue.SimpleQueue()  # controlled: this is a model
+        self._turns = turns_of(execution.task_order)
+        self._timers: list[Scheduled] = []
         self._failures: list[BaseException] = []
         self._aborted: BaseException | None = None
         self.dpor_tasks: list[Any] = []
@@ -79,13 +74,17 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
         self._host.outside_predicates("schedules a callback")
         self._check_closed()
         self._check_thread()
+        # What another thread has posted by now comes before it.
+        self.receive()
         return self._call_soon(callback, args, context)
 
     def call_at(self, when: float, callback: Callable[..., Any], *args: Any, context: Any = None) -> Any:
         """Schedule a callback for a time, which may come at any moment; same checks as `call_soon`."""
         self._host.outside_predicates("schedules a callback")
         self._check_thread()
-        return super().call_at(when, callback, *args, context=context)
+        timer = super().call_at(when, callback, *args, context=context)
+        self._timers.append(Scheduled(timer, self._turns.round))
+        return timer
 
     def call_soon_threadsafe(self, callback: Callable[..., Any], *args: Any, context: Any = None) -> Any:
         """Schedule a callback from any thread."""
@@ -127,12 +126,11 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
                 firstiter=self._asyncgen_firstiter_hook, finalizer=self._asyncgen_finalizer_hook
             )
             thread.dpor_running_loop = self
-            if self._stopping:
-                # stop() before the start: what is scheduled by now still runs.
-                for _ in range(len(self._ready)):
-                    self._run_once()
-            while not self._stopping:
-                self._run_once()
+            while True:
+                # Also if stop() was called before the start: what is scheduled by now still runs.
+                self._turns.serve(self)
+                if self._stopping:
+                    break
         except current.Abort as abort:
             self._aborted = abort
             self._discard()
@@ -160,76 +158,63 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
                     # As when the garbage collector closes it: nobody is there to take the exception.
                     continue
 
-    def _run_once(self) -> None:
-        if self.dpor_execution.threads and (self._ready or self._scheduled):
-            self._receive()
-        choices = self._choices()
-        while not choices:
-            if self._stopping:
-                return
-            self._ready.append(self._inbox.get())
-            self._receive()
-            choices = self._choices()
-        chosen = choices[self._host.choose(len(choices))] if len(choices) > 1 else choices[0]
-        if isinstance(chosen, asyncio.TimerHandle):
-            self._fire(chosen)
-        else:
-            self._ready.remove(chosen)
-            self._run_handle(chosen)
-        self._forward_results()
+    # What those ask who take turns
 
-    def _receive(self) -> None:
+    @property
+    def ready(self) -> deque[Any]:
+        """The callbacks that are ready, the oldest first."""
+        return self._ready
+
+    @property
+    def has_ready(self) -> bool:
+        """Whether a callback is ready that nobody has cancelled."""
+        while self._ready and self._ready[0].cancelled():
+            self._ready.popleft()
+        return bool(self._ready)
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether the loop ends after this round."""
+        return self._stopping
+
+    def timers(self) -> list[Scheduled]:
+        """The timers that are not over, in the order in which they were scheduled."""
+        self._timers = [scheduled for scheduled in self._timers if not scheduled.timer.cancelled()]
+        return self._timers
+
+    def choose(self, number: int) -> int:
+        """One of the numbers below `number`, all of which are explored."""
+        return self._host.choose(number) if number > 1 else 0
+
+    def wait(self) -> None:
+        """Wait until another thread posts something."""
+        self._ready.append(self._inbox.get())
+
+    def receive(self) -> None:
         """Take what other threads have posted."""
-        while True:
+        while self.dpor_execution.threads:
             try:
                 self._ready.append(self._inbox.get_nowait())
             except queue.Empty:
                 return
 
-    def _choices(self) -> list[asyncio.Handle]:
-        """What could go next, in the order in which the standard loop would take it."""
-        self._forward_results()
-        choices: list[asyncio.Handle] = []
-        lanes: set[Any] = set()
-        for handle in list(self._ready):
-            if handle.cancelled():
-                self._ready.remove(handle)
-                continue
-            lane = task_of(handle)
-            if lane not in lanes:
-                lanes.add(lane)
-                choices.append(handle)
-        self._scheduled = [timer for timer in self._scheduled if not timer.cancelled()]
-        choices.extend(sorted(self._scheduled))
-        return choices
-
-    def _forward_results(self) -> None:
-        """Run the callbacks by which asyncio hands results on, until none is left."""
-        forwarded = True
-        while forwarded:
-            forwarded = False
-            for handle in list(self._ready):
-                if not handle.cancelled() and is_forwarding(handle):
-                    self._ready.remove(handle)
-                    self._run_handle(handle)
-                    forwarded = True
-
-    def _fire(self, timer: Any) -> None:
+    def fire(self, timer: Any) -> None:
         """Let a timer's time come."""
         # By identity: timers with the same time and callback are equal.
+        self._timers = [other for other in self._timers if other.timer is not timer]
         self._scheduled = [other for other in self._scheduled if other is not timer]
         timer._scheduled = False
         late = timer.when() - self.time()
         if late > 0:
             self._host.advance_time(late)
         before = len(self._ready)
-        self._run_handle(timer)
+        self.run_handle(timer)
         if wakes_a_sleeper(timer) and len(self._ready) == before + 1:
             # A sleeper that wakes and then waits for its turn is no different from one that sleeps on.
-            woken = self._ready.pop()
-            self._run_handle(woken)
+            self.run_handle(self._ready.pop())
 
-    def _run_handle(self, handle: Any) -> None:
+    def run_handle(self, handle: Any) -> None:
+        """Run a callback, unless it is cancelled."""
         if handle.cancelled():
             return
         task = task_of(handle)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dpor.options import TaskOrder
+
 if TYPE_CHECKING:
     from dpor.runtime.event_loop import EventLoop
     from dpor.runtime.thread import MainThread, Thread
@@ -15,8 +17,8 @@ class Execution:
     `threads` are the threads started so far, in the order of their start, without the main thread; `loops` the
     event loops made so far; `open_pools` the executors that have started workers, each with the index of the thread
     that had it do so and a number that orders what that thread did; `failed_futures` those whose exception nobody has
-    asked for yet. The counters number threads without a name, thread pools, and objects whose hash must not depend on
-    where they lie in memory.
+    asked for yet; `task_order` how event loops serve what is ready. The counters number threads without a name, thread
+    pools, and objects whose hash must not depend on where they lie in memory.
     """
 
     __slots__ = (
@@ -26,12 +28,14 @@ class Execution:
         "main",
         "open_pools",
         "pools",
+        "task_order",
         "threads",
         "unnamed_threads",
     )
 
     def __init__(self, main: MainThread) -> None:
         self.main = main
+        self.task_order = TaskOrder.LOOP
         self.threads: list[Thread] = []
         self.loops: list[EventLoop] = []
         self.open_pools: list[tuple[int, int, Any]] = []

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from dpor.codes import Code
 from dpor.errors import DporError
+from dpor.options import TaskOrder
 from dpor.runtime import escapes, thread
 from dpor.runtime.caches import patch_caches
 from dpor.runtime.clock import Clock
@@ -51,6 +52,7 @@ class Patches:
 
     `kernel` is the module that the primitives come from (`dpor._kernel` unless given), `seed` what randomness inside
     the model starts from. `main_thread` is the Thread object of the model's main thread, to be given to the kernel.
+    `task_order` says how event loops serve what is ready.
     Import the model's modules under `importing()`; run each execution through `run`. Usable as a context manager.
     """
 
@@ -79,6 +81,7 @@ class Patches:
             },
             lambda module: self.outside.imported(self._patches, module),
         )
+        self.task_order = TaskOrder.LOOP
         self._begin: list[Callable[[], None]] = []
         self.main_thread = MainThread()
 
@@ -135,7 +138,7 @@ class Patches:
 
     def begin(self) -> None:
         """Make the runtime's state fresh; called in the main model thread when an execution begins."""
-        self.main_thread.begin()
+        self.main_thread.begin().task_order = self.task_order
         self._threads.begin()
         self._randomness.begin()
         self._import_time_objects.begin()

@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import fake_kernel
 
+from dpor.options import TaskOrder
 from dpor.runtime import current
 from dpor.runtime.patching import Patches
 
@@ -31,7 +32,10 @@ def explore(host: fake_kernel.Host) -> fake_kernel.Explore:
     """Explore every execution of a function; returns their outcomes."""
     patches = Patches(host, kernel=fake_kernel)  # type: ignore[arg-type]
 
-    def run(function: Callable[[], None], samples: int = 0) -> list[fake_kernel.Outcome]:
+    def run(
+        function: Callable[[], None], samples: int = 0, task_order: TaskOrder = TaskOrder.LOOP
+    ) -> list[fake_kernel.Outcome]:
+        patches.task_order = task_order
         with patches:
             return host.explore(patches.main_thread, lambda: patches.run(function), samples)
 

@@ -14,6 +14,8 @@ from typing import Any, Protocol
 
 import greenlet
 
+from dpor.options import TaskOrder
+
 
 class Abort(BaseException):
     pass
@@ -527,7 +529,9 @@ class Atomic:
 class Explore(Protocol):
     """Explores a function: every execution, or as many random ones as asked."""
 
-    def __call__(self, function: Callable[[], None], samples: int = 0) -> list[Outcome]: ...
+    def __call__(
+        self, function: Callable[[], None], samples: int = 0, task_order: TaskOrder = TaskOrder.LOOP
+    ) -> list[Outcome]: ...
 
 
 def passes(outcomes: list[Outcome]) -> list[Outcome]:

@@ -17,6 +17,9 @@ EXPECTED = {
     "no_await_no_interleaving": "verified",
     "order_of_two_tasks": ["0 1", "1 0"],
     "order_of_two_sleepers": ["0 1", "1 0"],
+    "order_of_two_tasks_in_the_loop": ["0 1"],
+    "order_of_two_sleepers_in_the_loop": ["0 1", "1 0"],
+    "posted_between_callbacks": ["1 2 posted", "1 posted 2", "posted 1 2"],
     "queue_between_tasks": "verified",
     "event_between_tasks": "verified",
     "semaphore_admits_two": ["1", "2"],
@@ -50,6 +53,8 @@ COUNTS = {
     "async_model": (1, 0),
     "no_await_no_interleaving": (2, 0),
     "order_of_two_tasks": (2, 0),
+    "order_of_two_tasks_in_the_loop": (1, 0),
+    "order_of_two_sleepers_in_the_loop": (2, 0),
     "deadlock_of_coroutines": (0, 1),
 }
 
@@ -79,7 +84,7 @@ class Counter:
         self.value = before + 1
 
 
-@dpor.model
+@dpor.model(task_order="any")
 async def check_then_act_across_an_await():
     counter = Counter()
     await asyncio.gather(counter.add(), counter.add())
@@ -98,7 +103,7 @@ async def check_then_act_under_a_lock():
     assert counter.value == 2
 
 
-@dpor.model
+@dpor.model(task_order="any")
 async def no_await_no_interleaving():
     total = 0
 
@@ -111,7 +116,7 @@ async def no_await_no_interleaving():
     assert total == 2
 
 
-@dpor.model
+@dpor.model(task_order="any")
 async def order_of_two_tasks():
     order = []
 
@@ -122,7 +127,7 @@ async def order_of_two_tasks():
     outcome(*order)
 
 
-@dpor.model
+@dpor.model(task_order="any")
 async def order_of_two_sleepers():
     order = []
 
@@ -132,6 +137,42 @@ async def order_of_two_sleepers():
 
     await asyncio.gather(note(0), note(1))
     outcome(*order)
+
+
+@dpor.model
+async def order_of_two_tasks_in_the_loop():
+    order = []
+
+    async def note(number):
+        order.append(number)
+        await asyncio.sleep(0)
+
+    await asyncio.gather(note(0), note(1))
+    outcome(*order)
+
+
+@dpor.model
+async def order_of_two_sleepers_in_the_loop():
+    order = []
+
+    async def note(number):
+        await asyncio.sleep(1)
+        order.append(number)
+
+    await asyncio.gather(note(0), note(1))
+    outcome(*order)
+
+
+@dpor.model
+async def posted_between_callbacks():
+    log, loop = [], asyncio.get_running_loop()
+    posting = loop.run_in_executor(None, loop.call_soon_threadsafe, log.append, "posted")
+    loop.call_soon(log.append, 1)
+    loop.call_soon(log.append, 2)
+    await posting
+    while len(log) < 3:
+        await asyncio.sleep(0)
+    outcome(*log)
 
 
 @dpor.model
@@ -162,7 +203,7 @@ async def event_between_tasks():
     await waiter
 
 
-@dpor.model
+@dpor.model(task_order="any")
 async def semaphore_admits_two():
     semaphore, inside, most = asyncio.Semaphore(2), 0, 0
 
@@ -227,7 +268,7 @@ async def timeout_block():
     outcome("done")
 
 
-@dpor.model
+@dpor.model(task_order="any")
 async def cancelled_task():
     ran = []
 
@@ -343,7 +384,7 @@ async def deadlock_of_coroutines():
     await asyncio.get_running_loop().create_future()
 
 
-@dpor.model
+@dpor.model(task_order="any")
 async def deadlock_of_two_locks():
     one, other = asyncio.Lock(), asyncio.Lock()
 
@@ -412,12 +453,12 @@ async def _numbered(number):
     return number
 
 
-@dpor.model
+@dpor.model(task_order="any")
 async def as_completed():
     outcome(*[await next_one for next_one in asyncio.as_completed([_numbered(0), _numbered(1)])])
 
 
-@dpor.model
+@dpor.model(task_order="any")
 async def wait_for_the_first():
     tasks = [asyncio.create_task(_numbered(number)) for number in range(2)]
     done, pending = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

@@ -1,0 +1,155 @@
+"""The orders in which an event loop of a model serves what is ready: what is explored of asyncio."""
+
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from dpor.options import TaskOrder
+from dpor.runtime.callbacks import is_forwarding, only_counts, task_of, wakes_a_sleeper
+
+if TYPE_CHECKING:
+    from dpor.runtime.event_loop import EventLoop
+
+
+_ROUNDS_OF_A_TIMER = 1
+_ROUNDS_OF_A_SLEEPER = 2
+"""From the round in which a timer is scheduled to the first that can end with its callback, or what that wakes."""
+
+
+class Scheduled(NamedTuple):
+    """A timer, and how many rounds the loop had begun when it was scheduled."""
+
+    timer: asyncio.TimerHandle
+    round: int
+
+
+class Turns(Protocol):
+    """An order in which callbacks and timers take their turns."""
+
+    @property
+    def round(self) -> int:
+        """How many rounds have begun."""
+        ...
+
+    def serve(self, loop: EventLoop) -> None:
+        """Serve what is ready, at least one callback unless the loop is to stop; wait until there is something."""
+        ...
+
+
+def turns_of(order: TaskOrder) -> Turns:
+    """The turns that an option asks for."""
+    return AsPromised() if order is TaskOrder.LOOP else AnyTask()
+
+
+class AsPromised:
+    """What asyncio promises: callbacks first in, first out, and timers by their time.
+
+    In each round the loop takes as many callbacks as are ready, puts timers whose time has come behind them, and runs
+    all these. So a timer's callback runs after the callbacks of a later round than the one that has scheduled it, and
+    before what they schedule; after which round, and together with which others, is explored.
+
+    Time passes as it likes: any sleep may be over, as if the network had decided. Other timers keep their order if
+    their times certainly do: if the earlier one was also scheduled first. A sleeper wakes in the round after the one
+    that its timer belongs to, and the timer can be taken as late as that: so it makes its step with its timer.
+    """
+
+    def __init__(self) -> None:
+        self.round = 0
+
+    def serve(self, loop: EventLoop) -> None:
+        """Run one round, and the timers after it."""
+        self.round += 1
+        loop.receive()
+        if not loop.has_ready and not loop.timers() and not loop.is_stopping:
+            loop.wait()
+        for _ in range(len(loop.ready)):
+            loop.run_handle(loop.ready.popleft())
+        while loop.timers():
+            while loop.has_ready and only_counts(loop.ready[0]):
+                loop.run_handle(loop.ready.popleft())
+            if not loop.has_ready:
+                loop.receive()
+            may_wait = loop.has_ready or loop.is_stopping
+            if not may_wait:
+                # Rounds without callbacks pass, until a time has come.
+                self.round += _ROUNDS_OF_A_SLEEPER
+            timers = self._next(loop.timers())
+            chosen = loop.choose(len(timers) + may_wait)
+            if may_wait and chosen == 0:
+                return
+            loop.fire(timers[chosen - may_wait])
+
+    def _next(self, timers: list[Scheduled]) -> list[asyncio.TimerHandle]:
+        """Those that may be over now and before all others, by their times."""
+        found: list[asyncio.TimerHandle] = []
+        for number, (timer, since) in enumerate(timers):
+            sleeps = wakes_a_sleeper(timer)
+            if self.round - since < (_ROUNDS_OF_A_SLEEPER if sleeps else _ROUNDS_OF_A_TIMER):
+                continue
+            if sleeps or not any(_comes_before(earlier.timer, timer) for earlier in timers[:number]):
+                found.append(timer)
+        return sorted(found)
+
+
+class AnyTask:
+    """Any task that can make a step may be next, and any timer may be over.
+
+    Plain callbacks run in the order in which they were scheduled. Callbacks by which asyncio itself hands a result on
+    run at once: whatever they wake may be chosen at any later moment, so that delaying them adds no behaviour.
+    """
+
+    round = 0
+
+    def serve(self, loop: EventLoop) -> None:
+        """Run one step, callback or timer."""
+        if loop.has_ready or loop.timers():
+            loop.receive()
+        choices = self._choices(loop)
+        while not choices:
+            if loop.is_stopping:
+                return
+            loop.wait()
+            loop.receive()
+            choices = self._choices(loop)
+        chosen = choices[loop.choose(len(choices))]
+        if isinstance(chosen, asyncio.TimerHandle):
+            loop.fire(chosen)
+        else:
+            loop.ready.remove(chosen)
+            loop.run_handle(chosen)
+        self._forward_results(loop)
+
+    def _choices(self, loop: EventLoop) -> list[asyncio.Handle]:
+        """What could go next, in the order in which the standard loop would take it."""
+        self._forward_results(loop)
+        choices: list[asyncio.Handle] = []
+        lanes: set[Any] = set()
+        for handle in list(loop.ready):
+            if handle.cancelled():
+                loop.ready.remove(handle)
+                continue
+            lane = task_of(handle)
+            if lane not in lanes:
+                lanes.add(lane)
+                choices.append(handle)
+        choices.extend(sorted(scheduled.timer for scheduled in loop.timers()))
+        return choices
+
+    def _forward_results(self, loop: EventLoop) -> None:
+        """Run the callbacks by which asyncio hands results on, until none is left."""
+        forwarded = True
+        while forwarded:
+            forwarded = False
+            for handle in list(loop.ready):
+                if not handle.cancelled() and is_forwarding(handle):
+                    loop.ready.remove(handle)
+                    loop.run_handle(handle)
+                    forwarded = True
+
+
+def _comes_before(earlier: asyncio.TimerHandle, timer: asyncio.TimerHandle) -> bool:
+    """Whether a timer that was scheduled earlier is certainly over first."""
+    return not wakes_a_sleeper(earlier) and earlier.when() <= timer.when()
