@@ -19,58 +19,22 @@ from types import SimpleNamespace
 from typing import Any
 
 from dpor.runtime.asyncio_objects import patch_classes
-from dpor.runtime.event_loop import EventLoop
+from dpor.runtime.loop_policies import LoopPolicies
 from dpor.runtime.mode import Mode
+from dpor.runtime.outside.world import World
 from dpor.runtime.patchset import PatchSet
 from dpor.runtime.tasks import ModelFuture, ModelTask
-from dpor.runtime.thread import Thread
-
-
-def _either(module: Any, *names: str) -> Any:
-    return next(getattr(module, name) for name in names if hasattr(module, name))
-
 
 _TASK_SETS = ("_all_tasks", "_scheduled_tasks", "_eager_tasks")
-
-# Under its own name: type stubs hide it, because it is going away.
-_Policy: Any = _either(asyncio.events, "_AbstractEventLoopPolicy", "AbstractEventLoopPolicy")
-
-
-class ModelPolicy(_Policy):
-    """Event loops of the model threads: one each, the main thread's made when it is first asked for."""
-
-    def __init__(self, mode: Mode) -> None:
-        self._mode = mode
-
-    def _thread(self) -> Thread:
-        return self._mode.host.current_thread()
-
-    def get_event_loop(self) -> asyncio.AbstractEventLoop:
-        """The thread's loop; RuntimeError in a thread that has none."""
-        thread = self._thread()
-        if thread.dpor_event_loop is None:
-            execution = thread.dpor_execution
-            if execution is None or thread is not execution.main:
-                raise RuntimeError(f"There is no current event loop in thread {thread.name!r}.")
-            thread.dpor_event_loop = EventLoop(self._mode.host)
-        return thread.dpor_event_loop
-
-    def set_event_loop(self, loop: Any) -> None:
-        """Make `loop` this thread's loop."""
-        self._thread().dpor_event_loop = loop
-
-    def new_event_loop(self) -> asyncio.AbstractEventLoop:
-        """A new loop."""
-        return EventLoop(self._mode.host)
 
 
 class AsyncioPatches:
     """The replacements in the asyncio package, for one check."""
 
-    def __init__(self, patches: PatchSet, mode: Mode) -> None:
+    def __init__(self, patches: PatchSet, mode: Mode, world: World) -> None:
         self._patches = patches
         self._mode = mode
-        self._policy = ModelPolicy(mode)
+        self._policies = LoopPolicies(patches, mode, world)
 
     def install(self) -> None:
         """Put the replacements in place."""
@@ -83,9 +47,7 @@ class AsyncioPatches:
             python: Any = getattr(events, "_py_" + name, None)
             if python is not None:
                 self._everywhere(events, name, python)
-        for name in ("get_event_loop_policy", "_get_event_loop_policy"):
-            if hasattr(events, name):
-                self._everywhere(events, name, self._get_policy(getattr(events, name)))
+        self._policies.install()
         for name in (
             "_register_task",
             "_unregister_task",
@@ -120,6 +82,7 @@ class AsyncioPatches:
 
         Those have the same hashes: left in a set until the garbage collector comes, they would slow it down.
         """
+        self._policies.begin()
         setattr(asyncio.tasks, "_task_name_counter", itertools.count(1).__next__)  # noqa: B010 -- private there
         with self._mode.asleep():
             for name in _TASK_SETS:
@@ -161,12 +124,6 @@ class AsyncioPatches:
             return real(fs, timeout=timeout)
 
         return as_completed
-
-    def _get_policy(self, real: Callable[[], Any]) -> Callable[[], Any]:
-        def get_event_loop_policy() -> Any:
-            return self._policy if self._mode.host.active else real()
-
-        return get_event_loop_policy
 
     def _getsignal(self, number: int) -> Any:
         """asyncio.run replaces Python's handler of SIGINT where it finds it; a model must not."""

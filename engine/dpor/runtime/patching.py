@@ -278,7 +278,7 @@ class Patches:
         from dpor.runtime.asyncio_patches import AsyncioPatches
 
         del module
-        asyncio_patches = AsyncioPatches(self._patches, self._mode)
+        asyncio_patches = AsyncioPatches(self._patches, self._mode, self.outside.world)
         asyncio_patches.install()
         for module, names in (
             (asyncio.locks, ("Lock", "Event", "Condition", "Semaphore", "BoundedSemaphore", "Barrier")),

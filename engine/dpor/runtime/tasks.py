@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import asyncio.events
 import asyncio.futures
 import asyncio.tasks
@@ -23,7 +24,9 @@ class ModelFuture(PythonFuture):
     def __init__(self, *, loop: Any = None) -> None:
         _outside_predicates("makes a future")
         super().__init__(loop=loop)
-        self.dpor_hash = _next_hash(self._loop, self)
+        # A task has one already.
+        if "dpor_hash" not in vars(self):
+            self.dpor_hash = _next_hash(self._loop, self)
 
     def set_result(self, result: Any) -> None:
         """Mark the future as done."""
@@ -44,7 +47,7 @@ class ModelFuture(PythonFuture):
         return self.dpor_hash
 
 
-class ModelTask(PythonTask):
+class ModelTask(PythonTask, ModelFuture):
     """A task whose place in a set does not depend on where it lies in memory."""
 
     def __init__(self, coro: Any, *, loop: Any = None, **options: Any) -> None:
@@ -61,8 +64,10 @@ class ModelTask(PythonTask):
         _outside_predicates("cancels a task")
         return super().cancel(*message, **options)
 
-    def __hash__(self) -> int:
-        return self.dpor_hash
+
+for _shown, _names in ((ModelFuture, "Future"), (ModelTask, "Task")):
+    _shown.__name__ = _shown.__qualname__ = _names
+    _shown.__module__ = getattr(asyncio, _names).__module__
 
 
 def is_pending(future: Any) -> bool:

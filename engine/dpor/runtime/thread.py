@@ -9,6 +9,7 @@ import _thread
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import Context
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from dpor.results import AssumptionKind
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     import random
 
     from dpor._kernel import Host
-    from dpor.runtime.event_loop import EventLoop
 
 RealThread = threading.Thread
 real_current_thread = threading.current_thread
@@ -56,6 +56,14 @@ def _note_unrun(function: Callable[..., object], result: object) -> None:
         host.assume(AssumptionKind.UNRUN_GENERATOR.value, f"{name} ({made})")
 
 
+@dataclass
+class LoopOfThread:
+    """The event loop of a thread under one policy, and whether one was set."""
+
+    loop: Any = None
+    set_called: bool = False
+
+
 class Thread(RealThread):
     """A thread of the model if it is used inside an execution, an ordinary thread anywhere else.
 
@@ -83,7 +91,8 @@ class Thread(RealThread):
     # Whether it was started, and runs, for those who ask; None if only its starter knows the thread before it runs.
     dpor_states: dict[str, bool] | None = None
     dpor_running_loop: Any = None
-    dpor_event_loop: EventLoop | None = None
+    # By what a policy keeps for all threads.
+    dpor_loops: dict[object, LoopOfThread] | None = None
 
     _name: str | None
     _daemonic: bool
@@ -376,7 +385,7 @@ class MainThread(Thread):
         self.dpor_calls = 0
         self.dpor_names = 0
         self.dpor_running_loop = None
-        self.dpor_event_loop = None
+        self.dpor_loops = None
         self.dpor_lane = None
         self._name = "MainThread"
         return execution

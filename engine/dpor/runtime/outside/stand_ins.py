@@ -41,17 +41,17 @@ class Outside:
 
     def __init__(self, mode: Mode) -> None:
         self._mode = mode
-        self._world = World(mode)
-        self._files = FileSystem(self._world)
+        self.world = World(mode)
+        self._files = FileSystem(self.world)
         self._descriptors = Descriptors(self._files)
         self._paths = Paths(self._files, self._descriptors)
         self._streams = Streams(self._files, self._descriptors)
         self._databases = Databases(self._files)
-        self._environment = Environment(self._world)
-        self._settings = Settings(self._world)
-        self._registries = Registries(self._world)
+        self._environment = Environment(self.world)
+        self._settings = Settings(self.world)
+        self._registries = Registries(self.world)
         self._native = NativeFunctions(
-            self._world,
+            self.world,
             {
                 **self._registries.described(),
                 **self._settings.described(),
@@ -64,7 +64,7 @@ class Outside:
 
     def install(self, patches: PatchSet) -> None:
         """Put the stand-ins in place."""
-        self._world.install()
+        self.world.install()
         self._files.install()
         self._umask = system.umask(0o077)
         system.umask(self._umask)
@@ -125,7 +125,7 @@ class Outside:
 
     def begin(self) -> None:
         """Start an execution with the world as it was when the model's modules had been imported."""
-        self._world.begin()
+        self.world.begin()
         if self._imported:
             self._imported = False
             self._files.overlay.keep()
@@ -136,7 +136,7 @@ class Outside:
         self._environment.reset()
         self._settings.reset()
         self._registries.reset()
-        if self._world.was_used():
+        if self.world.was_used():
             self._databases.reset()
             self._streams.reset()
             self._files.reset()
@@ -161,7 +161,7 @@ class Outside:
         names = dict(vars(module))
 
         def register(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-            if not (self._world.controls() and self._mode.host.active):
+            if not (self.world.controls() and self._mode.host.active):
                 return names["register"](function, *args, **kwargs)
             if not callable(function):
                 raise TypeError("the first argument must be callable")
@@ -171,7 +171,7 @@ class Outside:
             return function
 
         def unregister(function: Callable[..., Any], /) -> None:
-            if not (self._world.controls() and self._mode.host.active):
+            if not (self.world.controls() and self._mode.host.active):
                 names["unregister"](function)
 
         return {"register": register, "unregister": unregister}
@@ -181,8 +181,8 @@ class Outside:
 
         def refused(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
             def watch(*args: Any, **kwargs: Any) -> Any:
-                if self._world.controls() and self._mode.host.active and is_asked_by_model():
-                    self._world.refuse(f"has a function watch all threads (threading.{name})")
+                if self.world.controls() and self._mode.host.active and is_asked_by_model():
+                    self.world.refuse(f"has a function watch all threads (threading.{name})")
                 return real(*args, **kwargs)
 
             watch.__name__ = watch.__qualname__ = name
@@ -198,8 +198,8 @@ class Outside:
         real = owner.enable
 
         def enable(profiler: Any, *args: Any, **kwargs: Any) -> None:
-            if self._world.controls() and self._mode.host.active:
-                self._world.refuse("starts a profiler (cProfile.Profile.enable)")
+            if self.world.controls() and self._mode.host.active:
+                self.world.refuse("starts a profiler (cProfile.Profile.enable)")
             real(profiler, *args, **kwargs)
 
         patches.define(owner, "enable", enable)
@@ -214,8 +214,8 @@ class Outside:
         real = vars(module)["open"]
 
         def open_database(*args: Any, **kwargs: Any) -> Any:
-            if self._world.controls():
-                self._world.refuse(f"opens a database in C ({module.__name__}.open)")
+            if self.world.controls():
+                self.world.refuse(f"opens a database in C ({module.__name__}.open)")
             return real(*args, **kwargs)
 
         patches.replace(module, "open", open_database)
