@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from dpor._kernel import Host
 
 
+_READING = 2.0**-24
+"""Seconds from one reading of the clock to the next."""
+
+
 class EventLoop(asyncio.base_events.BaseEventLoop):
     """An event loop of a model; made inside an execution, dropped with it."""
 
@@ -48,13 +52,17 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
 
     def __init__(self, host: Host) -> None:
         host.outside_predicates("makes an event loop")
+        self._debugging = False
         super().__init__()
+        # What asyncio's loop does in debug mode by itself.
+        self._debug = False
         self._host = host
         execution: Execution = host.current_thread().dpor_execution
         self.dpor_execution = execution
         self._inbox: queue.SimpleQueue[asyncio.Handle] = queue.SimpleQueue()  # controlled: this is a model
         self._turns = turns_of(execution.task_order)
         self._timers: list[Scheduled] = []
+        self._readings = 0
         self._failures: list[BaseException] = []
         self._aborted: BaseException | None = None
         self.dpor_tasks: list[Any] = []
@@ -62,6 +70,13 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
 
     def __del__(self, *_: object) -> None:
         """An execution that is given up leaves its loops open; that is nobody's mistake."""
+
+    def time(self) -> float:
+        """The time of the model, a little later with each reading, so that two timers have the same only if both were
+        made from one reading.
+        """
+        self._readings += 1
+        return super().time() + self._readings * _READING
 
     # Making and scheduling
 
@@ -204,7 +219,7 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
         self._timers = [other for other in self._timers if other.timer is not timer]
         self._scheduled = [other for other in self._scheduled if other is not timer]
         timer._scheduled = False
-        late = timer.when() - self.time()
+        late = timer.when() - super().time()
         if late > 0:
             self._host.advance_time(late)
         before = len(self._ready)
@@ -300,12 +315,14 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
             self.call_soon_threadsafe(future.set_result, None)
 
     def set_debug(self, enabled: bool) -> None:
-        """Leave debug mode off: it measures real time and logs; its check of threads is always on here."""
-        self._debug = False
+        """Say whether debug mode is on. It changes nothing else: what it measures is real time, and what it checks of
+        threads is always checked here.
+        """
+        self._debugging = enabled
 
     def get_debug(self) -> bool:
-        """Always False."""
-        return False
+        """Whether debug mode is on."""
+        return self._debugging
 
     def add_signal_handler(self, *args: Any, **kwargs: Any) -> None:
         """NotImplementedError, as where the platform has no signals."""

@@ -52,7 +52,8 @@ class AsPromised:
     before what they schedule; after which round, and together with which others, is explored.
 
     Time passes as it likes: any sleep may be over, as if the network had decided. Other timers keep their order if
-    their times certainly do: if the earlier one was also scheduled first. A sleeper wakes in the round after the one
+    their times certainly do: if the earlier one was also scheduled first. Those of one time belong to one round, in
+    any order. A sleeper wakes in the round after the one
     that its timer belongs to, and the timer can be taken as late as that: so it makes its step with its timer.
     """
 
@@ -80,7 +81,10 @@ class AsPromised:
             chosen = loop.choose(len(timers) + may_wait)
             if may_wait and chosen == 0:
                 return
-            loop.fire(timers[chosen - may_wait])
+            over = timers[chosen - may_wait]
+            loop.fire(over)
+            while together := [] if wakes_a_sleeper(over) else _at(over.when(), loop.timers()):
+                loop.fire(together[loop.choose(len(together))])
 
     def _next(self, timers: list[Scheduled]) -> list[asyncio.TimerHandle]:
         """Those that may be over now and before all others, by their times."""
@@ -152,4 +156,9 @@ class AnyTask:
 
 def _comes_before(earlier: asyncio.TimerHandle, timer: asyncio.TimerHandle) -> bool:
     """Whether a timer that was scheduled earlier is certainly over first."""
-    return not wakes_a_sleeper(earlier) and earlier.when() <= timer.when()
+    return not wakes_a_sleeper(earlier) and earlier.when() < timer.when()
+
+
+def _at(time: float, timers: list[Scheduled]) -> list[asyncio.TimerHandle]:
+    """The timers for exactly this time: whoever reads the clock twice gets two times."""
+    return [timer for timer, _ in timers if timer.when() == time and not wakes_a_sleeper(timer)]

@@ -255,6 +255,18 @@ def test_a_later_timer_that_was_scheduled_first_may_be_over_first(explore: Explo
     assert logs_of(explore, timers) == {"1 2", "2 1"}
 
 
+def test_timers_for_the_same_time_run_in_one_round(explore: Explore) -> None:
+    async def timers(log: Log) -> None:
+        loop = asyncio.get_running_loop()
+        ended = loop.create_future()
+        time = loop.time() + 1
+        loop.call_at(time, lambda: (log.append(1), loop.call_soon(log.append, "then")))
+        loop.call_at(time, lambda: (log.append(2), loop.call_soon(ended.set_result, None)))
+        await ended
+
+    assert logs_of(explore, timers) == {"1 2 then", "2 1 then"}
+
+
 def test_timers_that_are_over_together_run_before_what_they_schedule(explore: Explore) -> None:
     async def timers(log: Log) -> None:
         loop = asyncio.get_running_loop()

@@ -20,6 +20,7 @@ EXPECTED = {
     "a_policy_does_not_outlive_an_execution": "verified",
     "a_policy_that_another_thread_sets": ["False", "True"],
     "loops_by_their_class": "verified",
+    "debug_mode_can_be_asked_for": "verified",
     "tasks_are_what_asyncio_says": "verified",
 }
 COUNTS = {"a_policy_that_is_set_makes_the_loops": (1, 0), "a_policy_that_another_thread_sets": (2, 0)}
@@ -187,3 +188,12 @@ async def tasks_are_what_asyncio_says():
     assert (type(task).__name__, type(task).__module__) == ("Task", "_asyncio")
     assert repr(future) == "<Future pending>"
     assert len({task, future}) == 2
+
+
+@dpor.model
+def debug_mode_can_be_asked_for():
+    async def asks():
+        return asyncio.get_running_loop().get_debug()
+
+    assert asyncio.run(asks(), debug=True)
+    assert not asyncio.run(asks(), debug=False)
