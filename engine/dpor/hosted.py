@@ -101,7 +101,7 @@ class HostedModel:
             foreign=Foreign(self.host.marker, self._asleep),
             tell=self.host.tell_instrumented,
         )
-        self.library = Library(self.host, hooks, self.patches.locks())
+        self.library = Library(self.host, hooks, self.patches.stand_ins())
         self.fresh_modules = False
         self.symbolic = self._symbolic_session()
         self._module_name = module_name_of(self.file)

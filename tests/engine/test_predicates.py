@@ -85,13 +85,17 @@ def model():
 PRIMITIVES: dict[str, dict[str, str]] = {
     "Lock": {
         "acquire": "s.lock.acquire()",
+        "acquire_lock": "s.lock.acquire_lock()",
         "release": "s.lock.release()",
+        "release_lock": "s.lock.release_lock()",
         "__enter__": "s.lock.__enter__()",
         "__exit__": "s.lock.__exit__()",
     },
     "RLock": {
         "acquire": "s.held.acquire()",
         "release": "s.held.release()",
+        "_release_save": "s.held._release_save()",
+        "_acquire_restore": "s.rlock._acquire_restore((1, 1))",
         "__enter__": "s.rlock.__enter__()",
         "__exit__": "s.held.__exit__()",
     },
@@ -109,18 +113,21 @@ PRIMITIVES: dict[str, dict[str, str]] = {
     "Semaphore": {
         "acquire": "s.semaphore.acquire()",
         "release": "s.semaphore.release()",
+        "_value": "s.semaphore._value = 3",
         "__enter__": "s.semaphore.__enter__()",
         "__exit__": "s.semaphore.__exit__()",
     },
     "BoundedSemaphore": {
         "acquire": "s.bounded.acquire()",
         "release": "s.bounded.release()",
+        "_value": "s.bounded._value = 3",
         "__enter__": "s.bounded.__enter__()",
         "__exit__": "s.bounded.__exit__()",
     },
     "Event": {
         "set": "s.event.set()",
         "clear": "s.event.clear()",
+        "_flag": "s.event._flag = True",
         "wait": "s.event.wait(1)",
     },
     "SimpleQueue": {
@@ -143,12 +150,12 @@ PRIMITIVES: dict[str, dict[str, str]] = {
 """What of the kernel's classes changes something, and a call of it."""
 
 READS = {
-    "Lock": {"locked", "_is_owned"},
-    "RLock": {"locked", "_is_owned"},
-    "Condition": {"_lock", "_is_owned"},
-    "Semaphore": set[str](),
-    "BoundedSemaphore": set[str](),
-    "Event": {"is_set", "isSet"},
+    "Lock": {"locked", "locked_lock"},
+    "RLock": {"_is_owned", "_recursion_count"},
+    "Condition": {"_lock", "_is_owned", "_waiters"},
+    "Semaphore": {"_value", "_cond"},
+    "BoundedSemaphore": {"_value", "_cond", "_initial_value"},
+    "Event": {"is_set", "isSet", "_flag", "_cond"},
     "SimpleQueue": {"empty", "qsize", "__class_getitem__"},
     "Atomic": {"load", "value", "__bool__"},
 }

@@ -50,7 +50,7 @@ class HeldLocks:
 
 
 def lock_of(target: object) -> object:
-    """The lock behind a condition of the kernel; any other object itself."""
-    if class_name(target) == "Condition" and class_module(target).partition(".")[0] == "dpor":
+    """The lock behind a condition; any other object itself."""
+    if class_name(target) == "Condition" and class_module(target) == "threading":
         return getattr(cast(Any, target), "_lock", target)
     return target

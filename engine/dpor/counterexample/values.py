@@ -178,8 +178,12 @@ def is_content(value: object) -> bool:
 
 
 def class_name(value: object) -> str:
-    """The name of a value's class, without asking a metaclass or a `__class__` property."""
-    return type.__dict__["__name__"].__get__(type(value))
+    """The name of a value's class, without asking a metaclass or a `__class__` property.
+
+    A lock is called what programs call it to make one.
+    """
+    name = type.__dict__["__name__"].__get__(type(value))
+    return "Lock" if name == "lock" and class_module(value) == "_thread" else name
 
 
 def has_method(value: object, name: str) -> bool:

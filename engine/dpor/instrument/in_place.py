@@ -41,15 +41,15 @@ _NAMED_TUPLE = "namedtuple_"
 class Library:
     """The standard library's modules that a check has had to instrument.
 
-    `host` asks for them once installed; `hooks` maps hook names to callables. `locks` maps the types of real locks to
-    what makes a controlled one. `code` keeps what was compiled.
+    `host` asks for them once installed; `hooks` maps hook names to callables. `stand_ins` maps the types of
+    real locks and of thread-local data to what makes a controlled one. `code` keeps what was compiled.
     """
 
     def __init__(
         self,
         host: Host,
         hooks: Mapping[str, object],
-        locks: Mapping[type, Callable[[], object]],
+        stand_ins: Mapping[type, Callable[[Any], object]],
         code: LibraryCode | None = None,
     ) -> None:
         self._host = host
@@ -61,7 +61,7 @@ class Library:
         self._generated: dict[tuple[str, str], CodeType] = {}
         # Equal code is the same code: each execution may compile it again.
         self._unseen_code: dict[CodeType, CodeType] = {}
-        self._state = LibraryState(host, locks)
+        self._state = LibraryState(host, stand_ins)
 
     def install(self) -> None:
         """Have the host ask for what it needs."""

@@ -43,13 +43,14 @@ class _Place:
 class LibraryState:
     """The objects that can be reached from instrumented modules of the standard library.
 
-    The host is told of them, and puts back what an execution changes. Real locks among them are replaced by controlled
-    ones, and `itertools.count` by one that counts from the same number, made anew for each execution.
+    The host is told of them, and puts back what an execution changes. Real locks and thread-local data among them are
+    replaced by controlled ones, and `itertools.count` by one that counts from the same number, made anew for each
+    execution.
     """
 
-    def __init__(self, host: Host, locks: Mapping[type, Callable[[], object]]) -> None:
+    def __init__(self, host: Host, stand_ins: Mapping[type, Callable[[Any], object]]) -> None:
         self._host = host
-        self._locks = locks
+        self._stand_ins = stand_ins
         self._seen: dict[int, object] = {}
         self._places: list[_Place] = []
         self._counts: list[_Count] = []
@@ -93,10 +94,9 @@ class LibraryState:
                 count = self._count(cast("itertools.count[int]", owner))
                 get = count.get if owner is value else count.step
                 self._places.append(_Place(partial(put, key), get, get))
-            elif type(value) in self._locks:
-                self._places.append(
-                    _Place(partial(put, key), partial(_same, value), self._locks[type(value)])
-                )
+            elif type(value) in self._stand_ins:
+                make = partial(self._stand_ins[type(value)], value)
+                self._places.append(_Place(partial(put, key), partial(_same, value), make))
 
     def _count(self, found: itertools.count[int]) -> _Count:
         known = next((count for count in self._counts if count.current is found), None)

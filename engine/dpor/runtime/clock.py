@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dpor.results import AssumptionKind
-from dpor.runtime import current
+from dpor.runtime import current, timeouts
 from dpor.runtime.mode import Mode
 
 # A real sleep lasts a little longer than asked, so that a deadline computed from it has passed for certain.
@@ -135,8 +135,6 @@ class Clock:
             if host is None:
                 real(seconds)
                 return
-            if seconds < 0:
-                raise ValueError("sleep length must be non-negative")
-            host.advance_time(seconds + MARGIN)
+            host.advance_time(timeouts.of_sleep(seconds) + MARGIN)
 
         return sleep

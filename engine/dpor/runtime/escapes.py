@@ -6,6 +6,7 @@ look at the process's threads, now and then, for those that were started in C.
 
 from __future__ import annotations
 
+import errno
 import functools
 import itertools
 import os
@@ -152,18 +153,22 @@ _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _HARMLESS_PLACES = HARMLESS_DEVICES | {"", ":memory:"}
 _BYTECODE = f"{os.sep}__pycache__"
 
+_FOR_PROCESS = "waits for a process"
+_FOR_FILES = "waits for files or sockets"
 _BLOCKING: tuple[tuple[Any, str, str], ...] = (
-    *((os, name, "waits for a process") for name in ("wait", "wait3", "wait4", "waitid", "waitpid")),
-    *(
-        (select, name, "waits for files or sockets")
-        for name in ("select", "poll", "epoll", "kqueue", "devpoll")
-    ),
+    (os, "wait", _FOR_PROCESS),
+    *((select, name, _FOR_FILES) for name in ("poll", "epoll", "kqueue", "devpoll")),
     *((signal, name, "waits for a signal") for name in ("pause", "sigwait", "sigwaitinfo", "sigtimedwait")),
     *((signal, name, "sets a timer of the process") for name in ("alarm", "setitimer")),
     (signal, "pthread_sigmask", "changes which signals the process gets"),
     (socket, "socketpair", "opens a pair of sockets"),
 )
 
+
+# Which argument of a function that waits for a process has the options.
+_OPTIONS_AT = {"wait3": 0, "wait4": 1, "waitid": 2, "waitpid": 1}
+
+_WITHOUT_WAITING: int = getattr(os, "WNOHANG", 0)
 
 _DEEPEST = 64
 
@@ -265,6 +270,41 @@ def patch_blocking_calls(patches: PatchSet) -> None:
         real = getattr(module, name, None)
         if real is not None:
             patches.replace(module, name, _reporting(real, f"{what} ({module.__name__}.{name})"))
+    for name, position in _OPTIONS_AT.items():
+        if hasattr(os, name):
+            patches.replace(os, name, _waiting_for_process(getattr(os, name), position))
+    patches.replace(select, "select", _selecting(select.select))
+
+
+def _waiting_for_process(real: Callable[..., Any], options_at: int) -> Callable[..., Any]:
+    """A model can start no process, so that one that does not wait finds none."""
+    reporting = _reporting(real, f"{_FOR_PROCESS} (os.{real.__name__})")
+
+    @functools.wraps(real)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        options = args[options_at] if len(args) > options_at else kwargs.get("options")
+        if current.active_host() is None or not isinstance(options, int) or not options & _WITHOUT_WAITING:
+            return reporting(*args, **kwargs)
+        raise ChildProcessError(errno.ECHILD, os.strerror(errno.ECHILD))
+
+    return call
+
+
+def _selecting(real: Callable[..., Any]) -> Callable[..., Any]:
+    """With a time limit of 0 it only asks, and what it learns is taken to be the same in every execution."""
+    reporting = _reporting(real, f"{_FOR_FILES} (select.select)")
+
+    @functools.wraps(real)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        host = current.active_host()
+        if host is None or len(args) < 4 or args[3] != 0:
+            return reporting(*args, **kwargs)
+        found = real(*args, **kwargs)
+        if any(args[:3]):
+            host.assume(AssumptionKind.FIXED_WORLD.value, "select.select")
+        return found
+
+    return call
 
 
 def _reporting(real: Callable[..., Any], what: str) -> Callable[..., Any]:

@@ -44,6 +44,13 @@ class Execution:
         self.pools = 0
         self.hashes = 0
 
+    def next_name(self, target: object) -> str:
+        """The name of a thread that was given none."""
+        self.unnamed_threads += 1
+        label = getattr(target, "__name__", None)
+        name = f"Thread-{self.unnamed_threads}"
+        return name if label is None else f"{name} ({label})"
+
     def next_hash(self) -> int:
         """A number that no other object of this execution has as its hash."""
         self.hashes += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any, Union
 
@@ -58,4 +59,8 @@ class Factory:
         return getattr(self._controlled, name)
 
     def __repr__(self) -> str:
-        return f"<{self.__name__} of a model>"
+        return repr(self._real if not isinstance(self._real, type) else self._controlled)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return inspect.signature(self._real)

@@ -1,4 +1,4 @@
-"""threading.local on model threads."""
+"""threading.local on model threads, under all the names that it has."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dpor.runtime import current
 from dpor.runtime.execution import Execution
 from dpor.runtime.thread import Thread
 
-_RealLocal = threading.local
+RealLocal = threading.local
 
 
 class _Storage:
@@ -25,7 +25,7 @@ class _Storage:
     def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.args = args
         self.kwargs = kwargs
-        self.outside = _RealLocal()
+        self.outside = RealLocal()
         self.execution: Execution | None = None
         self.per_thread: dict[Thread, dict[str, Any]] = {}
 
@@ -58,6 +58,8 @@ class local:  # noqa: N801 -- the standard library's name
 
     __slots__ = ("__dict__", "__weakref__", "_dpor_storage")
 
+    __dpor_own__ = True
+
     # The kernel takes attributes of instances of classes with this mark for private to the thread.
     __dpor_thread_local__ = True
 
@@ -75,7 +77,10 @@ class local:  # noqa: N801 -- the standard library's name
 
     def __getattribute__(self, name: str) -> Any:
         _enter(self)
-        return object.__getattribute__(self, name)
+        try:
+            return object.__getattribute__(self, name)
+        except AttributeError as error:
+            raise _named(error, self, name) from None
 
     def __setattr__(self, name: str, value: Any) -> None:
         _refuse_dict(self, name)
@@ -85,7 +90,13 @@ class local:  # noqa: N801 -- the standard library's name
     def __delattr__(self, name: str) -> None:
         _refuse_dict(self, name)
         _enter(self)
-        object.__delattr__(self, name)
+        try:
+            object.__delattr__(self, name)
+        except AttributeError as error:
+            raise _named(error, self, name) from None
+
+    def __reduce__(self) -> Any:
+        raise TypeError(f"cannot pickle {_shown_class(self)!r} object")
 
 
 _get: Callable[[Any, str], Any] = object.__getattribute__
@@ -105,4 +116,29 @@ def _enter(self: local) -> None:
 
 def _refuse_dict(self: local, name: str) -> None:
     if name == "__dict__":
-        raise AttributeError(f"{type(self).__name__!r} object attribute '__dict__' is read-only")
+        raise AttributeError(f"{_shown_class(self)!r} object attribute '__dict__' is read-only")
+
+
+def _shown_class(self: local) -> str:
+    """The class as the interpreter names it in errors: with its module if it is its own."""
+    return "_thread._local" if type(self) is local else type(self).__name__
+
+
+def _named(error: AttributeError, self: local, name: str) -> AttributeError:
+    """The error of an attribute that is not there. It must not say more than that of another class's property."""
+    if type(self) is not local:
+        return error
+    return AttributeError(f"{_shown_class(self)!r} object has no attribute {name!r}", name=name, obj=self)
+
+
+def like(real: Any) -> local:
+    """Thread-local data of a model in place of a real one, with what the thread that imports has stored there."""
+    made = local()
+    values: dict[str, Any] = real.__dict__
+    for name, value in values.items():
+        setattr(made, name, value)
+    return made
+
+
+local.__module__ = RealLocal.__module__
+local.__name__ = local.__qualname__ = RealLocal.__name__

@@ -30,7 +30,7 @@ from dpor.runtime.escapes import ThreadWatch, report
 from dpor.runtime.factories import Factory
 from dpor.runtime.import_time_objects import ImportTimeObjects
 from dpor.runtime.imports import ImportWatcher
-from dpor.runtime.local import local
+from dpor.runtime.local import RealLocal, like, local
 from dpor.runtime.mode import Mode
 from dpor.runtime.outside.stand_ins import Outside
 from dpor.runtime.patchset import PatchSet
@@ -76,6 +76,7 @@ class Patches:
                 "datetime": self._patch_datetime,
                 "multiprocessing.process": self._patch_processes,
                 "multiprocessing.synchronize": self._patch_semaphores,
+                "_threading_local": self._patch_local,
                 "uuid": self._patch_uuid,
                 **self.outside.on_import(self._patches),
             },
@@ -122,11 +123,12 @@ class Patches:
         """Have `action` called whenever an execution begins, until `uninstall`."""
         self._begin.append(action)
 
-    def locks(self) -> dict[type, Callable[[], object]]:
-        """What makes a controlled lock, by the type of the real one in whose place it stands."""
+    def stand_ins(self) -> dict[type, Callable[[Any], object]]:
+        """What makes a controlled lock or thread-local data, of the real one in whose place it is to stand, by type."""
         return {
-            type(thread.real_allocate_lock()): self._kernel.Lock,
-            type(thread.real_reentrant_lock()): self._kernel.RLock,
+            type(thread.real_allocate_lock()): lambda _: self._kernel.Lock(),
+            type(thread.real_reentrant_lock()): lambda _: self._kernel.RLock(),
+            RealLocal: like,
         }
 
     @contextlib.contextmanager
@@ -182,16 +184,19 @@ class Patches:
             ("get_native_id", thread.get_native_id),
         ):
             patches.replace(threading, name, value)
-        patches.replace(threading, "currentThread", thread.current_thread)
-        patches.replace(threading, "activeCount", thread.active_count)
+        names = vars(threading)
+        for name in ("_CRLock", "_RLock", "_PyRLock"):
+            real: Any = names.get(name)
+            if real is not None:
+                patches.replace(threading, name, Factory(mode, name, kernel.RLock, real))
         # Behind the classes that were imported before: their instances would wait or run outside of all control.
         patches.replace(threading, "_allocate_lock", self._guarded(thread.real_allocate_lock))
         for name in ("_start_new_thread", "_start_joinable_thread"):
             if hasattr(threading, name):
                 patches.replace(threading, name, self._refused_at_import(getattr(threading, name)))
-        patches.replace(
-            queue, "SimpleQueue", Factory(mode, "SimpleQueue", kernel.SimpleQueue, queue.SimpleQueue)
-        )
+        simple_queue = Factory(mode, "SimpleQueue", kernel.SimpleQueue, queue.SimpleQueue)
+        patches.replace(queue, "SimpleQueue", simple_queue)
+        patches.replace_if_present(sys.modules.get("_queue", queue), "SimpleQueue", simple_queue)
 
     def _guarded(self, real: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -222,6 +227,8 @@ class Patches:
         reentrant = Factory(mode, "RLock", kernel.RLock, _thread.RLock)
         patches.replace(_thread, "RLock", reentrant)
         patches.replace_if_present(functools, "RLock", reentrant)
+        patches.replace(_thread, "_local", local)
+        patches.replace(_thread, "_count", thread.count)
         patches.replace(_thread, "get_ident", thread.get_ident)
         patches.replace(reprlib, "get_ident", thread.get_ident)
         start = self._start_new_thread(_thread.start_new_thread)
@@ -306,6 +313,9 @@ class Patches:
         self._patches.replace_if_present(module, "_UuidCreate", None)
         self._patches.replace(module, "getnode", lambda: 0x0200_0000_0001)
         self._begin.append(lambda: setattr(module, "_last_timestamp", None))
+
+    def _patch_local(self, module: ModuleType) -> None:
+        self._patches.replace(module, "local", local)
 
     def _patch_processes(self, module: ModuleType) -> None:
         self._patch_method(module, "BaseProcess", "start", "starts a process (multiprocessing.Process)")

@@ -21,6 +21,7 @@ from dpor.runtime.patchset import PatchSet
 
 RealBarrier = threading.Barrier
 _QUEUE_FIELDS = ("maxsize", "unfinished_tasks", "is_shutdown")
+_BARRIER_FIELDS = ("_state", "_count")
 # What their methods read unseen.
 _QUEUE_PARTS = frozenset({"all_tasks_done", "mutex", "not_empty", "not_full", "queue"})
 _BARRIER_PARTS = frozenset({"_action", "_cond", "_parties", "_timeout"})
@@ -28,9 +29,7 @@ _BARRIER_PARTS = frozenset({"_action", "_cond", "_parties", "_timeout"})
 
 def _field(name: str) -> Any:
     def read(self: Any) -> Any:
-        fields = self.__dict__.get("dpor_fields") or _fields(self)
-        host = current.active_host()
-        return fields[name] if host is None else host.load_item(fields, name)
+        return _load(self.__dict__.get("dpor_fields") or _fields(self), name)
 
     def write(self: Any, value: Any) -> None:
         fields = self.__dict__.get("dpor_fields") or _fields(self)
@@ -43,6 +42,11 @@ def _field(name: str) -> Any:
     return property(read, write)
 
 
+def _load(fields: dict[str, Any], name: str) -> Any:
+    host = current.active_host()
+    return fields[name] if host is None else host.load_item(fields, name)
+
+
 def _fields(owner: Any) -> dict[str, Any]:
     """The dict that holds an object's fields; made by the constructor, which is the first to store one.
 
@@ -51,7 +55,9 @@ def _fields(owner: Any) -> dict[str, Any]:
     known: dict[str, Any] | None = owner.__dict__.get("dpor_fields")
     if known is not None:
         return known
-    made = {name: owner.__dict__[name] for name in _QUEUE_FIELDS if name in owner.__dict__}
+    kept: dict[str, Any] = owner.__dict__
+    names = _BARRIER_FIELDS if isinstance(owner, RealBarrier) else _QUEUE_FIELDS
+    made = {name: kept[name] for name in names if name in kept}
     owner.__dict__["dpor_fields"] = made
     host = current.current_host()
     if host is not None:
@@ -72,17 +78,38 @@ def _keeping(parts: frozenset[str], owner: str) -> Callable[[Any, str, Any], Non
     return set_attribute
 
 
+def _state_of(self: Any) -> dict[str, Any]:
+    """What a copy starts from: the fields are its own, under their names."""
+    state = dict(self.__dict__)
+    fields: dict[str, Any] = state.pop("dpor_fields", {})
+    return {**state, **{name: _load(fields, name) for name in fields}}
+
+
+def _take_state(self: Any, state: dict[str, Any]) -> None:
+    """What a copy is given; its fields are made of it when they are first used."""
+    self.__dict__.update(state)
+
+
 class Barrier(RealBarrier):
     """threading.Barrier whose state can be looked at from outside."""
 
-    _state = _field("state")
-    _count = _field("count")
+    __dpor_own__ = True
+
+    __dpor_fields__ = True
+
+    __getstate__ = _state_of
+    __setstate__ = _take_state
+    _state = _field("_state")
+    _count = _field("_count")
     __setattr__ = _keeping(_BARRIER_PARTS, "threading.Barrier")
 
     def __init__(
         self, parties: int, action: Callable[[], None] | None = None, timeout: float | None = None
     ) -> None:
         super().__init__(parties, action, timeout)
+
+
+Barrier.__module__ = RealBarrier.__module__
 
 
 def patch_queues(patches: PatchSet, mode: Mode) -> None:
@@ -118,6 +145,10 @@ def patch_queues(patches: PatchSet, mode: Mode) -> None:
         return call
 
     patches.define(queue.Queue, "__setattr__", _keeping(_QUEUE_PARTS, "queue.Queue"))
+    # What `__dict__` shows is not what it is in Python: the kernel refuses to give it.
+    patches.define(queue.Queue, "__dpor_fields__", True)
+    patches.define(queue.Queue, "__getstate__", _state_of)
+    patches.define(queue.Queue, "__setstate__", _take_state)
     for name in _QUEUE_FIELDS:
         patches.define(queue.Queue, name, _field(name))
     for owner, put, get in (

@@ -10,10 +10,10 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import Context
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from dpor.results import AssumptionKind
-from dpor.runtime import current, escapes
+from dpor.runtime import current, escapes, timeouts
 from dpor.runtime.execution import Execution
 from dpor.runtime.unrun import PLAIN, unrun
 
@@ -28,8 +28,12 @@ real_main_thread = threading.main_thread
 real_get_ident = threading.get_ident
 real_get_native_id = threading.get_native_id
 real_enumerate = threading.enumerate
+real_count: Callable[[], int] = vars(_thread)["_count"]
 real_allocate_lock = _thread.allocate_lock
 real_reentrant_lock = _thread.RLock
+
+# The attributes of a thread that was never started, in this version of Python.
+_KEPT = frozenset(vars(RealThread(name="never started")))
 
 _STARTING = -1
 _STARTED = "started"
@@ -64,6 +68,15 @@ class LoopOfThread:
     set_called: bool = False
 
 
+class _Signature:
+    """What `inspect` tells of how a thread is made: `__new__` takes whatever `__init__` does."""
+
+    def __get__(self, instance: object, owner: type) -> Any:
+        import inspect
+
+        return inspect.signature(RealThread) if owner.__init__ is Thread.__init__ else None
+
+
 class Thread(RealThread):
     """A thread of the model if it is used inside an execution, an ordinary thread anywhere else.
 
@@ -73,33 +86,75 @@ class Thread(RealThread):
     activities (the name of an asyncio task), `dpor_children` what it has spawned with `dpor.spawn`.
     """
 
-    dpor_index: int | None = None
-    dpor_execution: Execution | None = None
-    dpor_made_inside = False
-    dpor_finished = False
-    dpor_number = 0
-    dpor_made = 0
-    dpor_hash: int | None = None
-    dpor_label: str | None = None
-    dpor_lane: str | None = None
-    dpor_children: list[Thread] | None = None
-    dpor_random: random.Random | None = None
-    dpor_entropy: random.Random | None = None
-    # How many files it has opened, and how many names of temporary files it has drawn.
-    dpor_calls: int = 0
-    dpor_names: int = 0
-    # Whether it was started, and runs, for those who ask; None if only its starter knows the thread before it runs.
-    dpor_states: dict[str, bool] | None = None
-    dpor_running_loop: Any = None
-    # By what a policy keeps for all threads.
-    dpor_loops: dict[object, LoopOfThread] | None = None
+    # In slots, so that `vars(thread)` does not show them.
+    __slots__ = (
+        "dpor_calls",
+        "dpor_children",
+        "dpor_entropy",
+        "dpor_execution",
+        "dpor_finished",
+        "dpor_hash",
+        "dpor_index",
+        "dpor_lane",
+        "dpor_loops",
+        "dpor_made",
+        "dpor_made_inside",
+        "dpor_names",
+        "dpor_random",
+        "dpor_running_loop",
+        "dpor_states",
+    )
 
-    _name: str | None
+    __signature__ = _Signature()
+
+    # The kernel takes classes with this mark for the checker's own, whatever module they name.
+    __dpor_own__ = True
+
+    dpor_index: int | None
+    dpor_execution: Execution | None
+    dpor_made_inside: bool
+    dpor_finished: bool
+    dpor_made: int
+    dpor_hash: int | None
+    dpor_lane: str | None
+    dpor_children: list[Thread] | None
+    dpor_random: random.Random | None
+    dpor_entropy: random.Random | None
+    # How many files it has opened, and how many names of temporary files it has drawn.
+    dpor_calls: int
+    dpor_names: int
+    # Whether it was started, and runs, for those who ask; None if only its starter knows the thread before it runs.
+    dpor_states: dict[str, bool] | None
+    dpor_running_loop: Any
+    # By what a policy keeps for all threads.
+    dpor_loops: dict[object, LoopOfThread] | None
+
+    _name: str
     _daemonic: bool
     _initialized: bool
     _target: Callable[..., object] | None
     _args: Iterable[Any]
     _kwargs: Mapping[str, Any]
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Make a thread that was not initialised; the arguments are for `__init__`."""
+        self = super().__new__(cls)
+        self.dpor_index = None
+        self.dpor_execution = None
+        self.dpor_made_inside = False
+        self.dpor_finished = False
+        self.dpor_made = 0
+        self.dpor_hash = None
+        self.dpor_lane = None
+        self.dpor_children = None
+        self.dpor_random = None
+        self.dpor_entropy = None
+        self.dpor_calls = 0
+        self.dpor_names = 0
+        self.dpor_states = None
+        self.dpor_running_loop = None
+        self.dpor_loops = None
+        return self
 
     def __init__(
         self,
@@ -133,13 +188,7 @@ class Thread(RealThread):
         self._kwargs = {} if kwargs is None else kwargs
         self._daemonic = parent._daemonic if daemon is None else daemon
         self._initialized = True
-        if name:
-            self._name = str(name)
-        else:
-            execution.unnamed_threads += 1
-            self.dpor_number = execution.unnamed_threads
-            self.dpor_label = getattr(target, "__name__", None)
-            self._name = None
+        self._name = str(name) if name else execution.next_name(target)
 
     def __hash__(self) -> int:
         """The same in every execution: executors keep their threads in sets and join them in that order."""
@@ -188,13 +237,10 @@ class Thread(RealThread):
         child = Thread.__new__(Thread)
         child.dpor_execution = execution
         child.dpor_made_inside = True
-        execution.unnamed_threads += 1
-        child.dpor_number = execution.unnamed_threads
-        child.dpor_label = getattr(function, "__name__", None)
         child._target = function
         child._args = args
         child._kwargs = kwargs
-        child._name = None
+        child._name = execution.next_name(function)
         child._daemonic = self._daemonic
         child._initialized = True
         child.dpor_index = _STARTING
@@ -253,7 +299,7 @@ class Thread(RealThread):
         if timeout is None:
             host.join(index, False)
         else:
-            seconds = max(timeout, 0)
+            seconds = timeouts.of_wait(timeout)
             if not host.join(index, True):
                 host.advance_time(seconds)
 
@@ -271,7 +317,8 @@ class Thread(RealThread):
         states = self.dpor_states
         if states is not None:
             host.touch_whole(states, False)
-            if not states.get(_STARTED):
+            # A thread that runs was started, though whoever starts it may not have gone on yet.
+            if not states.get(_STARTED) and self is not host.current_thread():
                 return None
         index = self.dpor_index
         return None if index == _STARTING or self._is_stale(host) else index
@@ -291,16 +338,11 @@ class Thread(RealThread):
         """Whether the thread was started in an execution that is over."""
         return self.dpor_execution is not host.current_thread().dpor_execution
 
-    def _default_name(self) -> str:
-        name = f"Thread-{self.dpor_number}"
-        return name if self.dpor_label is None else f"{name} ({self.dpor_label})"
-
     @property
     def name(self) -> str:
         """The thread's name, by default `Thread-N (target)`."""
         assert self._initialized, "Thread.__init__() not called"
-        name: str | None = _seen(self, "_name")
-        return self._default_name() if name is None else name
+        return _seen(self, "_name")
 
     @name.setter
     def name(self, name: str) -> None:
@@ -356,15 +398,37 @@ class Thread(RealThread):
             status = "stopped" if ended else "started"
         if self.daemon:
             status += " daemon"
+        if index is not None:
+            status += f" {ident_of(self)}"
         return f"<{type(self).__name__}({self.name}, {status})>"
+
+    def __getattr__(self, name: str) -> Any:
+        """What the standard library keeps for itself in a thread, and a thread of the model does not need."""
+        if name not in _KEPT or self.dpor_execution is None:
+            raise AttributeError(
+                f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self
+            )
+        host = current.active_host()
+        index = self.dpor_index if host is None else self._started_index(host)
+        if name in ("_ident", "_native_id"):
+            return self.ident
+        if name == "_started":
+            event = threading.Event()
+            if index is not None:
+                event.set()
+            return event
+        if name == "_is_stopped":
+            return index is not None and (self.dpor_finished if host is None else host.is_finished(index))
+        if host is not None:
+            host.escape(escapes.with_calls(f"uses {name} of a threading.Thread"))
+        raise AttributeError(f"a thread of a model has no {name}", name=name, obj=self)
 
 
 class MainThread(Thread):
     """The thread that runs the model's function: one object for all executions of a check."""
 
-    dpor_index = 0
-
     def __init__(self) -> None:
+        self.dpor_index = 0
         self.dpor_execution = Execution(self)
         self.dpor_made_inside = True
         self._target = None
@@ -426,6 +490,11 @@ class Timer(Thread):
         finished.set()
 
 
+for _stand_in, _name in ((Thread, "Thread"), (MainThread, "_MainThread"), (Timer, "Timer")):
+    _stand_in.__module__ = RealThread.__module__
+    _stand_in.__name__ = _stand_in.__qualname__ = _name
+
+
 def ident_of(thread: Thread) -> int:
     """The identifier of a started model thread, a function of its spawn path alone."""
     host = current.current_host()
@@ -459,6 +528,12 @@ def get_native_id() -> int:
     """threading.get_native_id."""
     host = current.active_host()
     return real_get_native_id() if host is None else ident_of(host.current_thread())
+
+
+def count() -> int:
+    """_thread._count: how many threads run that were started, in a model."""
+    host = current.active_host()
+    return real_count() if host is None else len(enumerate_threads()) - 1
 
 
 def enumerate_threads() -> list[RealThread]:

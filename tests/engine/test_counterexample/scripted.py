@@ -95,14 +95,14 @@ class Lock:
     """A lock whose operations the scheduler performs."""
 
 
-Lock.__module__ = "dpor._kernel"
+Lock.__module__ = "_thread"
 
 
 class Condition(Lock):
     """A condition that is its own lock."""
 
 
-Condition.__module__ = "dpor._kernel"
+Condition.__module__ = "threading"
 
 
 Script = Sequence[tuple[str, str]]
@@ -114,7 +114,7 @@ class Thread:
         self.function = function
 
 
-Thread.__module__ = "dpor.runtime.thread"
+Thread.__module__ = "threading"
 
 
 class Rewriter(ast.NodeTransformer):

@@ -130,7 +130,7 @@ def test_a_lock_that_only_a_variable_holds_is_called_after_the_models_variable()
 
 def test_what_nothing_holds_gets_its_type_and_a_number():
     names = Names()
-    assert next(names.name(threading.Lock()) for _ in range(2)) == "lock#1"
+    assert next(names.name(threading.Lock()) for _ in range(2)) == "Lock#1"
 
 
 def test_contents_of_containers_are_called_after_the_container():
@@ -186,7 +186,7 @@ class Condition:
         self._lock = lock
 
 
-Condition.__module__ = "dpor._kernel"
+Condition.__module__ = "threading"
 
 
 def test_a_lock_held_twice_is_held_until_it_was_released_twice():

@@ -84,7 +84,7 @@ class OwnLockCondition:
 
 
 OwnLockCondition.__name__ = "Condition"
-OwnLockCondition.__module__ = "dpor._kernel"
+OwnLockCondition.__module__ = "threading"
 
 
 class Buffer:

@@ -63,7 +63,7 @@ impl Atomic {
             Standing::Live => {}
             Standing::Plain | Standing::Over => return Ok(false),
         }
-        let (host, location) = (this.primitive.host(), this.primitive.location);
+        let (host, location) = (this.primitive.host(), this.primitive.location());
         let mode = if kind == Kind::Load { AccessMode::Read } else { AccessMode::Write };
         let releases = matches!(order, MemoryOrder::Release | MemoryOrder::AcquireRelease);
         let chooses = host.state().reads.enabled;
@@ -111,7 +111,7 @@ impl Atomic {
     /// Store into the thread's store buffer, if the memory model has one and the order allows it. Returns whether it was.
     fn buffer(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>, order: &str) -> PyResult<bool> {
         let order = memory_order(order)?;
-        let (host, location) = (Atomic::host(slf), slf.get().primitive.location);
+        let (host, location) = (Atomic::host(slf), slf.get().primitive.location());
         if order == MemoryOrder::SequentiallyConsistent
             || !matches!(slf.get().primitive.standing(slf.py(), "changes an Atomic")?, Standing::Live)
             || !host.is_buffered(location)
@@ -133,7 +133,7 @@ impl Atomic {
         };
         let before = Some(before);
         let found = state.equality_token(&Atomic::held(slf));
-        Touch { accesses: Some(smallvec![access(slf.get().primitive.location, mode)]), before, found }
+        Touch { accesses: Some(smallvec![access(slf.get().primitive.location(), mode)]), before, found }
     }
 
     fn host<'a>(slf: &'a Bound<'_, Self>) -> &'a Host {
@@ -170,7 +170,7 @@ impl Atomic {
 
     /// Keep the value that is about to be stored, where loads read from a write of their choice.
     fn keep_write(slf: &Bound<'_, Self>, event: Option<EventId>, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        let (host, location) = (Atomic::host(slf), slf.get().primitive.location);
+        let (host, location) = (Atomic::host(slf), slf.get().primitive.location());
         let Some(write) = event.filter(|_| host.state().reads.enabled) else { return Ok(()) };
         {
             let mut state = host.state();
@@ -201,7 +201,7 @@ impl Atomic {
         let new = computed?;
         if matches!(slf.get().primitive.standing_to_look(slf.py())?, Standing::Live) {
             let silent = same_value(&old, &new)?;
-            Atomic::host(slf).state().note_update_in_loops(slf.get().primitive.location, event, silent);
+            Atomic::host(slf).state().note_update_in_loops(slf.get().primitive.location(), event, silent);
         }
         Atomic::replace(slf, &new);
         Atomic::host(slf).note_left(event, &new);
@@ -243,7 +243,7 @@ impl Atomic {
     fn load<'py>(slf: &Bound<'py, Self>, order: &str) -> PyResult<Bound<'py, PyAny>> {
         let event = Atomic::touch(slf, Kind::Load, order)?;
         let host = Atomic::host(slf);
-        let forwarded = host.forwarded(slf.py(), slf.get().primitive.location);
+        let forwarded = host.forwarded(slf.py(), slf.get().primitive.location());
         let value = forwarded.unwrap_or_else(|| Atomic::held(slf));
         host.note(slf.py(), Word::AtomicLoad, Some(slf.as_any()), None, Some(&value), event);
         Ok(value)
@@ -298,7 +298,7 @@ impl Atomic {
             host.drain_if_owed(py)?;
         }
         if matches!(standing, Standing::Live) {
-            let location = slf.get().primitive.location;
+            let location = slf.get().primitive.location();
             // Whether symbolic values are equal is decided once the operation has its turn, as part of it.
             let undecided = host.is_symbolic(expected);
             let mode = |state: &mut State, held: &Bound<'_, PyAny>| {
@@ -352,7 +352,7 @@ impl Atomic {
         let is_symbolic = host.is_symbolic(&held) || host.is_symbolic(expected);
         let took_place = host.undivided_from(began, || matches(host, &held, expected))?;
         if matches!(standing, Standing::Live) {
-            let location = slf.get().primitive.location;
+            let location = slf.get().primitive.location();
             host.state().synchronise_atomic(location, !took_place);
         }
         if took_place {

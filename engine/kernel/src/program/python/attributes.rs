@@ -10,14 +10,14 @@ use super::builtins::{BuiltinEffect, CallableKind};
 use super::cells::cell_behind;
 use super::class_flags::tells_referents;
 use super::container_effects::ContainerEffect;
+use super::harmless_methods::is_own;
 use super::host::{report_escape, Host};
 use super::place::{is_intercepted, lacks_dict, own_attribute, Place};
 use super::recording::Word;
 use super::slots::Slot;
 use super::state::{access, Phase};
 use super::types::{
-    holder_of, instrumented_namespace, is_heap_class, is_instrumented_namespace, module_of, referent, tells_itself,
-    TypeKind,
+    holder_of, instrumented_namespace, is_heap_class, is_instrumented_namespace, referent, tells_itself, TypeKind,
 };
 use super::undo::Undo;
 use super::weak_memory::Store;
@@ -230,6 +230,7 @@ impl Host {
         };
         let Some(slot) = self.find_attribute(object, name) else {
             let Some(phase) = self.awake().map(|state| state.phase) else { return put() };
+            self.note_uncontrolled(object, name)?;
             self.had_effect(py, "writes")?;
             match phase {
                 Phase::Running | Phase::Unwinding | Phase::Releasing => {
@@ -322,6 +323,7 @@ impl Host {
             Ok(())
         };
         let Some(slot) = self.find_attribute(object, name) else {
+            self.note_uncontrolled(object, name)?;
             self.had_effect(py, "writes")?;
             if self.kind(object) == TypeKind::Proxy {
                 if let Some(object) = referent(object) {
@@ -363,6 +365,7 @@ impl Host {
     ) -> PyResult<Bound<'py, PyAny>> {
         let kind = self.kind(object);
         self.require_instrumented(object)?;
+        self.note_uncontrolled(object, name)?;
         if kind == TypeKind::Proxy {
             return match referent(object) {
                 Some(object) => self.load_attribute(py, &object, name),
@@ -556,7 +559,7 @@ impl Host {
         }
         // Stand-ins and the like tell of it themselves.
         let class = object.get_type();
-        if module_of(&class).split('.').next() == Some("dpor") || tells_itself(&class) {
+        if is_own(&class) || tells_itself(&class) {
             return Ok(());
         }
         report_escape(py, &format!("changes a {} while other threads run", class.name()?))

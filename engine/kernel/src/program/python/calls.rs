@@ -19,7 +19,7 @@ use super::harmless_methods::{holder_of_harmful, is_harmless_method};
 use super::host::Host;
 use super::object_state::gives_state;
 use super::origins::Origin;
-use super::primitives::{Condition, Lock, RLock};
+use super::primitives::{is_own_class, Condition, Lock, RLock};
 use super::types::{found_in_class, is_heap_class, referent, TypeKind};
 
 impl Host {
@@ -138,7 +138,7 @@ impl Host {
         if let Ok(class) = function.cast::<PyType>() {
             self.want_class(class)?;
             let module = function.getattr(intern!(py, "__module__"))?;
-            if module.extract::<String>().is_ok_and(|module| module == "dpor._kernel") {
+            if module.extract::<String>().is_ok_and(|module| module == "dpor._kernel") || is_own_class(class) {
                 return Ok(function);
             }
             let reads_arguments = self.state().types.reads_when_made(class)?;
@@ -149,7 +149,15 @@ impl Host {
             if is_primitive(&object) {
                 return Ok(function);
             }
-            let kind = self.kind(&object);
+            let facts = self.state().types.facts(&object);
+            let kind = facts.kind;
+            if facts.is_uncontrolled {
+                let name = function.getattr(intern!(py, "__name__"))?.cast_into::<PyString>()?;
+                self.refuse_uncontrolled(&object, Some(&name))?;
+            }
+            if facts.is_primitive && kind == TypeKind::Instance && is_of_primitive(&function, &object)? {
+                return Ok(function);
+            }
             if callable == CallableKind::MethodWrapper && object.is_callable() && names_call(&function)? {
                 if is_own_call(&object, &function)? {
                     return self.control(py, object);
@@ -411,6 +419,14 @@ fn of_object(instance: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
 /// `__init_subclass__` and the like, which are bound to the class.
 fn is_method_of_class(method: &Bound<'_, PyAny>) -> bool {
     method.getattr(intern!(method.py(), "__self__")).is_ok_and(|owner| owner.is_instance_of::<PyType>())
+}
+
+/// Whether a method in C of an object, whose class derives from a primitive, is the primitive's.
+fn is_of_primitive(method: &Bound<'_, PyAny>, object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let name = method.getattr(intern!(method.py(), "__name__"))?.cast_into::<PyString>()?;
+    let holders = object.get_type().mro();
+    let mut holders = holders.iter().filter_map(|base| base.cast_into::<PyType>().ok()).filter(is_own_class);
+    Ok(holders.any(|base| base.getattr("__dict__").and_then(|names| names.contains(&name)).unwrap_or(false)))
 }
 
 /// Whether an object is one of the kernel's own, which tell of their operations themselves: the commonest of them.

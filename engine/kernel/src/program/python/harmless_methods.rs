@@ -4,7 +4,8 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyInt, PyString, PyType};
 
-use super::types::holder_of;
+use super::primitives::is_own_class;
+use super::types::{holder_of, module_of};
 
 /// Methods of `object` that tell of nothing but the object's class and address.
 const OF_ALL: &[&str] = &[
@@ -120,5 +121,11 @@ pub fn holder_of_harmful<'py>(
 
 /// Whether a value is the kernel's own, which tells of its operations itself.
 pub fn is_own_primitive(value: &Bound<'_, PyAny>) -> bool {
-    value.get_type().module().is_ok_and(|module| module.to_string().starts_with("dpor."))
+    is_own(&value.get_type())
+}
+
+/// Whether a class is the checker's own, whatever module it names: those that stand in for others name theirs.
+pub fn is_own(class: &Bound<'_, PyType>) -> bool {
+    let is_marked = || class.getattr("__dict__").is_ok_and(|names| names.contains("__dpor_own__").unwrap_or(false));
+    is_own_class(class) || module_of(class).split('.').next() == Some("dpor") || is_marked()
 }

@@ -72,7 +72,8 @@ use pyo3::prelude::*;
 fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<host::Host>()?;
     module.add_class::<variables::Cell>()?;
-    module.add_class::<primitives::Lock>()?;
+    // Under a name of its own: the class is called what CPython calls it.
+    module.add("Lock", module.py().get_type::<primitives::Lock>())?;
     module.add_class::<primitives::RLock>()?;
     module.add_class::<primitives::Condition>()?;
     module.add_class::<primitives::Semaphore>()?;

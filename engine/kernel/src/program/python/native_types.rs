@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
 
 use super::class_flags::{is_immutable_class, is_made_at_run_time};
+use super::primitives::is_own_class;
 use super::types::TypeKind;
 
 /// Types whose instances never change, or whose state is none that threads share; those of `builtins`.
@@ -78,7 +79,7 @@ pub fn is_immutable(ty: &Bound<'_, PyType>, module: &str) -> bool {
         return IMMUTABLE_BUILTINS.contains(&name.as_str());
     }
     // The kernel's own primitives tell of their operations themselves.
-    if module == "dpor._kernel" || module.starts_with("greenlet.") {
+    if module == "dpor._kernel" || is_own_class(ty) || module.starts_with("greenlet.") {
         return true;
     }
     let known = IMMUTABLE.iter().any(|(owner, names)| *owner == module && names.contains(&name.as_str()));

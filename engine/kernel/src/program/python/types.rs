@@ -15,8 +15,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::assumptions::{calls_for_user, AssumptionKind, Assumptions};
 use super::class_flags::{is_immutable_class, is_made_at_run_time};
 use super::enumerations::is_enumeration;
+use super::harmless_methods::is_own;
 use super::native_types::{calls_decoder, descriptor_kind, is_immutable, is_view, Descriptor};
 use super::origins::{Origin, Origins};
+use super::primitives::{derives_from_own, is_own_class};
 use super::properties::calls_other_code;
 use super::raising::STORED_BY_RAISING;
 use super::special_methods::has_items_as_attributes;
@@ -113,6 +115,10 @@ pub struct TypeFacts {
     pub thread_bound: bool,
     /// Whether their class is one of a module that runs on stand-ins, which do not tell of all that it keeps.
     pub keeps_unseen: bool,
+    /// Whether they are locks, queues or thread-local data of the interpreter, to which all threads of a model are one.
+    pub is_uncontrolled: bool,
+    /// Whether their class derives from one of the kernel's primitives, whose methods tell of their operations themselves.
+    pub is_primitive: bool,
 }
 
 #[derive(Default)]
@@ -160,6 +166,7 @@ impl TypeTable {
         let tells_end = self.note_end(ty, &name);
         self.note_shared_memory(ty);
         self.note_special_methods_in_c(ty);
+        let is_uncontrolled = is_uncontrolled(ty, &name);
         let token = self.token(name);
         let identity_key = kind == TypeKind::Instance && compares_by_identity(ty);
         let symbolic = found_in_class(ty, "__dpor_symbolic__").is_some();
@@ -175,7 +182,7 @@ impl TypeTable {
         };
         let keeps_unseen = is_instance && self.origins.left.keeps_unseen(ty);
         let items_as_attributes = kind.has_content() && has_items_as_attributes(ty);
-        self.watches_looks |= thread_bound || keeps_unseen || items_as_attributes;
+        self.watches_looks |= thread_bound || keeps_unseen || items_as_attributes || is_uncontrolled;
         let facts = TypeFacts {
             kind,
             token,
@@ -190,6 +197,8 @@ impl TypeTable {
             items_by_foreign_code,
             thread_bound,
             keeps_unseen,
+            is_uncontrolled,
+            is_primitive: derives_from_own(ty),
         };
         self.types.insert(ty.as_ptr() as usize, TypeEntry { facts, _keep: ty.clone().unbind() });
         facts
@@ -362,6 +371,18 @@ fn weak_name(name: &str) -> Option<&'static str> {
     })
 }
 
+/// Whether instances belong to threads of the interpreter, to which those of a model are one: its locks, its queue, and
+/// its thread-local data, also of classes that derive from it.
+fn is_uncontrolled(ty: &Bound<'_, PyType>, name: &str) -> bool {
+    if matches!(name, "_thread.lock" | "_thread.RLock" | "_queue.SimpleQueue") {
+        return !is_own_class(ty);
+    }
+    let is_local = |base: &Bound<'_, PyType>| {
+        base.fully_qualified_name().is_ok_and(|name| name == "_thread._local") && !is_own(base)
+    };
+    ty.mro().iter().filter_map(|base| base.cast_into::<PyType>().ok()).any(|base| is_local(&base))
+}
+
 pub fn module_of(ty: &Bound<'_, PyType>) -> String {
     ty.getattr("__module__").and_then(|module| module.extract()).unwrap_or_default()
 }
@@ -470,6 +491,7 @@ pub fn is_heap_class(ty: &Bound<'_, PyType>) -> bool {
         && ty.getattr(intern!(ty.py(), "__dict__")).is_ok_and(|dict| {
             dict.contains("__module__").unwrap_or(false)
                 && module_of(ty) != "dpor._kernel"
+                && !is_own_class(ty)
                 && !is_c_module(ty.py(), &module_of(ty))
         })
 }
@@ -501,6 +523,9 @@ fn attribute_kind(class: &Bound<'_, PyType>, name: &Bound<'_, PyString>, on_clas
         let namespace = base.getattr(intern!(py, "__dict__"))?;
         if !namespace.contains(name)? {
             continue;
+        }
+        if base.cast::<PyType>().is_ok_and(is_own_class) {
+            return Ok(AttributeKind::Constant);
         }
         let value = namespace.get_item(name)?;
         let descriptor = descriptor_kind(&value, name)?;

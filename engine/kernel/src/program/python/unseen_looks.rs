@@ -11,10 +11,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyFunction, PyString, PyType};
 
 use super::assumptions::{calls_for_user, AssumptionKind};
+use super::harmless_methods::is_own;
 use super::host::{report_escape, Host};
 use super::left_modules::LeftModules;
 use super::primitives::keeps_attributes;
-use super::types::{instrumented_namespace, module_of, TypeFacts};
+use super::types::{found_in_class, instrumented_namespace, module_of, TypeFacts};
 
 impl LeftModules {
     /// Whether a class keeps what its code changes unseen, though the code runs on stand-ins.
@@ -32,9 +33,8 @@ where
     'py: 'a,
 {
     let bases: Vec<_> = class.mro().iter().filter_map(|base| base.cast_into::<PyType>().ok()).collect();
-    let own = |base: &Bound<'_, PyType>| module_of(base).split('.').next() == Some("dpor");
     // What stands in for a class tells of what it keeps; those of asyncio are bound to a thread.
-    bases.into_iter().take_while(move |base| !own(base)).filter(|base| {
+    bases.into_iter().take_while(|base| !is_own(base)).filter(|base| {
         let module = module_of(base);
         left.is_described(&module) && module.split('.').next() != Some("asyncio")
     })
@@ -45,6 +45,9 @@ impl Host {
     #[inline]
     pub fn note_look(&self, object: &Bound<'_, PyAny>, name: Option<&Bound<'_, PyString>>) -> PyResult<()> {
         let Some(facts) = self.watched_facts(object) else { return Ok(()) };
+        if facts.is_uncontrolled {
+            self.refuse_uncontrolled(object, name)?;
+        }
         if facts.thread_bound {
             tell(object, name)?;
         }
@@ -79,8 +82,16 @@ impl Host {
     ) -> PyResult<()> {
         let name = name.to_str()?;
         let whose = match name {
-            "__dict__" | "__getstate__" | "__init__" if keeps_attributes(object) => {
+            "__getstate__" | "__init__" if keeps_attributes(object) => {
                 format!("a threading.{}", object.get_type().name()?)
+            }
+            "__dict__" if keeps_attributes(object) || keeps_fields(object) => {
+                if self.awake().is_none_or(|state| !state.running()) {
+                    return Ok(());
+                }
+                // Beside other threads or not: it is not what it is in Python.
+                let class = object.get_type();
+                return report_escape(py, &format!("uses __dict__ of a {}", class.fully_qualified_name()?));
             }
             // Its cells and its defaults can be changed through them, which no call of it would tell.
             "__closure__" | "__kwdefaults__" if object.is_instance_of::<PyFunction>() && calls_for_user(py, &[]) => {
@@ -123,6 +134,26 @@ impl Host {
         Ok(())
     }
 
+    /// A thread uses an attribute of an object, which may belong to threads of the interpreter.
+    #[inline]
+    pub fn note_uncontrolled(&self, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<()> {
+        match self.watched_facts(object) {
+            Some(facts) if facts.is_uncontrolled => self.refuse_uncontrolled(object, Some(name)),
+            _ => Ok(()),
+        }
+    }
+
+    /// A thread uses what belongs to threads of the interpreter.
+    #[cold]
+    pub fn refuse_uncontrolled(&self, object: &Bound<'_, PyAny>, name: Option<&Bound<'_, PyString>>) -> PyResult<()> {
+        if self.awake().is_none_or(|state| !state.running()) {
+            return Ok(());
+        }
+        let (class, name) =
+            (object.get_type().fully_qualified_name()?, name.map_or_else(String::new, |n| format!("{n} of ")));
+        report_escape(object.py(), &format!("uses {name}a {class} that was made before the check began"))
+    }
+
     #[cold]
     fn assume_unseen_part(&self, object: &Bound<'_, PyAny>, name: Option<&Bound<'_, PyString>>) -> PyResult<()> {
         let bases: Vec<_> = {
@@ -156,6 +187,11 @@ fn is_named_in(class: &Bound<'_, PyType>, name: &Bound<'_, PyString>) -> PyResul
         }
     }
     Ok(false)
+}
+
+/// Whether some attributes of an object are properties that keep their values elsewhere.
+fn keeps_fields(object: &Bound<'_, PyAny>) -> bool {
+    found_in_class(&object.get_type(), "__dpor_fields__").is_some()
 }
 
 /// Whether a frame is one of those that the running thread is in.

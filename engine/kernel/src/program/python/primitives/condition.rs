@@ -1,14 +1,15 @@
 //! `threading.Condition`.
 
 use std::collections::VecDeque;
+use std::sync::Mutex;
 
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyDeprecationWarning, PyRuntimeError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::locks::{lock_core, LockCore, RLock};
-use super::{shown, Primitive, Standing};
+use super::{copying, shown, timeouts, Primitive, Standing};
 use crate::memory::{Effect, Misuse, PrimitiveState};
 use crate::operation::{EventId, LocationId, Operation, OperationKind};
 use crate::program::python::host::Host;
@@ -17,13 +18,21 @@ use crate::program::python::recording::Word;
 use crate::program::python::switching::Touch;
 
 /// `threading.Condition`
-#[pyclass(frozen, subclass, weakref, module = "dpor._kernel")]
+#[pyclass(frozen, subclass, weakref, module = "threading")]
 pub struct Condition {
     pub(super) primitive: Primitive,
-    pub(super) lock: Py<PyAny>,
+    /// None until `__init__` has been called.
+    lock: Mutex<Option<Py<PyAny>>>,
 }
 
 impl Condition {
+    /// The lock; AttributeError if `__init__` was not called.
+    pub(super) fn lock<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        let lock = slf.get().lock.lock().ok().and_then(|lock| lock.as_ref().map(|lock| lock.bind(py).clone()));
+        lock.ok_or_else(|| super::no_attribute(slf.as_any(), "_lock"))
+    }
+
     /// Whether the calling thread may wait and notify. A plain lock that another thread holds counts as held, as in
     /// the standard library, which can only try to take it.
     fn check_owned(&self, py: Python<'_>, core: &LockCore, message: &'static str) -> PyResult<()> {
@@ -35,9 +44,10 @@ impl Condition {
     }
 
     /// The same before an argument is refused: who does not hold the lock is told that first.
-    fn check_owned_first(&self, py: Python<'_>, message: &'static str) -> PyResult<()> {
-        match (self.primitive.standing_to_look(py)?, lock_core(self.lock.bind(py))) {
-            (Standing::Live, Some(core)) => self.check_owned(py, core, message),
+    fn check_owned_first(slf: &Bound<'_, Self>, message: &'static str) -> PyResult<()> {
+        let (py, this, lock) = (slf.py(), slf.get(), Condition::lock(slf)?);
+        match (this.primitive.standing_to_look(py)?, lock_core(&lock)) {
+            (Standing::Live, Some(core)) => this.check_owned(py, core, message),
             _ => Ok(()),
         }
     }
@@ -49,7 +59,7 @@ impl Condition {
         if !state.spurious_wakeups {
             return false;
         }
-        let last = state.spurious_at.get(&(state.current, self.primitive.location));
+        let last = state.spurious_at.get(&(state.current, self.primitive.location()));
         last.is_none_or(|taken| *taken != state.driver.memory.primitives().times_taken(lock))
     }
 
@@ -62,13 +72,13 @@ impl Condition {
             Standing::Plain => return Ok(true),
             Standing::Over => return Err(Host::aborted()),
         }
-        let lock = this.lock.bind(py);
+        let lock = &Condition::lock(slf)?;
         let Some(core) = lock_core(lock) else {
             return Err(primitive.host().escape_with(py, "uses a Condition over a lock of another kind".to_owned()));
         };
         this.check_owned(py, core, "cannot wait on un-acquired lock")?;
         let host = primitive.host();
-        let (lock_location, own) = (core.primitive.location, primitive.location);
+        let (lock_location, own) = (core.primitive.location(), primitive.location());
         let spurious = this.may_wake_spuriously(lock_location);
         if !host.state().is_visible(lock_location) {
             host.state().make_visible(lock_location);
@@ -130,17 +140,17 @@ impl Condition {
             Standing::Live => {}
             Standing::Plain | Standing::Over => return Ok(()),
         }
-        let lock = this.lock.bind(py);
+        let lock = &Condition::lock(slf)?;
         let Some(core) = lock_core(lock) else {
             return Err(primitive.host().escape_with(py, "uses a Condition over a lock of another kind".to_owned()));
         };
         this.check_owned(py, core, "cannot notify on un-acquired lock")?;
         let host = primitive.host();
-        let operation = Operation::new(OperationKind::Notify, primitive.location, count);
+        let operation = Operation::new(OperationKind::Notify, primitive.location(), count);
         host.state().affect_loops();
         let seen = {
             let state = host.state();
-            state.waits_are_shown || state.driver.memory.primitives().has_timed_waiter(primitive.location)
+            state.waits_are_shown || state.driver.memory.primitives().has_timed_waiter(primitive.location())
         };
         let (effect, event) = if seen {
             (host.perform(py, operation, 1, |_| Touch::default())?, true)
@@ -167,60 +177,105 @@ impl Condition {
 #[pymethods]
 impl Condition {
     #[new]
+    #[pyo3(signature = (*_arguments, **_keywords))]
+    fn new(
+        py: Python<'_>,
+        _arguments: &Bound<'_, PyTuple>,
+        _keywords: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Condition> {
+        let state = PrimitiveState::Condition { waiters: VecDeque::new() };
+        Ok(Condition { primitive: Primitive::new(py, "Condition", Some(state), 0)?, lock: Mutex::new(None) })
+    }
+
     #[pyo3(signature = (lock = None))]
-    fn new(py: Python<'_>, lock: Option<Py<PyAny>>) -> PyResult<Condition> {
+    fn __init__(slf: &Bound<'_, Self>, lock: Option<Py<PyAny>>) -> PyResult<()> {
+        let (py, this) = (slf.py(), slf.get());
+        let made_before = this.lock.lock().is_ok_and(|lock| lock.is_some());
+        if made_before {
+            this.primitive.renew(py, "Condition", PrimitiveState::Condition { waiters: VecDeque::new() })?;
+        }
         let lock = match lock {
             Some(lock) => lock,
             None => Py::new(py, RLock(LockCore::new(py, true)?))?.into_any(),
         };
-        let state = PrimitiveState::Condition { waiters: VecDeque::new() };
-        Ok(Condition { primitive: Primitive::new(py, "Condition", Some(state), 0)?, lock })
+        if let Ok(mut own) = this.lock.lock() {
+            *own = Some(lock);
+        }
+        Ok(())
     }
 
     #[getter]
-    fn _lock(&self, py: Python<'_>) -> Py<PyAny> {
-        self.lock.clone_ref(py)
+    fn _lock<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        Condition::lock(slf)
+    }
+
+    #[getter]
+    fn _waiters(slf: &Bound<'_, Self>) -> PyResult<Waiters> {
+        Condition::lock(slf)?;
+        Ok(Waiters { condition: slf.clone().unbind() })
     }
 
     #[pyo3(signature = (*arguments, **keywords))]
     fn acquire<'py>(
-        &self,
-        py: Python<'py>,
+        slf: &Bound<'py, Self>,
         arguments: &Bound<'py, PyTuple>,
         keywords: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.lock.bind(py).getattr(intern!(py, "acquire"))?.call(arguments, keywords)
+        Condition::lock(slf)?.getattr(intern!(slf.py(), "acquire"))?.call(arguments, keywords)
     }
 
-    fn release<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.lock.bind(py).call_method0(intern!(py, "release"))
+    fn release<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        Condition::lock(slf)?.call_method0(intern!(slf.py(), "release"))
     }
 
-    fn __enter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.lock.bind(py).call_method0(intern!(py, "__enter__"))
+    fn __enter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        Condition::lock(slf)?.call_method0(intern!(slf.py(), "__enter__"))
     }
 
     #[pyo3(signature = (*exception))]
-    fn __exit__<'py>(&self, py: Python<'py>, exception: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
-        self.lock.bind(py).getattr(intern!(py, "__exit__"))?.call1(exception)
+    fn __exit__<'py>(slf: &Bound<'py, Self>, exception: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
+        Condition::lock(slf)?.getattr(intern!(slf.py(), "__exit__"))?.call1(exception)
     }
 
-    fn _is_owned<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.lock.bind(py).call_method0(intern!(py, "_is_owned"))
+    fn _is_owned(slf: &Bound<'_, Self>) -> PyResult<bool> {
+        let lock = Condition::lock(slf)?;
+        match lock_core(&lock) {
+            // Who holds a plain lock is not known: CPython tries to take it.
+            Some(core) if core.reentrant => Ok(core.owned()),
+            Some(core) => core.locked(slf.py()),
+            None => lock.call_method0(intern!(slf.py(), "_is_owned"))?.extract(),
+        }
     }
 
     fn _at_fork_reinit(&self) {}
 
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        shown::condition(self, py)
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        shown::condition(slf)
+    }
+
+    /// A copy has the same lock and the same waiters, which is to say that it is the same condition.
+    fn __copy__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let lock = Condition::lock(slf)?;
+        let copy = copying::made_alike(slf.as_any())?;
+        let other = copy.cast::<Condition>()?.get();
+        other.primitive.share(&slf.get().primitive);
+        if let Ok(mut own) = other.lock.lock() {
+            *own = Some(lock.unbind());
+        }
+        Ok(copy)
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let lock = Condition::lock(slf)?;
+        copying::reduce(slf.as_any(), &lock.get_type().fully_qualified_name()?.to_string())
     }
 
     #[pyo3(signature = (timeout = None))]
     fn wait(slf: &Bound<'_, Self>, timeout: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
-        match timeout.map(PyAnyMethods::extract::<f64>).transpose() {
+        match timeout.map(timeouts::of_wait).transpose() {
             Ok(seconds) => Condition::wait_here(slf, seconds),
             Err(error) => {
-                slf.get().check_owned_first(slf.py(), "cannot wait on un-acquired lock")?;
+                Condition::check_owned_first(slf, "cannot wait on un-acquired lock")?;
                 Err(error)
             }
         }
@@ -230,17 +285,25 @@ impl Condition {
     fn wait_for<'py>(
         slf: &Bound<'py, Self>,
         predicate: &Bound<'py, PyAny>,
-        timeout: Option<f64>,
+        timeout: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let mut remaining = timeout;
+        let py = slf.py();
         let mut result = predicate.call0()?;
+        let mut deadline: Option<f64> = None;
+        let mut remaining = timeout;
         while !result.is_truthy()? {
-            if remaining.is_some_and(|seconds| seconds <= 0.0) {
-                break;
+            if let Some(given) = &remaining {
+                let now = slf.get().primitive.now();
+                match deadline {
+                    // The first wait takes place even if there is no time for it: it gives the lock back.
+                    None => deadline = Some(now + timeouts::of_wait(given)?),
+                    Some(end) if end <= now => break,
+                    Some(end) => remaining = Some((end - now).into_pyobject(py)?.into_any()),
+                }
             }
-            // A time-out that passes uses up all of it; a wakeup takes no time.
-            if !Condition::wait_here(slf, remaining)? {
-                remaining = Some(0.0);
+            match slf.is_exact_instance_of::<Condition>() {
+                true => drop(Condition::wait(slf, remaining.as_ref())?),
+                false => drop(slf.call_method1(intern!(py, "wait"), (remaining.as_ref(),))?),
             }
             result = predicate.call0()?;
         }
@@ -252,7 +315,7 @@ impl Condition {
         match n.map_or(Ok(1), PyAnyMethods::extract::<i64>) {
             Ok(count) => Condition::notify_here(slf, u32::try_from(count).unwrap_or(0)),
             Err(error) => {
-                slf.get().check_owned_first(slf.py(), "cannot notify on un-acquired lock")?;
+                Condition::check_owned_first(slf, "cannot notify on un-acquired lock")?;
                 Err(error)
             }
         }
@@ -264,6 +327,43 @@ impl Condition {
 
     #[pyo3(name = "notifyAll")]
     fn notify_all_old(slf: &Bound<'_, Self>) -> PyResult<()> {
+        let py = slf.py();
+        let message = c"notifyAll() is deprecated, use notify_all() instead";
+        PyErr::warn(py, &py.get_type::<PyDeprecationWarning>(), message, 1)?;
         Condition::notify_here(slf, u32::MAX)
+    }
+}
+
+/// `Condition._waiters`: how many threads wait to be notified. Nothing else can be asked of it.
+#[pyclass(frozen, name = "deque", module = "collections")]
+pub struct Waiters {
+    condition: Py<Condition>,
+}
+
+#[pymethods]
+impl Waiters {
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        shown::waiting(self.condition.bind(py))
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        match shown::waiting(self.condition.bind(py))? {
+            0 => Ok("deque([])".to_owned()),
+            _ => Err(self.refuse(py, "shows the locks of threads that wait for a Condition")),
+        }
+    }
+
+    fn __getattr__(&self, py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
+        Err(self.refuse(py, &format!("uses {name} of the _waiters of a Condition")))
+    }
+
+    fn __iter__(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        Err(self.refuse(py, "iterates over the _waiters of a Condition"))
+    }
+}
+
+impl Waiters {
+    fn refuse(&self, py: Python<'_>, what: &str) -> PyErr {
+        self.condition.get().primitive.host().escape_with(py, what.to_owned())
     }
 }

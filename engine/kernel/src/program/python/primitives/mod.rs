@@ -4,16 +4,20 @@
 //! modules are imported, or when leftovers are collected) they behave as plain objects of one thread.
 
 mod condition;
+mod copying;
 mod event;
 mod locks;
 mod semaphore;
 mod shown;
 mod simple_queue;
+mod timeouts;
 
-use std::sync::atomic::AtomicI64;
+use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
+use pyo3::types::PyType;
+use pyo3::PyTypeInfo;
 
 pub use condition::Condition;
 pub use event::Event;
@@ -34,7 +38,7 @@ const AFTER_TIMEOUT: f64 = 1e-6;
 /// What every primitive is: a location of one execution.
 pub struct Primitive {
     pub host: Py<Host>,
-    pub location: LocationId,
+    location: AtomicU32,
     /// The execution that it was made in; 0 for one that was made before any.
     execution: u64,
     /// The count (or 1 for held or set) while no execution runs.
@@ -70,7 +74,61 @@ impl Primitive {
             }
             (location, if live { host_state.execution_number } else { 0 })
         };
-        Ok(Primitive { host, location, execution, plain: AtomicI64::new(plain) })
+        Ok(Primitive { host, location: AtomicU32::new(location.0), execution, plain: AtomicI64::new(plain) })
+    }
+
+    #[inline]
+    pub fn location(&self) -> LocationId {
+        LocationId(self.location.load(Ordering::Relaxed))
+    }
+
+    /// Give the primitive a state, before any thread has used it or while there is one thread.
+    fn put(&self, state: PrimitiveState) {
+        let plain = match &state {
+            PrimitiveState::Semaphore { value, .. } => i64::from(*value),
+            PrimitiveState::Flag { set, .. } => i64::from(*set),
+            _ => 0,
+        };
+        self.plain.store(plain, Ordering::Relaxed);
+        let mut host_state = self.host().state();
+        if host_state.executes() {
+            host_state.affect_loops();
+            host_state.driver.memory.create(self.location(), state);
+        }
+    }
+
+    /// `__init__` is called again.
+    fn renew(&self, py: Python<'_>, class: &str, state: PrimitiveState) -> PyResult<()> {
+        self.replace(py, &format!("uses __init__ of a threading.{class}"), state)
+    }
+
+    /// A private attribute is assigned.
+    fn assign(&self, py: Python<'_>, attribute: &str, class: &str, state: PrimitiveState) -> PyResult<()> {
+        self.replace(py, &format!("assigns {attribute} of a threading.{class}"), state)
+    }
+
+    fn replace(&self, py: Python<'_>, what: &str, state: PrimitiveState) -> PyResult<()> {
+        let standing = self.standing(py, what)?;
+        if matches!(standing, Standing::Live) && !self.host().state().has_no_company() {
+            return Err(self.host().escape_with(py, format!("{what} while other threads run")));
+        }
+        self.put(state);
+        Ok(())
+    }
+
+    /// Be the same primitive as another one.
+    fn share(&self, other: &Primitive) {
+        self.location.store(other.location().0, Ordering::Relaxed);
+    }
+
+    /// The running thread's clock.
+    fn now(&self) -> f64 {
+        let mut state = self.host().state();
+        let current = state.current;
+        match state.executes() {
+            true => state.thread(current).time,
+            false => 0.0,
+        }
     }
 
     pub fn host(&self) -> &Host {
@@ -150,7 +208,7 @@ impl Primitive {
         self.host().drain_if_owed(py)?;
         let touched: Accesses = std::iter::once(self)
             .chain(other)
-            .map(|primitive| access(primitive.location, AccessMode::Read))
+            .map(|primitive| access(primitive.location(), AccessMode::Read))
             .collect();
         let seen = {
             let mut state = self.host().state();
@@ -190,13 +248,26 @@ fn truth(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     value.is_truthy()
 }
 
-/// A time-out in seconds, or None for none; `-1` and None both mean none.
-fn timeout_of(blocking: bool, timeout: Option<f64>) -> PyResult<Option<f64>> {
-    match timeout {
-        None => Ok(None),
-        Some(-1.0) => Ok(None),
-        Some(_) if !blocking => Err(PyValueError::new_err("can't specify a timeout for a non-blocking call")),
-        Some(seconds) if seconds < 0.0 => Err(PyValueError::new_err("timeout value must be a non-negative number")),
-        Some(seconds) => Ok(Some(seconds)),
-    }
+/// The error of an attribute that only `__init__` makes.
+fn no_attribute(object: &Bound<'_, PyAny>, attribute: &str) -> PyErr {
+    let class = object.get_type().name().map(|name| name.to_string()).unwrap_or_default();
+    PyAttributeError::new_err(format!("'{class}' object has no attribute '{attribute}'"))
+}
+
+/// Whether a class is one of the kernel's primitives, which have the names that CPython's have.
+pub fn is_own_class(class: &Bound<'_, PyType>) -> bool {
+    let py = class.py();
+    class.is(Lock::type_object(py))
+        || class.is(RLock::type_object(py))
+        || class.is(Condition::type_object(py))
+        || class.is(Event::type_object(py))
+        || class.is(Semaphore::type_object(py))
+        || class.is(BoundedSemaphore::type_object(py))
+        || class.is(SimpleQueue::type_object(py))
+        || class.is(condition::Waiters::type_object(py))
+}
+
+/// Whether a class is one of them or derives from one.
+pub fn derives_from_own(class: &Bound<'_, PyType>) -> bool {
+    class.mro().iter().any(|base| base.cast::<PyType>().is_ok_and(|base| is_own_class(base)))
 }

@@ -1,36 +1,64 @@
 //! `threading.Semaphore` and `threading.BoundedSemaphore`.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple};
 
-use super::{shown, truth, Primitive, Standing};
+use super::copying::{self, Copied};
+use super::{no_attribute, shown, timeouts, truth, Primitive, Standing};
 use crate::memory::{Effect, PrimitiveState};
 use crate::operation::{Operation, OperationKind};
 use crate::program::python::host::Host;
 use crate::program::python::recording::Word;
 
+/// What stands for no bound.
+const UNBOUNDED: i64 = -1;
+/// The same while `__init__` has not been called.
+const UNMADE: i64 = -2;
+
 /// `threading.Semaphore`
-#[pyclass(frozen, subclass, weakref, module = "dpor._kernel")]
+#[pyclass(frozen, subclass, weakref, module = "threading")]
 pub struct Semaphore {
     primitive: Primitive,
     /// The value that it may not exceed.
-    bound: Option<u32>,
+    bound: AtomicI64,
+    copied: Copied,
 }
 
 impl Semaphore {
-    fn make(py: Python<'_>, value: i64, bounded: bool) -> PyResult<Semaphore> {
-        let Ok(value) = u32::try_from(value) else {
+    fn make(py: Python<'_>) -> PyResult<Semaphore> {
+        let state = PrimitiveState::Semaphore { value: 0, bound: None };
+        let primitive = Primitive::new(py, "Semaphore", Some(state), 0)?;
+        Ok(Semaphore { primitive, bound: AtomicI64::new(UNMADE), copied: Copied::default() })
+    }
+
+    fn bound(slf: &Bound<'_, Self>, attribute: &str) -> PyResult<Option<u32>> {
+        match slf.get().bound.load(Ordering::Relaxed) {
+            UNMADE => Err(no_attribute(slf.as_any(), attribute)),
+            bound => Ok(u32::try_from(bound).ok()),
+        }
+    }
+
+    fn initialise(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>, bounded: bool) -> PyResult<()> {
+        let this = slf.get();
+        if value.lt(0)? {
             return Err(PyValueError::new_err("semaphore initial value must be >= 0"));
-        };
+        }
+        let value: u32 = value.extract()?;
         let bound = bounded.then_some(value);
         let state = PrimitiveState::Semaphore { value, bound };
-        Ok(Semaphore { primitive: Primitive::new(py, "Semaphore", Some(state), i64::from(value))?, bound })
+        match this.bound.load(Ordering::Relaxed) {
+            UNMADE => this.primitive.put(state),
+            _ => this.primitive.renew(slf.py(), "Semaphore", state)?,
+        }
+        this.bound.store(bound.map_or(UNBOUNDED, i64::from), Ordering::Relaxed);
+        Ok(())
     }
 
     fn take(slf: &Bound<'_, Self>, blocking: bool, timeout: Option<f64>) -> PyResult<bool> {
+        Semaphore::bound(slf, "_cond")?;
         let py = slf.py();
         let primitive = &slf.get().primitive;
         if !blocking && timeout.is_some() {
@@ -44,13 +72,16 @@ impl Semaphore {
             }
             Standing::Over => return Err(Host::aborted()),
         }
+        if blocking {
+            Semaphore::require_no_copy(slf)?;
+        }
         let may_fail = !blocking || timeout.is_some();
         let kind = if may_fail { OperationKind::SemaphoreTryAcquire } else { OperationKind::SemaphoreAcquire };
         let host = primitive.host();
         if !may_fail {
             host.note_waiting(py, Word::Acquire, Some(slf.as_any()));
         }
-        let (effect, event) = primitive.operate(py, Operation::new(kind, primitive.location, 1))?;
+        let (effect, event) = primitive.operate(py, Operation::new(kind, primitive.location(), 1))?;
         let taken = effect == Effect::Done(1);
         if let (false, Some(seconds)) = (taken, timeout) {
             primitive.pass_time(seconds);
@@ -60,8 +91,17 @@ impl Semaphore {
         Ok(taken)
     }
 
+    /// Copies share the threads that wait: a release of one can wake a thread that waits for the other, and no other.
+    fn require_no_copy(slf: &Bound<'_, Self>) -> PyResult<()> {
+        let (py, this) = (slf.py(), slf.get());
+        match this.copied.is_noted() && shown::value(py, &this.primitive)? == 0 {
+            true => this.copied.require_alone(py, this.primitive.host(), "Semaphore"),
+            false => Ok(()),
+        }
+    }
+
     fn take_within(slf: &Bound<'_, Self>, blocking: bool, timeout: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
-        match timeout.map(PyAnyMethods::extract::<f64>).transpose() {
+        match timeout.map(timeouts::of_wait).transpose() {
             Ok(seconds) => Semaphore::take(slf, blocking, seconds),
             // What is no number of seconds is found when there is need to wait.
             Err(error) if blocking => match Semaphore::take(slf, false, None)? {
@@ -75,6 +115,7 @@ impl Semaphore {
     fn give(slf: &Bound<'_, Self>, count: i64) -> PyResult<()> {
         let py = slf.py();
         let primitive = &slf.get().primitive;
+        Semaphore::bound(slf, "_cond")?;
         if count < 1 {
             return Err(PyValueError::new_err("n must be one or more"));
         }
@@ -87,7 +128,7 @@ impl Semaphore {
             Standing::Over => return Ok(()),
         }
         let count = u32::try_from(count).unwrap_or(u32::MAX >> 1);
-        let operation = Operation::new(OperationKind::SemaphoreRelease, primitive.location, count);
+        let operation = Operation::new(OperationKind::SemaphoreRelease, primitive.location(), count);
         let (effect, event) = primitive.operate(py, operation)?;
         if let Effect::Misused(_) = effect {
             return Err(primitive.misused(py, PyValueError::new_err("Semaphore released too many times")));
@@ -100,9 +141,53 @@ impl Semaphore {
 #[pymethods]
 impl Semaphore {
     #[new]
-    #[pyo3(signature = (value = 1))]
-    fn new(py: Python<'_>, value: i64) -> PyResult<Semaphore> {
-        Semaphore::make(py, value, false)
+    #[pyo3(signature = (*_arguments, **_keywords))]
+    fn new(
+        py: Python<'_>,
+        _arguments: &Bound<'_, PyTuple>,
+        _keywords: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Semaphore> {
+        Semaphore::make(py)
+    }
+
+    #[pyo3(signature = (value = None))]
+    fn __init__(slf: &Bound<'_, Self>, value: Option<Bound<'_, PyAny>>) -> PyResult<()> {
+        Semaphore::initialise(slf, &value_or_one(slf.py(), value)?, false)
+    }
+
+    #[getter]
+    fn _value(slf: &Bound<'_, Self>) -> PyResult<i64> {
+        Semaphore::bound(slf, "_value")?;
+        shown::value(slf.py(), &slf.get().primitive)
+    }
+
+    #[setter(_value)]
+    fn set_value(slf: &Bound<'_, Self>, value: u32) -> PyResult<()> {
+        let bound = Semaphore::bound(slf, "_value")?;
+        let state = PrimitiveState::Semaphore { value, bound };
+        slf.get().primitive.assign(slf.py(), "_value", "Semaphore", state)
+    }
+
+    #[getter]
+    fn _cond(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        Semaphore::bound(slf, "_cond")?;
+        Err(slf.get().primitive.host().escape_with(slf.py(), "uses _cond of a threading.Semaphore".to_owned()))
+    }
+
+    /// A copy has a value of its own, and the same threads that wait.
+    fn __copy__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let value = u32::try_from(Semaphore::_value(slf)?).unwrap_or(0);
+        let bound = Semaphore::bound(slf, "_value")?;
+        let copy = copying::made_alike(slf.as_any())?;
+        let other = copy.cast::<Semaphore>()?.get();
+        other.primitive.put(PrimitiveState::Semaphore { value, bound });
+        other.bound.store(bound.map_or(UNBOUNDED, i64::from), Ordering::Relaxed);
+        slf.get().copied.note(&other.copied);
+        Ok(copy)
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        copying::reduce(slf.as_any(), copying::LOCK)
     }
 
     #[pyo3(signature = (blocking = true, timeout = None))]
@@ -136,24 +221,46 @@ impl Semaphore {
     fn _at_fork_reinit(&self) {}
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
-        let semaphore = slf.get();
-        let value = shown::value(slf.py(), &semaphore.primitive)?;
-        match semaphore.bound {
-            Some(bound) => shown::named(slf.as_any(), "BoundedSemaphore", &format!("value={value}/{bound}")),
-            None => shown::named(slf.as_any(), "Semaphore", &format!("value={value}")),
+        let bound = Semaphore::bound(slf, "_value")?;
+        let value = shown::value(slf.py(), &slf.get().primitive)?;
+        match bound {
+            Some(bound) => shown::named(slf.as_any(), &format!("value={value}/{bound}")),
+            None => shown::named(slf.as_any(), &format!("value={value}")),
         }
     }
 }
 
 /// `threading.BoundedSemaphore`
-#[pyclass(frozen, subclass, extends = Semaphore, module = "dpor._kernel")]
+#[pyclass(frozen, subclass, extends = Semaphore, module = "threading")]
 pub struct BoundedSemaphore;
 
 #[pymethods]
 impl BoundedSemaphore {
     #[new]
-    #[pyo3(signature = (value = 1))]
-    fn new(py: Python<'_>, value: i64) -> PyResult<PyClassInitializer<BoundedSemaphore>> {
-        Ok(PyClassInitializer::from(Semaphore::make(py, value, true)?).add_subclass(BoundedSemaphore))
+    #[pyo3(signature = (*_arguments, **_keywords))]
+    fn new(
+        py: Python<'_>,
+        _arguments: &Bound<'_, PyTuple>,
+        _keywords: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<PyClassInitializer<BoundedSemaphore>> {
+        Ok(PyClassInitializer::from(Semaphore::make(py)?).add_subclass(BoundedSemaphore))
+    }
+
+    #[pyo3(signature = (value = None))]
+    fn __init__(slf: &Bound<'_, Self>, value: Option<Bound<'_, PyAny>>) -> PyResult<()> {
+        Semaphore::initialise(slf.as_super(), &value_or_one(slf.py(), value)?, true)
+    }
+
+    #[getter]
+    fn _initial_value(slf: &Bound<'_, Self>) -> PyResult<u32> {
+        let bound = Semaphore::bound(slf.as_super(), "_initial_value")?;
+        bound.ok_or_else(|| no_attribute(slf.as_any(), "_initial_value"))
+    }
+}
+
+fn value_or_one<'py>(py: Python<'py>, value: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+    match value {
+        Some(value) => Ok(value),
+        None => Ok(1_i64.into_pyobject(py)?.into_any()),
     }
 }

@@ -13,12 +13,9 @@ use crate::operation::EventId;
 use crate::program::python::state::{Restart, State};
 
 /// `<threading.Event at 0x...: set>`. A class that derives from the primitive is shown by its own name.
-pub fn named(object: &Bound<'_, PyAny>, standard: &str, status: &str) -> PyResult<String> {
+pub fn named(object: &Bound<'_, PyAny>, status: &str) -> PyResult<String> {
     let class = object.get_type();
-    let name = match class.module()?.to_str()? {
-        "dpor._kernel" => format!("threading.{standard}"),
-        module => format!("{module}.{}", class.qualname()?),
-    };
+    let name = class.fully_qualified_name()?;
     Ok(format!("<{name} at {:#x}: {status}>", object.as_ptr() as usize))
 }
 
@@ -29,7 +26,7 @@ pub fn value(py: Python<'_>, semaphore: &Primitive) -> PyResult<i64> {
     }
     semaphore.read(py)?;
     let state = semaphore.host().state();
-    Ok(match state.driver.memory.primitives().get(semaphore.location) {
+    Ok(match state.driver.memory.primitives().get(semaphore.location()) {
         Some(PrimitiveState::Semaphore { value, .. }) => i64::from(*value),
         _ => 0,
     })
@@ -57,7 +54,7 @@ fn held(py: Python<'_>, lock: &Primitive) -> PyResult<(u64, u32)> {
     let (owner, count) = {
         let state = &mut *host.state();
         show_waits(state);
-        match state.driver.memory.primitives().get(lock.location) {
+        match state.driver.memory.primitives().get(lock.location()) {
             Some(PrimitiveState::Mutex { owner: Some(owner), depth, .. }) => (*owner, *depth),
             _ => return Ok((0, 0)),
         }
@@ -74,27 +71,36 @@ fn show_waits(state: &mut State) {
 }
 
 /// `<Condition(<unlocked _thread.RLock object ...>, 0)>`, with the number of threads that wait to be notified.
-pub fn condition(condition: &Condition, py: Python<'_>) -> PyResult<String> {
-    let lock = condition.lock.bind(py);
-    let shown = lock.repr()?;
-    let primitive = &condition.primitive;
-    let mut waiting = 0;
-    if matches!(primitive.standing_to_look(py)?, Standing::Live) {
-        // Who begins to wait operates on the lock.
-        primitive.read_with(py, lock_core(lock).map(|core| &core.primitive))?;
-        let known = {
-            let state = &mut *primitive.host().state();
-            show_waits(state);
-            let primitives = state.driver.memory.primitives();
-            if let Some(PrimitiveState::Condition { waiters }) = primitives.get(primitive.location) {
-                waiting = waiters.iter().filter(|waiter| waiter.woken_by == EventId::NONE).count();
-            }
-            !primitives.has_timed_waiter(primitive.location) || state.has_no_company()
-        };
-        if !known {
-            let what = "shows how many threads wait for a Condition, some of them for a limited time";
-            return Err(primitive.host().escape_with(py, what.to_owned()));
-        }
+pub fn condition(condition: &Bound<'_, Condition>) -> PyResult<String> {
+    let shown = Condition::lock(condition)?.repr()?;
+    Ok(format!("<Condition({shown}, {})>", waiting(condition)?))
+}
+
+/// How many threads wait for a condition to be notified.
+pub fn waiting(condition: &Bound<'_, Condition>) -> PyResult<usize> {
+    let py = condition.py();
+    let lock = Condition::lock(condition)?;
+    let primitive = &condition.get().primitive;
+    if !matches!(primitive.standing_to_look(py)?, Standing::Live) {
+        return Ok(0);
     }
-    Ok(format!("<Condition({shown}, {waiting})>"))
+    // Who begins to wait operates on the lock.
+    primitive.read_with(py, lock_core(&lock).map(|core| &core.primitive))?;
+    let (waiting, known) = {
+        let state = &mut *primitive.host().state();
+        show_waits(state);
+        let primitives = state.driver.memory.primitives();
+        let waiting = match primitives.get(primitive.location()) {
+            Some(PrimitiveState::Condition { waiters }) => {
+                waiters.iter().filter(|waiter| waiter.woken_by == EventId::NONE).count()
+            }
+            _ => 0,
+        };
+        (waiting, !primitives.has_timed_waiter(primitive.location()) || state.has_no_company())
+    };
+    if !known {
+        let what = "shows how many threads wait for a Condition, some of them for a limited time";
+        return Err(primitive.host().escape_with(py, what.to_owned()));
+    }
+    Ok(waiting)
 }

@@ -3,17 +3,16 @@
 use std::collections::VecDeque;
 use std::sync::Mutex;
 
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use super::{truth, Primitive, Standing};
+use super::{timeouts, truth, Primitive, Standing};
 use crate::memory::PrimitiveState;
 use crate::operation::{Operation, OperationKind};
 use crate::program::python::host::Host;
 use crate::program::python::recording::Word;
 
 /// `queue.SimpleQueue`
-#[pyclass(frozen, subclass, weakref, module = "dpor._kernel")]
+#[pyclass(frozen, subclass, weakref, module = "_queue")]
 pub struct SimpleQueue {
     primitive: Primitive,
     items: Mutex<VecDeque<Py<PyAny>>>,
@@ -42,9 +41,6 @@ impl SimpleQueue {
         let py = slf.py();
         let this = slf.get();
         let primitive = &this.primitive;
-        if block && timeout.is_some_and(|seconds| seconds < 0.0) {
-            return Err(PyValueError::new_err("'timeout' must be a non-negative number"));
-        }
         match primitive.standing(py, "gets from a queue")? {
             Standing::Live => {}
             Standing::Plain => return this.pop().ok_or_else(|| SimpleQueue::empty_error(py)),
@@ -56,7 +52,7 @@ impl SimpleQueue {
         if !may_fail {
             host.note_waiting(py, Word::Get, Some(slf.as_any()));
         }
-        let (_, event) = primitive.operate(py, Operation::new(kind, primitive.location, 0))?;
+        let (_, event) = primitive.operate(py, Operation::new(kind, primitive.location(), 0))?;
         match this.pop() {
             Some(item) => {
                 host.note(py, Word::Get, Some(slf.as_any()), None, Some(item.bind(py)), event);
@@ -78,7 +74,7 @@ impl SimpleQueue {
         let primitive = &this.primitive;
         let event = match primitive.standing(py, "puts into a queue")? {
             Standing::Live => {
-                let put = Operation::new(OperationKind::ChannelPut, primitive.location, 0);
+                let put = Operation::new(OperationKind::ChannelPut, primitive.location(), 0);
                 primitive.operate(py, put)?.1
             }
             Standing::Plain | Standing::Over => false,
@@ -94,7 +90,7 @@ impl SimpleQueue {
     fn look(&self, py: Python<'_>) -> PyResult<usize> {
         if matches!(self.primitive.standing_to_look(py)?, Standing::Live) {
             self.primitive.read(py)?;
-            let get = Operation::new(OperationKind::ChannelTryGet, self.primitive.location, 0);
+            let get = Operation::new(OperationKind::ChannelTryGet, self.primitive.location(), 0);
             return Ok(self.primitive.host().state().primitive_token(&get) as usize);
         }
         Ok(self.length())
@@ -129,9 +125,10 @@ impl SimpleQueue {
     fn get(
         slf: &Bound<'_, Self>,
         #[pyo3(from_py_with = truth)] block: bool,
-        timeout: Option<f64>,
+        timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Py<PyAny>> {
-        SimpleQueue::take(slf, block, timeout)
+        let seconds = timeout.filter(|_| block).map(timeouts::of_queue).transpose()?;
+        SimpleQueue::take(slf, block, seconds)
     }
 
     fn get_nowait(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
