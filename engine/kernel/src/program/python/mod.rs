@@ -14,6 +14,7 @@ mod cells;
 mod chosen_items;
 mod chosen_reads;
 mod class_flags;
+mod clocks;
 mod constructors;
 mod container_effects;
 mod containers;

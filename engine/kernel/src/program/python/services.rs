@@ -177,9 +177,7 @@ impl Host {
     /// Move the thread's virtual clock on.
     fn advance_time(&self, py: Python<'_>, seconds: f64) -> PyResult<()> {
         self.only_outside_predicates(py, "lets time pass")?;
-        let mut state = self.state();
-        let current = state.current;
-        state.thread(current).time += seconds.max(0.0);
+        self.state().pass_time(seconds);
         Ok(())
     }
 
@@ -203,6 +201,9 @@ impl Host {
     fn time(&self, py: Python<'_>) -> PyResult<f64> {
         // Time only passes by sleeping, so that a predicate would wait for a moment that never comes.
         self.only_outside_predicates(py, "looks at the clock")?;
+        if self.state().clock_is_blurred() {
+            return self.leave_untreated(py, "a look at the clock after another thread has slept");
+        }
         let mut state = self.state();
         state.affect_loops();
         let current = state.current;

@@ -11,6 +11,7 @@ use super::assumptions::{Assumptions, Caller, Place};
 use super::builtins::Builtins;
 use super::callbacks::OpenOperations;
 use super::chosen_reads::ChosenReads;
+use super::clocks::Clocks;
 use super::entered_code::{EnteredCode, Entry};
 use super::greenlets::Greenlet;
 use super::identity::{Identities, ObjectId};
@@ -141,6 +142,7 @@ pub struct State {
     pub spurious_wakeups: bool,
     /// How often a condition's lock had been taken when a wait of a thread last ended without a reason.
     pub spurious_at: FxHashMap<(ThreadId, LocationId), u32>,
+    pub clocks: Clocks,
     /// Whether the order of a dict's items was looked at, by location of its length.
     pub ordered: FxHashMap<LocationId, ()>,
     pub instance_dicts: InstanceDicts,
@@ -263,6 +265,7 @@ impl State {
             learning: true,
             spurious_wakeups: false,
             spurious_at: FxHashMap::default(),
+            clocks: Clocks::default(),
             ordered: FxHashMap::default(),
             instance_dicts: InstanceDicts::default(),
             flags_are_cleared: false,

@@ -103,6 +103,7 @@ impl Host {
                 state.synchronise(&operation);
                 state.note_fencing(&operation);
                 state.note_event_in_loops(&operation);
+                state.note_event_in_clocks(&operation);
                 state.remember_event(&operation);
                 let replaced = state.replaced_before_drain(current);
                 drop(state);
@@ -325,6 +326,7 @@ impl Host {
             state.halted = false;
             state.found_races.clear();
             state.spurious_at.clear();
+            state.clocks.begin_execution();
             state.instance_dicts.begin_execution();
             state.advancing.clear();
             state.own_objects.clear();

@@ -193,9 +193,7 @@ impl Primitive {
 
     /// Let the thread's clock pass a time-out.
     fn pass_time(&self, seconds: f64) {
-        let mut state = self.host().state();
-        let current = state.current;
-        state.thread(current).time += seconds.max(0.0) + AFTER_TIMEOUT;
+        self.host().state().pass_time(seconds.max(0.0) + AFTER_TIMEOUT);
     }
 
     /// Read the primitive's state as a plain visible read.
