@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from types import FunctionType, ModuleType, TracebackType
 from typing import Any
 
+from dpor import _kernel
+
 _Leaving = tuple[type[BaseException] | None, BaseException | None, TracebackType | None]
 
 _namespace: Callable[[type], Mapping[str, Any]] = vars(type)["__dict__"].__get__
@@ -59,8 +61,14 @@ class _Functions:
         self._load_attribute: Callable[[object, str], Any] = hooks["load_attribute"]
         self._observe: Callable[[Any], Any] = hooks["observe"]
         self._marker = marker
-        # The primitives, by far the commonest managers, are operations by themselves; their classes are permanent.
-        self._own: set[type] = set()
+        # The primitives, by far the commonest managers, are operations by themselves. They have the names of CPython's.
+        self._own: set[type] = {
+            _kernel.Lock,
+            _kernel.RLock,
+            _kernel.Condition,
+            _kernel.Semaphore,
+            _kernel.BoundedSemaphore,
+        }
 
     def delegated(self, source: object) -> Any:
         """What `yield from` runs over: generators as they are, since they are sent to; others step by step."""

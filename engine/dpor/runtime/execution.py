@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 from dpor.options import TaskOrder
@@ -47,11 +48,17 @@ class Execution:
     def next_name(self, target: object) -> str:
         """The name of a thread that was given none."""
         self.unnamed_threads += 1
-        label = getattr(target, "__name__", None)
-        name = f"Thread-{self.unnamed_threads}"
-        return name if label is None else f"{name} ({label})"
+        label: object = getattr(target, "__name__", None)
+        return _name_of(self.unnamed_threads, None if label is None else str(label))
 
     def next_hash(self) -> int:
         """A number that no other object of this execution has as its hash."""
         self.hashes += 1
         return self.hashes
+
+
+@functools.lru_cache(maxsize=1024)
+def _name_of(number: int, label: str | None) -> str:
+    # Each execution makes the same names again.
+    name = f"Thread-{number}"
+    return name if label is None else f"{name} ({label})"

@@ -77,6 +77,27 @@ class _Signature:
         return inspect.signature(RealThread) if owner.__init__ is Thread.__init__ else None
 
 
+class _Kept:
+    """What the standard library keeps for itself in a thread under a name, and a thread of a model does not need."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, thread: Thread | None, owner: type) -> Any:
+        if thread is None:
+            return self
+        kept = vars(thread)
+        return kept[self._name] if self._name in kept else thread.dpor_kept(self._name)
+
+    def __set__(self, thread: Thread, value: object) -> None:
+        vars(thread)[self._name] = value
+
+    def __delete__(self, thread: Thread) -> None:
+        if self._name not in vars(thread):
+            raise AttributeError(self._name)
+        del vars(thread)[self._name]
+
+
 class Thread(RealThread):
     """A thread of the model if it is used inside an execution, an ordinary thread anywhere else.
 
@@ -138,7 +159,7 @@ class Thread(RealThread):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Make a thread that was not initialised; the arguments are for `__init__`."""
-        self = super().__new__(cls)
+        self = object.__new__(cls)
         self.dpor_index = None
         self.dpor_execution = None
         self.dpor_made_inside = False
@@ -402,9 +423,9 @@ class Thread(RealThread):
             status += f" {ident_of(self)}"
         return f"<{type(self).__name__}({self.name}, {status})>"
 
-    def __getattr__(self, name: str) -> Any:
-        """What the standard library keeps for itself in a thread, and a thread of the model does not need."""
-        if name not in _KEPT or self.dpor_execution is None:
+    def dpor_kept(self, name: str) -> Any:
+        """What an attribute of the standard library would be in a thread of a model."""
+        if self.dpor_execution is None:
             raise AttributeError(
                 f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self
             )
@@ -422,6 +443,11 @@ class Thread(RealThread):
         if host is not None:
             host.escape(escapes.with_calls(f"uses {name} of a threading.Thread"))
         raise AttributeError(f"a thread of a model has no {name}", name=name, obj=self)
+
+
+# What no thread of a model has in its dict. Not a `__getattr__`, which would slow down each look at a thread.
+for _name in _KEPT - {"_args", "_daemonic", "_initialized", "_kwargs", "_name", "_target"}:
+    setattr(Thread, _name, _Kept(_name))
 
 
 class MainThread(Thread):
