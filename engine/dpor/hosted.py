@@ -119,6 +119,7 @@ class HostedModel:
         self.instrumentation.install()
         self.library.install()
         self.patches.when_beginning(self.library.begin)
+        self.patches.when_imported(self.library.imported)
         try:
             module = self._import()
             self._function = self._resolve(module)

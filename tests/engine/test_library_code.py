@@ -368,3 +368,37 @@ def check(folder: Path, body: str, text: str | None = None) -> ModelResult:
     model = f"\n\n@dpor.model\ndef model():{body}\n" if text is None else text
     file.write_text(HEADER + model, encoding="utf-8")
     return check_model(CheckRequest(str(file), "model", str(folder)))
+
+
+def test_a_module_that_each_execution_imports_anew_is_instrumented_each_time(tmp_path):
+    result = check(
+        tmp_path,
+        """
+    import sys
+    del sys.modules["reprlib"]
+    import reprlib
+    shown = reprlib.Repr()
+    seen = []
+    together(lambda: seen.append(shown.repr([1])), lambda: setattr(shown, "maxlist", 0))
+    assert seen == ["[1]"]
+    """,
+    )
+    assert result.verdict is Verdict.VIOLATED
+
+
+def test_locks_of_a_module_that_an_execution_imports_anew_are_controlled(tmp_path):
+    result = check(
+        tmp_path,
+        """
+    import sys
+    del sys.modules["logging"]
+    import logging
+    p = Point()
+    def inc():
+        with logging._lock:
+            p.x += 1
+    together(inc, inc)
+    assert p.x == 2
+    """,
+    )
+    assert result.verdict is Verdict.VERIFIED

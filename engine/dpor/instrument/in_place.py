@@ -58,6 +58,9 @@ class Library:
         self._tables: dict[int, _Table] = {}
         self._swapped: list[tuple[FunctionType, CodeType]] = []
         self._namespaces: list[dict[str, Any]] = []
+        # Modules that an execution has imported anew, until the next one begins.
+        self._copies: list[dict[str, Any]] = []
+        self._sources: set[Path] = set()
         self._generated: dict[tuple[str, str], CodeType] = {}
         # Equal code is the same code: each execution may compile it again.
         self._unseen_code: dict[CodeType, CodeType] = {}
@@ -83,11 +86,29 @@ class Library:
                     del namespace[name]
         self._state.restore()
         self._tables.clear()
+        self._sources.clear()
+        self._copies.clear()
 
-    @property
-    def begin(self) -> Callable[[], None]:
-        """What is to be called when an execution begins, in its main thread."""
-        return self._state.begin
+    def begin(self) -> None:
+        """Start an execution, in its main thread."""
+        while self._copies:
+            copy = self._copies.pop()
+            self._tables.pop(id(copy), None)
+            self._namespaces = [one for one in self._namespaces if one is not copy]
+        self._state.begin()
+
+    def imported(self, module: ModuleType) -> None:
+        """Instrument a module that is imported, if one from the same file has been: a program that imports it anew has
+        two of it, and a model that does so in each execution another one each time.
+        """
+        namespace = module.__dict__
+        if id(namespace) in self._tables or _source_of(namespace) not in self._sources:
+            return
+        if self._host.active:
+            self._copies.append(namespace)
+        slept = self._host.sleep(True)
+        self._include(namespace)
+        self._host.sleep(slept)
 
     def include(self, wanted: list[FunctionType | type | ModuleType]) -> None:
         """Instrument modules, and those that have defined some functions and classes."""
@@ -142,10 +163,15 @@ class Library:
         for nested in _nested(code):
             key = (nested.co_qualname, nested.co_firstlineno)
             table[key] = None if key in table else nested
+        self._sources.add(source)
         self._enter(namespace)
+        copied = any(copy is namespace for copy in self._copies)
         for function in functions:
-            self._swap(function, table)
-        self._state.keep(namespace)
+            self._swap(function, table, lasts=not copied)
+        if copied:
+            self._state.take_over(namespace)
+        else:
+            self._state.keep(namespace)
         return table
 
     def _enter(self, namespace: dict[str, Any]) -> None:
@@ -156,7 +182,7 @@ class Library:
         if not any(known is namespace for known in self._namespaces):
             self._namespaces.append(namespace)
 
-    def _swap(self, function: FunctionType, table: _Table) -> bool:
+    def _swap(self, function: FunctionType, table: _Table, lasts: bool = True) -> bool:
         old = function.__code__
         new = table.get((old.co_qualname, old.co_firstlineno))
         if new is old:
@@ -167,7 +193,8 @@ class Library:
         if old.co_freevars and any(not _CELLS.isdisjoint(code.co_names) for code in _nested(new)):
             return False
         function.__code__ = new
-        self._swapped.append((function, old))
+        if lasts:
+            self._swapped.append((function, old))
         return True
 
     # What modules generate

@@ -57,17 +57,18 @@ class LibraryState:
 
     def keep(self, namespace: dict[str, Any]) -> None:
         """Tell the host of the objects of a module, by its namespace."""
-        name = str(namespace["__name__"])
-        self._host.keep(namespace, True)
-        self._find_places(namespace, partial(operator.setitem, namespace))
-        for value in objects_of(namespace, self._seen):
-            if isinstance(value, type):
-                if value.__module__ != name:
-                    continue
-                self._find_places(vars(value), partial(setattr, value))
-            self._host.keep(value, isinstance(value, type | FunctionType))
-            for place in _dicts_of(value):
-                self._find_places(place, partial(operator.setitem, place))
+        for value in _own(namespace, self._seen):
+            self._host.keep(value, isinstance(value, type | FunctionType) or value is namespace)
+            for parts, put in _parts_with_stores(value):
+                self._find_places(parts, put)
+
+    def take_over(self, namespace: dict[str, Any]) -> None:
+        """Make the locks of a module controlled ones, for good: it ends with the execution that has imported it."""
+        for value in _own(namespace, {}):
+            for parts, put in _parts_with_stores(value):
+                for key, lock in list(parts.items()):
+                    if type(lock) in self._locks:
+                        put(key, self._locks[type(lock)]())
 
     def begin(self) -> None:
         """Start an execution: every lock is free, and every count where it was."""
@@ -186,13 +187,25 @@ def objects_of(namespace: dict[str, Any], seen: dict[int, object]) -> Iterator[o
         waiting += _parts_of(value, namespace)
 
 
-def _dicts_of(value: object) -> Iterator[dict[Any, Any]]:
-    if type(value) is dict:
-        yield cast("dict[Any, Any]", value)
-    elif not isinstance(value, type | FunctionType):
-        own: object = getattr(value, "__dict__", None)
-        if type(own) is dict:
-            yield cast("dict[Any, Any]", own)
+def _own(namespace: dict[str, Any], seen: dict[int, object]) -> Iterator[object]:
+    """The namespace of a module, and what can be reached from it, but for classes of other modules."""
+    yield namespace
+    for value in objects_of(namespace, seen):
+        if not isinstance(value, type) or value.__module__ == namespace["__name__"]:
+            yield value
+
+
+def _parts_with_stores(value: object) -> Iterator[tuple[Mapping[Any, object], Callable[[Any, object], None]]]:
+    """What an object holds by name or key, with what stores it there."""
+    if isinstance(value, type):
+        yield vars(value), partial(setattr, value)
+        return
+    own: object = value
+    if type(value) is not dict:
+        own = None if isinstance(value, FunctionType) else getattr(value, "__dict__", None)
+    if type(own) is dict:
+        place = cast("dict[Any, Any]", own)
+        yield place, partial(operator.setitem, place)
 
 
 def _parts_of(value: object, namespace: dict[str, Any]) -> Iterator[object]:

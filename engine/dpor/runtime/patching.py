@@ -80,10 +80,11 @@ class Patches:
                 "uuid": self._patch_uuid,
                 **self.outside.on_import(self._patches),
             },
-            lambda module: self.outside.imported(self._patches, module),
+            self._module_imported,
         )
         self.task_order = TaskOrder.LOOP
         self._begin: list[Callable[[], None]] = []
+        self._imported: list[Callable[[ModuleType], None]] = []
         self.main_thread = MainThread()
 
     # For the checker
@@ -111,6 +112,7 @@ class Patches:
         self.outside.uninstall()
         self._patches.undo()
         self._begin.clear()
+        self._imported.clear()
 
     def __enter__(self) -> Self:
         self.install()
@@ -122,6 +124,10 @@ class Patches:
     def when_beginning(self, action: Callable[[], None]) -> None:
         """Have `action` called whenever an execution begins, until `uninstall`."""
         self._begin.append(action)
+
+    def when_imported(self, action: Callable[[ModuleType], None]) -> None:
+        """Have `action` called with each module of the standard library that is imported, until `uninstall`."""
+        self._imported.append(action)
 
     def stand_ins(self) -> dict[type, Callable[[Any], object]]:
         """What makes a controlled lock or thread-local data, of the real one in whose place it is to stand, by type."""
@@ -165,6 +171,11 @@ class Patches:
         self.end()
 
     # The replacements
+
+    def _module_imported(self, module: ModuleType) -> None:
+        self.outside.imported(self._patches, module)
+        for action in self._imported:
+            action(module)
 
     def _patch_threading(self) -> None:
         patches, mode, kernel = self._patches, self._mode, self._kernel
