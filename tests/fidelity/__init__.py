@@ -1,0 +1,1 @@
+"""CPython's own tests as models, compared with plain CPython."""

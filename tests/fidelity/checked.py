@@ -1,0 +1,117 @@
+"""Test methods as models: the test's module with a model at its end, checked in this process."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from dpor import checking
+from dpor.codes import Code
+from dpor.continuing import Sharing
+from dpor.errors import DporError
+from dpor.executions import Found
+from dpor.hosted import HostedModel
+from dpor.results import Verdict, Violation
+from fidelity import outcome, serving
+from fidelity.modules import files_of, folder_of_tests, module_name
+from fidelity.outcome import Happening
+
+_MODEL = """
+
+import dpor as _fidelity_dpor
+import fidelity_outcome as _fidelity_outcome
+
+_fidelity_methods = _fidelity_outcome.methods(_fidelity_outcome.loaded(__name__))
+
+
+@_fidelity_dpor.model
+def _fidelity_model(method=""):
+    found = _fidelity_methods[method] if method else (_fidelity_outcome.Warming, "test")
+    _fidelity_outcome.record(_fidelity_outcome.run(*found))
+"""
+_STEPS = 1_000_000
+
+
+def serve(name: str, only: frozenset[str], patience: float, executions: int) -> None:
+    """Run the methods of the test module `name`, or those of them that are in `only`, with so many executions each."""
+    folder = folder_of_tests()
+    assert folder is not None
+    sys.modules["fidelity_outcome"] = outcome
+    file = next(path for found, path in files_of(folder, name) if found == name)
+    with tokenize.open(file) as stream:
+        source = stream.read() + _MODEL
+    options = {"max_executions": executions, "max_steps": _STEPS, "timeout": patience}
+    sys.argv[:] = ["test"]
+    with _collecting():
+        try:
+            hosted = HostedModel(
+                str(file), "_fidelity_model", str(folder), {}, options, source, _without_resources(folder)
+            )
+            hosted.__enter__()
+        except DporError as error:
+            serving.fail(f"{error.code.value}: {error.message}")
+            return
+        found = vars(outcome.loaded(module_name(name)))["_fidelity_methods"]
+        _run(hosted, "")
+        names = [one for one in found if not only or one in only]
+        serving.serve(names, lambda method: _run(hosted, method), patience)
+
+
+def _without_resources(folder: Path) -> dict[str, str]:
+    """What stands in for the module `test.support`: decorators ask it for resources while a module is loaded."""
+    file = folder / "support" / "__init__.py"
+    text = file.read_text(encoding="utf-8")
+    return {str(file): text.replace("\nuse_resources = None", "\nuse_resources = ()")}
+
+
+def _run(hosted: HostedModel, method: str) -> serving.Answer:
+    hosted.parameters = {"method": method}
+    outcome.take()
+    try:
+        result = checking._Check(hosted, False, None, Sharing()).run()
+    except DporError as error:
+        return {"executions": outcome.take()[-1:], "refused": [error.code.value, error.message]}
+    explored = result.executions + result.redundant
+    told = outcome.take()[-explored:] if explored else []
+    answer: serving.Answer = {"executions": told}
+    if result.violations:
+        found = result.violations[0]
+        told.append([Happening(f"violation: {found.kind.value}", message=outcome.foreseeable(found.message))])
+    elif (
+        result.verdict is Verdict.INCOMPLETE
+        and result.reason
+        and result.reason.code is not Code.MAX_EXECUTIONS
+    ):
+        told.append([Happening("bound", message=result.reason.code.value)])
+    return answer
+
+
+@contextlib.contextmanager
+def _collecting() -> Iterator[None]:
+    """Let violations be named and not explained, and forget what was told before an exploration began anew."""
+    explain, restart = checking._Check._explain, checking.apply_restart
+    checking._Check._explain = lambda check, found: _named(found)
+
+    def restarting(hosted: HostedModel, outcome_: dict[str, Any]) -> bool:
+        again = restart(hosted, outcome_)
+        if again:
+            outcome.take()
+        return again
+
+    checking.apply_restart = restarting
+    try:
+        yield
+    finally:
+        checking._Check._explain, checking.apply_restart = explain, restart
+
+
+def _named(found: Found) -> Violation:
+    error = found.exception
+    text = ", ".join(" ".join(str(part) for part in one) for one in found.waiting)
+    if error is not None:
+        text = f"{type(error).__name__}: {error}"
+    return Violation(found.kind, Code.ASSERTION, f"in {found.thread}: {text}", None, "")
