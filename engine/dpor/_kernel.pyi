@@ -109,6 +109,9 @@ class Host:
     def sleep(self, asleep: bool) -> bool:
         """Have hooks go straight through, or no longer; returns whether they did."""
 
+    def set_importing(self, importing: bool) -> bool:
+        """Say that the model's modules are being imported, or no longer; returns whether they were."""
+
     def use_library(self, standard: Sequence[str], include: Callable[[list[Any]], None]) -> None:
         """Have modules of the standard library instrumented when they are needed."""
 

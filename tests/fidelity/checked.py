@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from dpor.executions import Found
 from dpor.hosted import HostedModel
 from dpor.results import Verdict, Violation
 from fidelity import outcome, serving
-from fidelity.modules import files_of, folder_of_tests, module_name
+from fidelity.modules import files_of, folder_of_tests
 from fidelity.outcome import Happening
 
 _MODEL = """
@@ -25,19 +25,18 @@ _MODEL = """
 import dpor as _fidelity_dpor
 import fidelity_outcome as _fidelity_outcome
 
-_fidelity_methods = _fidelity_outcome.methods(_fidelity_outcome.loaded(__name__))
-
 
 @_fidelity_dpor.model
 def _fidelity_model(method=""):
-    found = _fidelity_methods[method] if method else (_fidelity_outcome.Warming, "test")
+    module = _fidelity_outcome.loaded(__name__ if method else _fidelity_outcome.__name__)
+    found = _fidelity_outcome.find(module, method or "Warming.test")
     _fidelity_outcome.record(_fidelity_outcome.run(*found))
 """
 _STEPS = 1_000_000
 
 
-def serve(name: str, only: frozenset[str], patience: float, executions: int) -> None:
-    """Run the methods of the test module `name`, or those of them that are in `only`, with so many executions each."""
+def serve(name: str, methods: Sequence[str], patience: float, executions: int) -> None:
+    """Run these methods of the test module `name`, with so many executions each."""
     folder = folder_of_tests()
     assert folder is not None
     sys.modules["fidelity_outcome"] = outcome
@@ -55,10 +54,9 @@ def serve(name: str, only: frozenset[str], patience: float, executions: int) -> 
         except DporError as error:
             serving.fail(f"{error.code.value}: {error.message}")
             return
-        found = vars(outcome.loaded(module_name(name)))["_fidelity_methods"]
+        # What each check needs of the library is instrumented once for all.
         _run(hosted, "")
-        names = [one for one in found if not only or one in only]
-        serving.serve(names, lambda method: _run(hosted, method), patience)
+        serving.serve(methods, lambda method: _run(hosted, method), patience)
 
 
 def _without_resources(folder: Path) -> dict[str, str]:

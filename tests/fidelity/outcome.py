@@ -143,6 +143,13 @@ def methods(module: Any) -> dict[str, tuple[type[unittest.TestCase], str]]:
     return found
 
 
+def find(module: Any, name: str) -> tuple[type[unittest.TestCase], str]:
+    """The class and the method that `methods` has under this name. Most classes are variables of the module."""
+    owner, _, method = name.rpartition(".")
+    case = vars(module).get(owner)
+    return (case, method) if isinstance(case, type) else methods(module)[name]
+
+
 def _cases(suite: Any) -> Iterator[Any]:
     if isinstance(suite, unittest.TestSuite):
         for item in suite:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib
 import sys
 import unittest
+from collections.abc import Sequence
 
 from fidelity import outcome, serving
 from fidelity.modules import folder_of_tests, module_name
 
 
-def serve(name: str, only: frozenset[str], patience: float, every: int) -> None:
+def serve(name: str, only: Sequence[str], patience: float, every: int) -> None:
     """Run the methods of the test module `name`, those of them that are in `only`, or one in `every`."""
     folder = folder_of_tests()
     assert folder is not None
@@ -32,4 +33,4 @@ def serve(name: str, only: frozenset[str], patience: float, every: int) -> None:
         return {"executions": [outcome.run(*found[method]).happenings]}
 
     sys.argv[:] = ["test"]
-    serving.serve([one for one in found if not only or one in only][::every], run, patience)
+    serving.serve(list(only or found)[::every], run, patience)

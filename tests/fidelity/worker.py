@@ -20,15 +20,15 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=1)
     options = parser.parse_args()
     # The names of methods, of which there may be more than a command line takes.
-    only = frozenset(sys.stdin.read().split())
+    named = sys.stdin.read().split()
     if options.side == "plain":
         from fidelity import plain
 
-        plain.serve(options.module, only, options.patience, options.every)
+        plain.serve(options.module, named, options.patience, options.every)
     else:
         from fidelity import checked
 
-        checked.serve(options.module, only, options.patience, options.executions)
+        checked.serve(options.module, named, options.patience, options.executions)
 
 
 main()

@@ -127,7 +127,7 @@ class Symbols:
 
     def owner(self, scope: Scope, name: str) -> Scope:
         """The scope that holds `name` (mangled) when code in `scope` mentions it; the module's for globals and
-        built-ins.
+        built-ins. `__class__` inside a function of a class is that class's, whatever the module has under that name.
         """
         if name in scope.variables and name not in scope.globals and name not in scope.nonlocals:
             return scope
@@ -137,6 +137,8 @@ class Symbols:
                 return self.module
             visible = current is not scope and current.kind is not ScopeKind.CLASS
             if visible and name in current.variables and name not in current.nonlocals:
+                return current
+            if name == "__class__" and current is not scope and current.kind is ScopeKind.CLASS:
                 return current
             current = current.parent
         return self.module
@@ -150,7 +152,7 @@ class Symbols:
             known = Access.PLAIN
             if owner is self.module:
                 known = Access.GLOBAL if name in self.shared else Access.PLAIN
-            elif owner.variables[name].cell:
+            elif name in owner.variables and owner.variables[name].cell:
                 known = Access.CELL
             self._accesses[key] = known
         return known

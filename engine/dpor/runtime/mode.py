@@ -49,7 +49,9 @@ class Mode:
     def importing(self) -> Generator[None]:
         """While this lasts, this thread imports model modules: what they make is the model's."""
         previous, self._importing = self._importing, _real_get_ident()
+        imported = self.host.set_importing(True)
         try:
             yield
         finally:
             self._importing = previous
+            self.host.set_importing(imported)

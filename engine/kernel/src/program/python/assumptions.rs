@@ -7,6 +7,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFunction, PyString, PyType};
 
+use super::ancestry::Ancestry;
 use super::host::Host;
 use super::state::{Phase, State};
 use super::types::instrumented_namespace;
@@ -182,7 +183,7 @@ pub fn package_of(function: &Bound<'_, PyAny>) -> String {
         let name = globals.and_then(|globals| globals.get_item(intern!(py, "__name__")));
         name.ok().flatten().and_then(text)
     } else if inner.is_instance_of::<PyType>() {
-        let classes = inner.cast::<PyType>().map(|class| class.mro());
+        let classes = inner.cast::<PyType>().map(|class| class.ancestry());
         let foreign = classes.ok().and_then(|classes| classes.iter().find(|class| !is_of_instrumented_module(class)));
         named(&foreign.unwrap_or(inner))
     } else {
@@ -225,7 +226,7 @@ fn is_of_instrumented_module(class: &Bound<'_, PyAny>) -> bool {
 fn defining_class<'py>(owner: &Bound<'py, PyAny>, method: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
     let py = owner.py();
     let name = method.getattr(intern!(py, "__name__")).ok()?.cast_into::<PyString>().ok()?;
-    let classes = owner.get_type().mro();
+    let classes = owner.get_type().ancestry();
     classes.iter().find(|class| {
         let namespace = class.getattr(intern!(py, "__dict__"));
         namespace.is_ok_and(|namespace| namespace.contains(&name).unwrap_or(false))

@@ -5,6 +5,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString, PyTuple, PyType};
 
+use super::ancestry::Ancestry;
 use super::attributes::Through;
 use super::builtins::{interned, BuiltinEffect};
 use super::callback_results::{used_by_function, ResultUse};
@@ -241,7 +242,7 @@ impl Host {
         let whole = |object| Part { object, effect: ContainerEffect::ReadWhole };
         let mut parts = Vec::new();
         let classes = match object.cast::<PyType>() {
-            Ok(class) => class.mro(),
+            Ok(class) => class.ancestry(),
             Err(_) => {
                 match (self.kind(object), object.getattr_opt(intern!(py, "__dict__"))?) {
                     (TypeKind::Instance, _) => parts.push(whole(object.clone())),
@@ -251,7 +252,7 @@ impl Host {
                     }
                     _ => {}
                 }
-                object.get_type().mro()
+                object.get_type().ancestry()
             }
         };
         for class in classes.iter().filter(|class| class.cast::<PyType>().is_ok_and(is_heap_class)) {

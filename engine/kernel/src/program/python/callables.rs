@@ -1,5 +1,7 @@
 //! Callables as values: what `map` and its kin call later, and what `operator.attrgetter` and its kin make.
 
+use std::sync::atomic::Ordering;
+
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCode, PyDict, PyString, PyTuple};
@@ -116,13 +118,17 @@ impl Host {
         self.method(py, object, &name)?.call(rest, named.as_ref())
     }
 
-    /// Before `eval` or `exec`: code that is made of text is not instrumented, so what it does would go unseen.
+    /// Before `eval` or `exec`: code that is made of text is not instrumented, so what it does would go unseen. While the
+    /// model's modules are imported there is nobody who could see it; what it defines is known to be not instrumented.
     pub fn refuse_code(
         &self,
         py: Python<'_>,
         function: &Bound<'_, PyAny>,
         arguments: &Bound<'_, PyTuple>,
     ) -> PyResult<()> {
+        if self.importing.load(Ordering::Relaxed) {
+            return Ok(());
+        }
         let Ok(code) = arguments.get_item(0) else { return Ok(()) };
         let text = code.is_instance_of::<PyString>() || code.is_instance_of::<PyBytes>();
         if self.state().phase == Phase::Running && (text || code.is_instance_of::<PyCode>()) {

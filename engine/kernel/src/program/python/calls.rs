@@ -5,6 +5,7 @@
 //! taken as one atomic operation on its object, and the result names that assumption.
 
 use pyo3::exceptions::PyBaseException;
+use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyFunction, PyString, PySuper, PyType};
@@ -224,7 +225,8 @@ impl Host {
             }
         }
         if let Some(called) = called_in_c(&function)? {
-            return self.control(py, called);
+            // What is called may have itself for `__call__`, once or by way of others.
+            return deeper(py, || self.control(py, called));
         }
         if callable == CallableKind::Cached {
             return self.controlled(py, &function, How::Foreign { object: function.clone().unbind() });
@@ -380,6 +382,18 @@ fn called_in_c<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, Py
         Some(get) => get.call1((&found, object, &class)).map(Some),
         None => Ok(Some(found)),
     }
+}
+
+/// Go one call deeper, as the interpreter does. Raises RecursionError where it does.
+fn deeper<T>(py: Python<'_>, go: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    // SAFETY: the interpreter is held, and each entry that succeeds is left.
+    if unsafe { ffi::Py_EnterRecursiveCall(c" while calling a Python object".as_ptr()) } != 0 {
+        return Err(PyErr::fetch(py));
+    }
+    let result = go();
+    // SAFETY: as above.
+    unsafe { ffi::Py_LeaveRecursiveCall() };
+    result
 }
 
 fn names_call(function: &Bound<'_, PyAny>) -> PyResult<bool> {

@@ -5,6 +5,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
 
+use super::ancestry::Ancestry;
 use super::assumptions::{calls_for_user, AssumptionKind};
 use super::host::{report_escape, Host};
 use super::types::module_of;
@@ -14,7 +15,7 @@ const KEPT: &[&str] = &["_member_map_", "_member_names_", "_unhashable_values_",
 
 /// Whether a class makes members of enumerations, by its metaclass.
 pub fn is_enumeration(class: &Bound<'_, PyType>) -> bool {
-    class.get_type().mro().iter().filter_map(|base| base.cast_into::<PyType>().ok()).any(|base| {
+    class.get_type().ancestry().iter().filter_map(|base| base.cast_into::<PyType>().ok()).any(|base| {
         module_of(&base) == "enum" && base.name().is_ok_and(|name| name == "EnumType" || name == "EnumMeta")
     })
 }

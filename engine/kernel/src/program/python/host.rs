@@ -29,6 +29,8 @@ pub struct Host {
     pub recording: AtomicBool,
     /// Whether hooks go straight through: code of the checker runs, which may use what is instrumented.
     asleep: AtomicBool,
+    /// Whether the model's modules are being imported.
+    pub importing: AtomicBool,
     /// The OS thread that runs the model (0: not known). Others may run what is instrumented at any time.
     owner: AtomicUsize,
 }
@@ -181,6 +183,7 @@ impl Host {
             greenlets: GreenletApi::load(py)?,
             recording: AtomicBool::new(false),
             asleep: AtomicBool::new(false),
+            importing: AtomicBool::new(false),
             owner: AtomicUsize::new(0),
         })
     }
@@ -221,6 +224,11 @@ impl Host {
     /// Have hooks go straight through between executions (or no longer). Returns whether they did.
     fn sleep(&self, asleep: bool) -> bool {
         self.asleep.swap(asleep, Ordering::Relaxed)
+    }
+
+    /// Say that the model's modules are being imported (or no longer). Returns whether they were.
+    fn set_importing(&self, importing: bool) -> bool {
+        self.importing.swap(importing, Ordering::Relaxed)
     }
 
     /// Take a module's variable for one that is rebound from outside of the module.

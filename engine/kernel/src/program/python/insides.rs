@@ -8,6 +8,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType, PyWeakrefMethods, PyWeakrefReference};
 
+use super::ancestry::Ancestry;
 use super::builtins::interned;
 use super::harmless_methods::is_own_primitive;
 use super::place::lacks_dict;
@@ -142,7 +143,7 @@ fn attributes<'py>(object: &Bound<'py, PyAny>) -> Vec<Attribute<'py>> {
             own.iter().for_each(|(name, value)| add(name, Some(value)));
         }
     }
-    for class in object.get_type().mro().iter() {
+    for class in object.get_type().ancestry().iter() {
         let Ok(namespace) = class.getattr(intern!(py, "__dict__")) else { continue };
         if !namespace.contains(intern!(py, "__slots__")).unwrap_or(false) {
             continue;

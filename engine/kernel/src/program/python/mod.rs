@@ -1,5 +1,6 @@
 //! CPython as the host of model code: `dpor._kernel`.
 
+mod ancestry;
 mod assumptions;
 mod atomic;
 mod attributes;

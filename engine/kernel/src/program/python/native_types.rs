@@ -5,6 +5,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
 
+use super::ancestry::Ancestry;
 use super::class_flags::{is_immutable_class, is_made_at_run_time};
 use super::primitives::is_own_class;
 use super::types::TypeKind;
@@ -139,7 +140,7 @@ pub fn calls_decoder(ty: &Bound<'_, PyType>) -> bool {
 
 /// Whether a type is one of these, by module and name, or derives from one.
 fn derives_from(ty: &Bound<'_, PyType>, types: &[(&str, &str)]) -> bool {
-    ty.mro().iter().filter_map(|base| base.cast_into::<PyType>().ok()).any(|base| {
+    ty.ancestry().iter().filter_map(|base| base.cast_into::<PyType>().ok()).any(|base| {
         let (module, name) = (base.module(), base.qualname());
         let is_one = |(of, named): &(&str, &str)| {
             module.as_ref().is_ok_and(|module| module == of) && name.as_ref().is_ok_and(|name| name == named)

@@ -84,6 +84,35 @@ fn comparison(number: u8) -> PyResult<CompareOp> {
         .ok_or_else(|| PyValueError::new_err(format!("there is no comparison {number}")))
 }
 
+impl Host {
+    /// An operator that changes neither operand in C, in place if asked to: a class may have code for that.
+    fn operate_once<'py>(
+        &self,
+        py: Python<'py>,
+        operator: usize,
+        in_place: bool,
+        left: &Bound<'py, PyAny>,
+        right: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if has_nothing_inside(left) && has_nothing_inside(right) {
+            return apply(operator, in_place, left, right);
+        }
+        let formats = operator == MODULO && (left.is_instance_of::<PyString>() || left.is_instance_of::<PyBytes>());
+        let depth = if formats { Depth::Text } else { Depth::Items };
+        // A width is a number, whoever words a text for what.
+        let has_widths = formats && left.str()?.to_str()?.contains('*');
+        let concrete = match has_widths && right.is_exact_instance_of::<PyTuple>() && self.state().symbolic {
+            true => Some(self.concrete(right)?),
+            false => None,
+        };
+        let right = concrete.as_ref().unwrap_or(right);
+        let parts = self.reading_parts(&[left.clone(), right.clone()], depth);
+        let (result, event) = self.operate_on_wholes(py, &parts, depth, || apply(operator, in_place, left, right))?;
+        self.note_reads(py, &parts, event);
+        Ok(result)
+    }
+}
+
 #[pymethods]
 impl Host {
     /// `left < right` and its kin, by the number of the comparison.
@@ -124,22 +153,7 @@ impl Host {
         left: &Bound<'py, PyAny>,
         right: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        if has_nothing_inside(left) && has_nothing_inside(right) {
-            return apply(operator, false, left, right);
-        }
-        let formats = operator == MODULO && (left.is_instance_of::<PyString>() || left.is_instance_of::<PyBytes>());
-        let depth = if formats { Depth::Text } else { Depth::Items };
-        // A width is a number, whoever words a text for what.
-        let has_widths = formats && left.str()?.to_str()?.contains('*');
-        let concrete = match has_widths && right.is_exact_instance_of::<PyTuple>() && self.state().symbolic {
-            true => Some(self.concrete(right)?),
-            false => None,
-        };
-        let right = concrete.as_ref().unwrap_or(right);
-        let parts = self.reading_parts(&[left.clone(), right.clone()], depth);
-        let (result, event) = self.operate_on_wholes(py, &parts, depth, || apply(operator, false, left, right))?;
-        self.note_reads(py, &parts, event);
-        Ok(result)
+        self.operate_once(py, operator, false, left, right)
     }
 
     /// `target += operand` and its kin, by the number of the operator: gives what the target is bound to.
@@ -156,7 +170,7 @@ impl Host {
         }
         if !self.kind(target).is_container() {
             if operator == MODULO {
-                return self.operate(py, operator, target, &operand);
+                return self.operate_once(py, operator, true, target, &operand);
             }
             let operand = self.observe(py, operand)?;
             return apply(operator, true, target, &operand);

@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
+use super::ancestry::Ancestry;
 use super::assumptions::AssumptionKind;
 use super::host::Host;
 use super::known_code::KnownCode;
@@ -217,7 +218,7 @@ impl Origins {
             return false;
         }
         let class = object.cast::<PyType>().cloned().unwrap_or_else(|_| object.get_type());
-        class.mro().iter().any(|class| self.wanted.iter().any(|wanted| wanted.is(&class)))
+        class.ancestry().iter().any(|class| self.wanted.iter().any(|wanted| wanted.is(&class)))
     }
 
     /// Note the modules of the classes of `ty` that have to be instrumented before methods of it run.
@@ -230,7 +231,7 @@ impl Origins {
             let name = class.cast::<PyType>().ok().and_then(named_class)?;
             Some((class.unbind(), name))
         };
-        let classes: Vec<_> = ty.mro().iter().filter(is_heap).filter_map(named).collect();
+        let classes: Vec<_> = ty.ancestry().iter().filter(is_heap).filter_map(named).collect();
         // Members of enumerations do not change, and neither do exceptions once they are made.
         let fixed = |(module, name): &(String, String)| module == "enum" && name == "Enum";
         let is_fixed =

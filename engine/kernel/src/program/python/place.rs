@@ -5,6 +5,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 
+use super::ancestry::Ancestry;
 use super::atomic::Atomic;
 use super::containers::has_cell;
 use super::state::State;
@@ -178,7 +179,7 @@ pub fn put_own_attribute(
 
 /// Whether the object keeps the attribute in a slot of its class.
 fn has_slot(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<bool> {
-    for class in object.get_type().mro().iter() {
+    for class in object.get_type().ancestry().iter() {
         if let Some(found) = own_method(&class, name)? {
             return found.get_type().name().map(|name| name == "member_descriptor" || name == "getset_descriptor");
         }
@@ -269,7 +270,7 @@ fn plain_method<'py>(object: &Bound<'py, PyAny>, method: &str) -> PyResult<Bound
 /// A method of the nearest class of an object that is written in C, to be called with the object.
 pub fn native_method<'py>(object: &Bound<'py, PyAny>, method: &str) -> PyResult<Bound<'py, PyAny>> {
     let name = PyString::new(object.py(), method);
-    for class in object.get_type().mro().iter() {
+    for class in object.get_type().ancestry().iter() {
         if let Some(found) = own_method(&class, &name)?.filter(is_native) {
             return Ok(found);
         }
@@ -290,7 +291,7 @@ fn is_native(method: &Bound<'_, PyAny>) -> bool {
 /// attribute itself later.
 pub fn is_intercepted(object: &Bound<'_, PyAny>, method: &str) -> PyResult<bool> {
     let name = PyString::new(object.py(), method);
-    for class in object.get_type().mro().iter() {
+    for class in object.get_type().ancestry().iter() {
         if let Some(found) = own_method(&class, &name)? {
             return Ok(!is_native(&found));
         }

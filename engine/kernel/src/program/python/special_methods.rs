@@ -5,6 +5,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyFunction, PyString, PyType};
 
+use super::ancestry::Ancestry;
 use super::assumptions::{package_of, AssumptionKind};
 use super::class_flags::is_made_at_run_time;
 use super::container_effects::ContainerEffect;
@@ -46,7 +47,7 @@ impl TypeTable {
             let named = format!("builtins.__build_class__ after {}.__prepare__", qualified_name(class));
             self.assumptions.add(py, AssumptionKind::UnseenCode, &named, None);
         }
-        let bases = class.mro().iter().filter_map(|base| base.cast_into::<PyType>().ok());
+        let bases = class.ancestry().iter().filter_map(|base| base.cast_into::<PyType>().ok());
         for base in bases.filter(is_made_at_run_time) {
             let items = base.getattr(intern!(py, "__dict__")).and_then(|own| own.call_method0(intern!(py, "items")));
             for item in items.and_then(|items| items.try_iter()).into_iter().flatten().flatten() {
@@ -141,7 +142,7 @@ fn is_called_unseen(class: &Bound<'_, PyType>, name: &str, value: &Bound<'_, PyA
     let owner = called.getattr(intern!(py, "__objclass__")).ok().and_then(|owner| owner.cast_into::<PyType>().ok());
     // One that is bound already works on another object.
     let is_bound = called.getattr(intern!(py, "__self__")).is_ok();
-    let Some(owner) = owner.filter(|_| !is_bound).filter(|owner| class.mro().iter().any(|base| base.is(owner)))
+    let Some(owner) = owner.filter(|_| !is_bound).filter(|owner| class.ancestry().iter().any(|base| base.is(owner)))
     else {
         return true;
     };

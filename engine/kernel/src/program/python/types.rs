@@ -12,6 +12,7 @@ use pyo3::types::{PyAny as PyBaseObject, PyDict, PyFunction, PyModule, PyString,
 use pyo3::PyTypeInfo;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::ancestry::Ancestry;
 use super::assumptions::{calls_for_user, AssumptionKind, Assumptions};
 use super::class_flags::{is_immutable_class, is_made_at_run_time};
 use super::enumerations::is_enumeration;
@@ -519,7 +520,7 @@ fn is_c_module(py: Python<'_>, name: &str) -> bool {
 /// How attribute `name` behaves on instances of `class` (on the class itself if `on_class`).
 fn attribute_kind(class: &Bound<'_, PyType>, name: &Bound<'_, PyString>, on_class: bool) -> PyResult<AttributeKind> {
     let py = class.py();
-    for base in class.mro().iter() {
+    for base in class.ancestry().iter() {
         let namespace = base.getattr(intern!(py, "__dict__"))?;
         if !namespace.contains(name)? {
             continue;
@@ -568,7 +569,7 @@ pub fn referent<'py>(proxy: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
 
 /// The class among the bases of `class` whose own namespace holds `name`.
 pub fn holder_of<'py>(class: &Bound<'py, PyType>, name: &Bound<'py, PyString>) -> Option<Bound<'py, PyAny>> {
-    class.mro().iter().find(|base| {
+    class.ancestry().iter().find(|base| {
         base.getattr(intern!(base.py(), "__dict__")).and_then(|namespace| namespace.contains(name)).unwrap_or(false)
     })
 }
@@ -577,7 +578,7 @@ pub fn holder_of<'py>(class: &Bound<'py, PyType>, name: &Bound<'py, PyString>) -
 pub fn holder_after<'py>(object: &Bound<'py, PyAny>, name: &Bound<'py, PyString>) -> Option<Bound<'py, PyAny>> {
     let own = |name: &str| object.getattr(name).ok();
     let (class, behind) = (own("__self_class__")?.cast_into::<PyType>().ok()?, own("__thisclass__")?);
-    let mut bases = class.mro().iter().skip_while(|base| !base.is(&behind)).skip(1);
+    let mut bases = class.ancestry().iter().skip_while(|base| !base.is(&behind)).skip(1);
     bases.find(|base| {
         base.getattr(intern!(base.py(), "__dict__")).and_then(|namespace| namespace.contains(name)).unwrap_or(false)
     })

@@ -10,6 +10,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyFunction, PyString, PyType};
 
+use super::ancestry::Ancestry;
 use super::assumptions::{calls_for_user, AssumptionKind};
 use super::harmless_methods::is_own;
 use super::host::{report_escape, Host};
@@ -32,7 +33,7 @@ fn described_bases<'a, 'py>(
 where
     'py: 'a,
 {
-    let bases: Vec<_> = class.mro().iter().filter_map(|base| base.cast_into::<PyType>().ok()).collect();
+    let bases: Vec<_> = class.ancestry().iter().filter_map(|base| base.cast_into::<PyType>().ok()).collect();
     // What stands in for a class tells of what it keeps; those of asyncio are bound to a thread.
     bases.into_iter().take_while(|base| !is_own(base)).filter(|base| {
         let module = module_of(base);
