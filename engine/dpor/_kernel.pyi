@@ -109,6 +109,11 @@ class Host:
     def sleep(self, asleep: bool) -> bool:
         """Have hooks go straight through, or no longer; returns whether they did."""
 
+    def use_texts(self, code: Callable[[str | bytes, object, object], CodeType | None]) -> None:
+        """Have code made of the expressions that `eval` is given: from the text, the variables and the local ones
+        (None: those of the calling frame). It gives None for what cannot be seen, which is then refused.
+        """
+
     def set_importing(self, importing: bool) -> bool:
         """Say that the model's modules are being imported, or no longer; returns whether they were."""
 

@@ -29,6 +29,7 @@ from dpor.instrument.hooks import Hook
 from dpor.instrument.import_hook import Foreign, Instrumentation
 from dpor.instrument.in_place import Library
 from dpor.instrument.library_state import keep_unseen, objects_of
+from dpor.instrument.texts import Texts
 from dpor.model import options_of
 from dpor.options import Algorithm, ModelOptions, override
 from dpor.results import ModelInfo, SourceSpan
@@ -101,6 +102,7 @@ class HostedModel:
             foreign=Foreign(self.host.marker, self._asleep),
             tell=self.host.tell_instrumented,
         )
+        self.texts = Texts(self.host)
         self.library = Library(self.host, hooks, self.patches.stand_ins())
         self.fresh_modules = False
         self.symbolic = self._symbolic_session()
@@ -118,6 +120,7 @@ class HostedModel:
         self.patches.install()
         self.instrumentation.install()
         self.library.install()
+        self.texts.install()
         self.patches.when_beginning(self.library.begin)
         self.patches.when_imported(self.library.imported)
         try:

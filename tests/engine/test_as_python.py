@@ -7,6 +7,8 @@ import textwrap
 import pytest
 
 from dpor.checking import check_model
+from dpor.codes import Code
+from dpor.errors import DporError
 from dpor.results import CheckRequest, Verdict
 
 PROGRAMS = {
@@ -50,6 +52,37 @@ PROGRAMS = {
         class Made(Base, metaclass=Meta):
             pass
         assert looked == [None, ["Base"], None], looked
+    """,
+    "an expression that is evaluated from text": """
+        import collections
+        value = collections.deque([{"a": 1}, (2, None), "x"])
+        assert eval(repr(value.copy())[len("deque("):-1]) == list(value)
+        deque = collections.deque
+        assert eval(repr(value)) == value
+        assert eval(" 1 + 1") == 2 and eval(b"'x'") == "x"
+        assert eval("dpor.model.__name__", globals()) == "model"
+        def counted(value=value):
+            count = 1
+            def add():
+                nonlocal count
+                count += 1
+                return count
+            add()
+            return eval("[add(), value[1]]")
+        assert counted() == [3, (2, None)]
+        class Made:
+            size = 3
+            double = eval("size * 2")
+        assert Made.double == 6
+        assert eval("[n + 1 for n in range(3) if n != 1]") == [1, 3]
+        assert "__dpor_0__" not in locals()
+        for wrong in "1 +", "nothing_of_that_name", "(lambda: value)()", "x\\0":
+            try:
+                eval(wrong)
+            except (SyntaxError, NameError, ValueError) as error:
+                assert type(error).__name__ in ("SyntaxError", "NameError", "ValueError")
+            else:
+                raise AssertionError(wrong)
     """,
 }
 
@@ -96,3 +129,83 @@ def test_modules_that_are_loaded_afresh_may_run_code_from_text(tmp_path):
         encoding="utf-8",
     )
     assert check_model(CheckRequest(str(file), "model", str(tmp_path))).verdict is Verdict.VERIFIED
+
+
+EVALUATED = """
+import dpor
+
+total = 0
+
+class Box:
+    content = 0
+
+box = Box()
+
+
+def store():
+    box.content = 1
+
+
+@dpor.model
+def attributes():
+    seen = []
+    threads = [dpor.spawn(store), dpor.spawn(lambda: seen.append(eval("box.content")))]
+    for thread in threads:
+        thread.join()
+    assert seen == [0]
+
+
+def rebind():
+    global total
+    total = 1
+
+
+@dpor.model
+def variables():
+    seen = []
+    threads = [dpor.spawn(rebind), dpor.spawn(lambda: seen.append(eval("total", globals())))]
+    for thread in threads:
+        thread.join()
+    assert seen == [0]
+
+
+@dpor.model
+def items():
+    seen, found = [0], []
+    def change():
+        seen[0] = 1
+    def look():
+        here = seen
+        found.append(eval("(lambda: 0)() + here[0]"))
+    threads = [dpor.spawn(change), dpor.spawn(look)]
+    for thread in threads:
+        thread.join()
+    assert found == [0]
+"""
+
+
+@pytest.mark.parametrize("name", ["attributes", "variables", "items"])
+def test_what_an_expression_from_text_reads_is_seen(name, tmp_path):
+    file = tmp_path / "model.py"
+    file.write_text(EVALUATED, encoding="utf-8")
+    assert check_model(CheckRequest(str(file), name, str(tmp_path))).verdict is Verdict.VIOLATED
+
+
+SHARED = """
+count = 1
+read = lambda: count
+count = 2
+eval("count")
+"""
+
+
+@pytest.mark.parametrize(
+    "evaluated",
+    ['eval("x", {"x": 1})', 'eval("x", globals(), {"x": 1})', 'eval("(y := 1)")', 'exec("x = 1")', SHARED],
+)
+def test_text_whose_variables_cannot_be_seen_is_refused(evaluated, tmp_path):
+    file = tmp_path / "model.py"
+    file.write_text(model(evaluated), encoding="utf-8")
+    with pytest.raises(DporError) as raised:
+        check_model(CheckRequest(str(file), "model", str(tmp_path)))
+    assert raised.value.code is Code.UNCONTROLLED

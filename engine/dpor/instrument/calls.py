@@ -37,6 +37,8 @@ _INERT = frozenset(
     | _EXCEPTIONS
 )
 _FRAME_READERS = frozenset({"dir", "vars"})
+FRAME_BUILTINS = frozenset({"globals", "locals", "super"}) | _FRAME_READERS
+"""Built-in functions whose result depends on the frame that calls them."""
 
 
 class Calls(Rewriter):

@@ -24,15 +24,25 @@ Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def analyze(tree: ast.Module, rebound: frozenset[str] = frozenset()) -> Symbols:
+def analyze(
+    tree: ast.Module,
+    rebound: frozenset[str] = frozenset(),
+    local: frozenset[str] = frozenset(),
+) -> Symbols:
     """Analyze a module.
 
-    `rebound` names globals that something outside the module's own functions rebinds.
+    `rebound` names globals that something outside the module's own functions rebinds. What stands in a function or a
+    class has `local` variables outside of its own functions.
     """
     walk = _Walk(tree)
     walk.visit(tree)
     symbols = Symbols(
-        walk.module, walk.scopes, walk.type_parameter_scopes, rebound | walk.shared, walk.star_import
+        walk.module,
+        walk.scopes,
+        walk.type_parameter_scopes,
+        rebound | walk.shared,
+        walk.star_import,
+        local,
     )
     scopes = [*walk.scopes.values(), *walk.type_parameter_scopes.values()]
     for scope in scopes:

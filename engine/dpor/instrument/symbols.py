@@ -107,7 +107,8 @@ class Symbols:
 
     `scopes` maps each function, lambda, class, comprehension and the module node to its scope,
     `type_parameter_scopes` each generic class or function to the scope of its type parameters. `shared` holds the
-    module's globals that are rebound while the program runs.
+    module's globals that are rebound while the program runs; `local` are variables that are none outside of
+    functions, where the text stands in a function or a class.
     """
 
     def __init__(
@@ -117,12 +118,14 @@ class Symbols:
         type_parameter_scopes: dict[ast.AST, Scope],
         shared: frozenset[str],
         star_import: bool,
+        local: frozenset[str],
     ) -> None:
         self.module = module
         self.scopes = scopes
         self.type_parameter_scopes = type_parameter_scopes
         self.shared = shared
         self._star_import = star_import
+        self._local = local
         self._accesses: dict[tuple[Scope, str], Access] = {}
 
     def owner(self, scope: Scope, name: str) -> Scope:
@@ -151,7 +154,8 @@ class Symbols:
             owner = self.owner(scope, name)
             known = Access.PLAIN
             if owner is self.module:
-                known = Access.GLOBAL if name in self.shared else Access.PLAIN
+                is_local = scope is self.module and name in self._local
+                known = Access.GLOBAL if name in self.shared and not is_local else Access.PLAIN
             elif name in owner.variables and owner.variables[name].cell:
                 known = Access.CELL
             self._accesses[key] = known

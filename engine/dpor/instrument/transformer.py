@@ -29,6 +29,19 @@ def instrument_tree(tree: ast.Module, rebound: frozenset[str] = frozenset()) -> 
     return ast.fix_missing_locations(tree)
 
 
+def instrument_expression(
+    tree: ast.Expression, rebound: frozenset[str], local: frozenset[str]
+) -> ast.Expression:
+    """Rewrite a parsed expression in place and return it.
+
+    `rebound` names the globals that it may read, `local` the variables that are no globals where it stands.
+    """
+    statement = ast.Module([ast.copy_location(ast.Expr(tree.body), tree.body)], [])
+    transformer = Transformer(analyze(statement, rebound, local))
+    tree.body = transformer.without_naming(tree.body)
+    return ast.fix_missing_locations(tree)
+
+
 def compile_instrumented(
     source: str | bytes, filename: str, rebound: frozenset[str] = frozenset(), *, marks_lines: bool = False
 ) -> CodeType:

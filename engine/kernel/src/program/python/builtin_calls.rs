@@ -45,10 +45,13 @@ impl Host {
             BuiltinEffect::Truth if arguments.len() == 1 && keywords.is_none() => {
                 Ok(PyBool::new(py, self.truth(py, &arguments.get_item(0)?)?).to_owned().into_any())
             }
-            BuiltinEffect::Evaluate => {
-                self.refuse_code(py, function, arguments)?;
-                function.call(arguments, keywords)
-            }
+            BuiltinEffect::Evaluate => match self.seen_expression(py, function, arguments, keywords)? {
+                Some(seen) => function.call(seen, keywords),
+                None => {
+                    self.refuse_code(py, function, arguments)?;
+                    function.call(arguments, keywords)
+                }
+            },
             BuiltinEffect::Next if !arguments.is_empty() => {
                 let object = arguments.get_item(0)?;
                 if !matches!(self.kind(&object), TypeKind::Iterator | TypeKind::Opaque) {

@@ -118,6 +118,40 @@ impl Host {
         self.method(py, object, &name)?.call(rest, named.as_ref())
     }
 
+    /// What `eval` is called with where its text is made code whose operations are seen.
+    pub fn seen_expression<'py>(
+        &self,
+        py: Python<'py>,
+        function: &Bound<'py, PyAny>,
+        arguments: &Bound<'py, PyTuple>,
+        keywords: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        let texts = {
+            let state = self.state();
+            state.texts.as_ref().filter(|_| state.phase == Phase::Running).map(|texts| texts.clone_ref(py))
+        };
+        let (Some(texts), Ok(text)) = (texts, arguments.get_item(0)) else { return Ok(None) };
+        let is_text = text.is_instance_of::<PyString>() || text.is_instance_of::<PyBytes>();
+        if !is_text || !function.getattr(intern!(py, "__name__"))?.eq("eval")? {
+            return Ok(None);
+        }
+        let given = |index: usize, name: &Bound<'py, PyString>| -> PyResult<Option<Bound<'py, PyAny>>> {
+            match (arguments.get_item(index), keywords) {
+                (Ok(value), _) => Ok(Some(value)),
+                (Err(_), Some(keywords)) => keywords.get_item(name),
+                (Err(_), None) => Ok(None),
+            }
+        };
+        let variables = given(1, intern!(py, "globals"))?;
+        let local = given(2, intern!(py, "locals"))?;
+        let code = self.asleep(|| texts.bind(py).call1((text, variables, local)))?;
+        if code.is_none() {
+            return Ok(None);
+        }
+        let rest = arguments.get_slice(1, arguments.len());
+        Ok(Some(PyTuple::new(py, std::iter::once(code).chain(rest.iter()).collect::<Vec<_>>())?))
+    }
+
     /// Before `eval` or `exec`: code that is made of text is not instrumented, so what it does would go unseen. While the
     /// model's modules are imported there is nobody who could see it; what it defines is known to be not instrumented.
     pub fn refuse_code(

@@ -226,6 +226,11 @@ impl Host {
         self.asleep.swap(asleep, Ordering::Relaxed)
     }
 
+    /// Have code made of expressions that are evaluated from text.
+    fn use_texts(&self, code: Py<PyAny>) {
+        self.state().texts = Some(code);
+    }
+
     /// Say that the model's modules are being imported (or no longer). Returns whether they were.
     fn set_importing(&self, importing: bool) -> bool {
         self.importing.swap(importing, Ordering::Relaxed)

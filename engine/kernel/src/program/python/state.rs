@@ -168,6 +168,8 @@ pub struct State {
     pub builtins: Builtins,
     /// What has modules of the standard library instrumented.
     pub library: Option<Py<PyAny>>,
+    /// What makes code of expressions that are evaluated from text.
+    pub texts: Option<Py<PyAny>>,
     pub lasting: Lasting,
     /// Generators that threads are advancing, by address.
     pub advancing: FxHashSet<usize>,
@@ -280,6 +282,7 @@ impl State {
             found_races: Vec::new(),
             builtins: Builtins::new(py)?,
             library: None,
+            texts: None,
             lasting: Lasting::default(),
             advancing: FxHashSet::default(),
             assumptions: Assumptions::default(),
