@@ -17,20 +17,14 @@ from fidelity.run import NO_TESTS
 
 # Of each module one method in so many.
 SAMPLE = {
-    "test_bisect": 3,
-    "test_contextlib": 6,
-    "test_contextlib_async": 6,
-    "test_copy": 6,
-    "test_defaultdict": 1,
-    "test_dict": 12,
-    "test_functools": 24,
-    "test_json.test_dump": 1,
-    "test_property": 2,
-    "test_queue": 8,
-    "test_thread": 3,
-    "test_with": 4,
     "test_asyncio.test_locks": 10,
-    "test_asyncio.test_queues": 6,
+    "test_bisect": 3,
+    "test_contextlib": 8,
+    "test_copy": 8,
+    "test_defaultdict": 2,
+    "test_dict": 12,
+    "test_functools": 30,
+    "test_super": 3,
 }
 
 
