@@ -63,12 +63,12 @@ class LibraryState:
                 self._find_places(parts, put)
 
     def take_over(self, namespace: dict[str, Any]) -> None:
-        """Make the locks of a module controlled ones, for good: it ends with the execution that has imported it."""
+        """Make the locks and thread-local data of a module controlled, for good: it ends with the execution that has imported it."""
         for value in _own(namespace, {}):
             for parts, put in _parts_with_stores(value):
-                for key, lock in list(parts.items()):
-                    if type(lock) in self._locks:
-                        put(key, self._locks[type(lock)]())
+                for key, found in list(parts.items()):
+                    if type(found) in self._stand_ins:
+                        put(key, self._stand_ins[type(found)](found))
 
     def begin(self) -> None:
         """Start an execution: every lock is free, and every count where it was."""

@@ -4,12 +4,10 @@ from __future__ import annotations
 import __future__
 
 import ast
-import functools
-import operator
 import sys
 from collections.abc import Mapping
 from types import CodeType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from dpor._kernel import Cell
 from dpor.instrument.calls import FRAME_BUILTINS
@@ -20,9 +18,9 @@ if TYPE_CHECKING:
     from dpor._kernel import Host
 
 _FILE = "<string>"
-_FUTURE = functools.reduce(
-    operator.or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
-)
+_FEATURES: list[int] = [getattr(__future__, name).compiler_flag for name in __future__.all_feature_names]
+# Each has a bit of its own.
+_FUTURE = sum(set(_FEATURES))
 _Key = tuple[str | bytes, int, frozenset[str], frozenset[str]]
 """The text, the compiler's flags, the local variables, and those of them that functions share."""
 
@@ -49,7 +47,7 @@ class Texts:
         """
         frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
         namespace: Any = frame.f_globals if variables is None else variables
-        if type(namespace) is not dict or namespace.get(NAMESPACE) is not namespace:
+        if type(namespace) is not dict or cast("dict[str, Any]", namespace).get(NAMESPACE) is not namespace:
             return None
         if local is None and variables is None:
             local = frame.f_locals

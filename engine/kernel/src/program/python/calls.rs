@@ -10,6 +10,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyFunction, PyString, PySuper, PyType};
 
+use super::ancestry::Ancestry;
 use super::assumptions::{writer_of, AssumptionKind};
 use super::atomic::Atomic;
 use super::builtins::{
@@ -438,7 +439,7 @@ fn is_method_of_class(method: &Bound<'_, PyAny>) -> bool {
 /// Whether a method in C of an object, whose class derives from a primitive, is the primitive's.
 fn is_of_primitive(method: &Bound<'_, PyAny>, object: &Bound<'_, PyAny>) -> PyResult<bool> {
     let name = method.getattr(intern!(method.py(), "__name__"))?.cast_into::<PyString>()?;
-    let holders = object.get_type().mro();
+    let holders = object.get_type().ancestry();
     let mut holders = holders.iter().filter_map(|base| base.cast_into::<PyType>().ok()).filter(is_own_class);
     Ok(holders.any(|base| base.getattr("__dict__").and_then(|names| names.contains(&name)).unwrap_or(false)))
 }

@@ -381,7 +381,7 @@ fn is_uncontrolled(ty: &Bound<'_, PyType>, name: &str) -> bool {
     let is_local = |base: &Bound<'_, PyType>| {
         base.fully_qualified_name().is_ok_and(|name| name == "_thread._local") && !is_own(base)
     };
-    ty.mro().iter().filter_map(|base| base.cast_into::<PyType>().ok()).any(|base| is_local(&base))
+    ty.ancestry().iter().filter_map(|base| base.cast_into::<PyType>().ok()).any(|base| is_local(&base))
 }
 
 pub fn module_of(ty: &Bound<'_, PyType>) -> String {

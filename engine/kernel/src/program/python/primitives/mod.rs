@@ -31,6 +31,7 @@ use super::state::{access, Phase, Restart};
 use super::switching::Touch;
 use crate::memory::{Effect, PrimitiveState};
 use crate::operation::{AccessMode, Accesses, Buffering, EventId, LocationId, Operation, OperationKind};
+use crate::program::python::ancestry::Ancestry;
 
 /// Added to a time-out that has passed, so that a deadline computed from it lies in the past.
 const AFTER_TIMEOUT: f64 = 1e-6;
@@ -267,5 +268,5 @@ pub fn is_own_class(class: &Bound<'_, PyType>) -> bool {
 
 /// Whether a class is one of them or derives from one.
 pub fn derives_from_own(class: &Bound<'_, PyType>) -> bool {
-    class.mro().iter().any(|base| base.cast::<PyType>().is_ok_and(|base| is_own_class(base)))
+    class.ancestry().iter().any(|base| base.cast::<PyType>().is_ok_and(|base| is_own_class(base)))
 }
