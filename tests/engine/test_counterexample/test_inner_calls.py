@@ -40,7 +40,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "site"
     (folder / "dividing").mkdir(parents=True)
     (folder / "dividing" / "__init__.py").write_text(PACKAGE, encoding="utf-8")
-    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.setattr(sys, "path", [str(folder), *sys.path])
     monkeypatch.delitem(sys.modules, "dividing", raising=False)
     return folder / "dividing" / "__init__.py"
 
