@@ -1,70 +1,74 @@
-"""datetime.date and datetime.datetime whose "now" is the model's clock."""
+"""datetime.date and datetime.datetime with the model's clock for "now"."""
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUntypedBaseClass=false
-# The base classes are whatever the module holds, which no checker can know.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# The classes are whatever the module holds, which no checker can know.
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 from dpor.runtime.clock import Clock
 from dpor.runtime.mode import Mode
+from dpor.runtime.patchset import PatchSet
 
 
-class _AnyOf(type):
-    """Takes instances of the standard class for its own: values made elsewhere stay dates."""
+def patch_calendar(patches: PatchSet, module: ModuleType, clock: Clock, mode: Mode) -> None:
+    """Have the classes of `module` tell the model's time inside a model.
 
-    def __instancecheck__(cls, instance: object) -> bool:
-        real = cls.__dict__.get("dpor_real")
-        return type.__instancecheck__(cls, instance) if real is None else isinstance(instance, real)
-
-    def __subclasscheck__(cls, subclass: type) -> bool:
-        real = cls.__dict__.get("dpor_real")
-        return type.__subclasscheck__(cls, subclass) if real is None else issubclass(subclass, real)
-
-
-def calendar_classes(module: ModuleType, clock: Clock, mode: Mode) -> tuple[type, type]:
-    """Stand-ins for the date and datetime classes of `module`, which give the model's time inside a model."""
-    real_date: Any = module.__dict__["date"]
-    real_datetime: Any = module.__dict__["datetime"]
+    They stay the classes that they are, since programs derive from them, look them up by type and pickle them: only
+    their methods that ask for the time are replaced.
+    """
+    date: Any = module.__dict__["date"]
+    datetime: Any = module.__dict__["datetime"]
     utc: Any = module.__dict__["timezone"].utc
+    warns_of_utcnow = _warns(datetime.utcnow)
 
-    class date(real_date, metaclass=_AnyOf):  # noqa: N801 -- the standard library's name
-        dpor_real = real_date
+    def from_timestamp(owner: type, cls: Any, *arguments: Any) -> Any:
+        # Not the method of a class of the model: C code calls it for `today` only.
+        return vars(owner)["fromtimestamp"].__get__(None, cls)(*arguments)
 
-        @classmethod
-        def today(cls) -> Any:
-            return cls.fromtimestamp(clock.epoch("date.today")) if mode.controls() else super().today()
+    def today(cls: Any) -> Any:
+        name = "datetime.today" if issubclass(cls, datetime) else "date.today"
+        return cls.fromtimestamp(clock.epoch(name))
 
-    class datetime(real_datetime, metaclass=_AnyOf):  # noqa: N801 -- the standard library's name
-        dpor_real = real_datetime
+    def now(cls: Any, tz: Any = None) -> Any:
+        return from_timestamp(datetime, cls, clock.epoch("datetime.now"), tz)
 
-        @classmethod
-        def now(cls, tz: Any = None) -> Any:
-            return cls.fromtimestamp(clock.epoch("datetime.now"), tz) if mode.controls() else super().now(tz)
+    def utcnow(cls: Any) -> Any:
+        for warned in warns_of_utcnow:
+            warnings.warn(warned.message, warned.category, stacklevel=3)
+        return from_timestamp(datetime, cls, clock.epoch("datetime.utcnow"), utc).replace(tzinfo=None)
 
-        @classmethod
-        def today(cls) -> Any:
-            return cls.now()
+    _replace(patches, date, today, frozenset(), mode)
+    _replace(patches, datetime, now, frozenset({"tz"}), mode)
+    _replace(patches, datetime, utcnow, frozenset(), mode)
 
-        @classmethod
-        def utcnow(cls) -> Any:
-            return (
-                cls.fromtimestamp(clock.epoch("datetime.utcnow"), utc).replace(tzinfo=None)
-                if mode.controls()
-                else super().utcnow()
-            )
 
-    def show(self: Any) -> str:
-        text = real_repr[isinstance(self, real_datetime)](self)
-        # The interpreter shows the module of its own classes only.
-        return f"datetime.{text}" if type(self) in (date, datetime) else text
+def _replace(
+    patches: PatchSet, owner: Any, method: Callable[..., Any], parameters: frozenset[str], mode: Mode
+) -> None:
+    name = method.__name__
+    real = vars(owner)[name]
 
-    real_repr: dict[bool, Any] = {False: real_date.__repr__, True: real_datetime.__repr__}
-    for stand_in, real in ((date, real_date), (datetime, real_datetime)):
-        stand_in.__repr__ = show
-        stand_in.__module__ = real.__module__
-        stand_in.__qualname__ = real.__qualname__
-        stand_in.__doc__ = real.__doc__
-    return date, datetime
+    def asked(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        # What does not fit is for the real one to refuse.
+        fits = len(args) + len(kwargs) <= len(parameters) and kwargs.keys() <= parameters
+        told = mode.controls() and fits
+        return method(cls, *args, **kwargs) if told else real.__get__(None, cls)(*args, **kwargs)
+
+    asked.__name__ = name
+    asked.__qualname__ = f"{owner.__qualname__}.{name}"
+    asked.__module__ = owner.__module__
+    asked.__doc__ = getattr(owner, name).__doc__
+    patches.replace(owner, name, classmethod(asked))
+
+
+def _warns(method: Callable[[], object]) -> list[warnings.WarningMessage]:
+    """What this version of Python says against calling the method."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        method()
+    return told

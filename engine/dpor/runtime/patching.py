@@ -313,11 +313,9 @@ class Patches:
         self._import_time_objects.watch(self._patches, vars(module)["ThreadPoolExecutor"])
 
     def _patch_datetime(self, module: ModuleType) -> None:
-        from dpor.runtime.calendar import calendar_classes
+        from dpor.runtime.calendar import patch_calendar
 
-        date, moment = calendar_classes(module, self._clock, self._mode)
-        self._patches.replace(module, "date", date)
-        self._patches.replace(module, "datetime", moment)
+        patch_calendar(self._patches, module, self._clock, self._mode)
 
     def _patch_uuid(self, module: ModuleType) -> None:
         self._patches.replace_if_present(module, "_generate_time_safe", None)

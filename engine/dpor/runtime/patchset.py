@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
 from typing import Any
 
 _MISSING: Any = object()
@@ -17,7 +19,7 @@ class PatchSet:
         """Set an attribute of a module or class that has it."""
         before = _attributes(owner)
         self._replaced.append((owner, name, before[name]))
-        setattr(owner, name, value)
+        _set(owner, name, value)
 
     def replace_if_present(self, owner: Any, name: str, value: Any) -> None:
         """Like `replace`, and does nothing if this version of Python does not have the attribute."""
@@ -42,7 +44,20 @@ class PatchSet:
             if value is _MISSING:
                 delattr(owner, name)
             else:
-                setattr(owner, name, value)
+                _set(owner, name, value)
+
+
+def _set(owner: Any, name: str, value: Any) -> None:
+    if not isinstance(owner, type) or not owner.__flags__ & _IMMUTABLE_TYPE:
+        setattr(owner, name, value)
+        return
+    # A class in C, which nobody may set attributes of: by its own dict, behind the view that `vars` gives.
+    namespace: dict[str, Any] = gc.get_referents(vars(owner))[0]
+    namespace[name] = value
+    ctypes.pythonapi.PyType_Modified(ctypes.py_object(owner))
+
+
+_IMMUTABLE_TYPE = 1 << 8
 
 
 def _attributes(owner: object) -> dict[str, Any]:

@@ -177,3 +177,18 @@ def test_the_calendar_follows_the_models_clock(explore: Explore) -> None:
         assert isinstance(after, datetime.datetime)
 
     passes(explore(model))
+
+
+def test_the_classes_of_dates_are_pythons_own(explore: Explore) -> None:
+    import datetime
+
+    classes = (datetime.date, datetime.datetime)
+    methods = [vars(owner)[name] for owner, name in zip(classes, ("today", "now"), strict=True)]
+
+    def model() -> None:
+        assert (datetime.date, datetime.datetime) == classes
+        assert type(datetime.datetime.now()) is classes[1]
+        assert datetime.datetime.today().timestamp() == time.time()
+
+    passes(explore(model))
+    assert methods == [vars(owner)[name] for owner, name in zip(classes, ("today", "now"), strict=True)]
