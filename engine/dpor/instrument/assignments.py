@@ -166,7 +166,7 @@ class Assignments(Iterables):
     def delete_name(self, name: str, position: ast.AST) -> ast.expr:
         """A hook call that unbinds a shared name."""
         if self.access(name) is Access.CELL:
-            return self.hook(Hook.DELETE_CELL, position, ast.Name(name, ast.Load()))
+            return self.hook(Hook.DELETE_CELL, position, ast.Name(name, ast.Load()), *self.whose(name))
         return self.hook(
             Hook.DELETE_GLOBAL, position, ast.Name("__dpor_namespace__", ast.Load()), self.global_key(name)
         )

@@ -30,14 +30,12 @@ _INERT = frozenset(
         "id",
         "isinstance",
         "issubclass",
-        "locals",
         "property",
     }
     | {"range", "staticmethod", "super"}
     | _EXCEPTIONS
 )
-_FRAME_READERS = frozenset({"dir", "vars"})
-FRAME_BUILTINS = frozenset({"globals", "locals", "super"}) | _FRAME_READERS
+FRAME_BUILTINS = frozenset({"dir", "globals", "locals", "super", "vars"})
 """Built-in functions whose result depends on the frame that calls them."""
 
 
@@ -45,7 +43,7 @@ class Calls(Rewriter):
     """Calls: the callee goes through a hook unless it is known to be an instrumented function or harmless."""
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        node.func = self._function(node.func, bool(node.args))
+        node.func = self._function(node.func)
         node.args = self.expressions(node.args)
         for keyword in node.keywords:
             value = self.expression(keyword.value) if keyword.arg else self.merged(keyword.value)
@@ -54,22 +52,21 @@ class Calls(Rewriter):
 
     def callee(self, decorator: ast.expr) -> ast.expr:
         """Rewrite a decorator, which is called with what it decorates."""
-        return self._function(decorator, True)
+        return self._function(decorator)
 
-    def _function(self, function: ast.expr, has_arguments: bool) -> ast.expr:
+    def _function(self, function: ast.expr) -> ast.expr:
         if isinstance(function, ast.Attribute):
             name = ast.Constant(self.scope.mangle(function.attr))
             return self.hook(Hook.METHOD, function, self.expression(function.value), name)
-        if not self._is_direct(function, has_arguments):
+        if not self._is_direct(function):
             return self.hook(Hook.CALLEE, function, self.expression(function))
         return function if isinstance(function, ast.Name) else self.expression(function)
 
-    def _is_direct(self, function: ast.expr, has_arguments: bool) -> bool:
+    def _is_direct(self, function: ast.expr) -> bool:
         if isinstance(function, ast.Lambda):
             return True
         if not isinstance(function, ast.Name):
             return False
         if self.symbols.is_fixed_function(self.scope, self.scope.mangle(function.id)):
             return True
-        frame_reader = function.id in _FRAME_READERS and not has_arguments
-        return self.is_builtin(function, _INERT | _FRAME_READERS if frame_reader else _INERT)
+        return self.is_builtin(function, _INERT)

@@ -12,6 +12,8 @@ from dpor.instrument.implicit import Implicit
 from dpor.instrument.symbols import Access, Scope, ScopeKind, Symbols
 
 Node = TypeVar("Node", bound=ast.AST)
+# Since Python 3.12 a comprehension is part of the function around it.
+_INLINED = sys.version_info >= (3, 12)
 DISPLAYS = (ast.Tuple, ast.List, ast.Set, ast.Dict)
 
 
@@ -128,10 +130,17 @@ class Rewriter(ast.NodeTransformer):
         """Read a variable."""
         access = self.access(node.id)
         if access is Access.CELL:
-            return self.hook(Hook.LOAD_CELL, node, node)
+            return self.hook(Hook.LOAD_CELL, node, node, *self.whose(node.id))
         if access is Access.GLOBAL:
             return self.hook(Hook.LOAD_GLOBAL, node, namespace(), self.global_key(node.id))
         return node
+
+    def whose(self, name: str) -> list[ast.expr]:
+        """What tells a hook for a variable in a cell that it belongs to a function around this one."""
+        scope, owner = self.scope, self.symbols.owner(self.scope, self.scope.mangle(name))
+        while _INLINED and scope.kind is ScopeKind.COMPREHENSION and scope is not owner and scope.parent:
+            scope = scope.parent
+        return [] if scope is owner else [ast.Constant(True)]
 
     def global_key(self, name: str) -> ast.Constant:
         """The key of a global in the module's namespace."""

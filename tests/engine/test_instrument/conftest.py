@@ -106,9 +106,11 @@ class TransparentHooks:
     def new_cell(self, name: str, value: object = UNSET) -> Cell:
         return Cell(name, value)
 
-    def load_cell(self, cell: Cell) -> Any:
+    def load_cell(self, cell: Cell, free: bool = False) -> Any:
         assert type(cell) is Cell
         if cell.value is UNSET:
+            if free:
+                raise NameError(f"cannot access free variable {cell.name!r}")
             raise UnboundLocalError(f"cannot access local variable {cell.name!r}")
         return cell.value
 
@@ -116,8 +118,8 @@ class TransparentHooks:
         assert type(cell) is Cell
         cell.value = value
 
-    def delete_cell(self, cell: Cell) -> None:
-        self.load_cell(cell)
+    def delete_cell(self, cell: Cell, free: bool = False) -> None:
+        self.load_cell(cell, free)
         cell.value = UNSET
 
     def method(self, obj: Any, name: str) -> Any:

@@ -3,7 +3,7 @@
 use pyo3::exceptions::{PyAttributeError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyString, PyTuple, PyType};
+use pyo3::types::{PyBool, PyCFunction, PyDict, PyString, PyTuple, PyType};
 
 use super::ancestry::Ancestry;
 use super::attributes::Through;
@@ -81,6 +81,7 @@ impl Host {
             }
             BuiltinEffect::InstanceDict if arguments.is_empty() => {
                 let names = function.call(arguments, keywords)?;
+                self.show_variables(py, &names)?;
                 self.note_class_namespace(&names)?;
                 Ok(names)
             }
@@ -108,6 +109,11 @@ impl Host {
             }
             BuiltinEffect::Class if arguments.len() == 1 => function.call(arguments, keywords),
             BuiltinEffect::Print => self.print(py, function, arguments, keywords),
+            BuiltinEffect::Attributes if arguments.is_empty() => {
+                let names = function.call(arguments, keywords)?;
+                self.hide_temporaries(&names)?;
+                self.created(names)
+            }
             BuiltinEffect::Attributes if arguments.len() == 1 => {
                 if self.kind(&arguments.get_item(0)?) == TypeKind::Module {
                     self.note_look_at_module(py, &arguments.get_item(0)?);
@@ -126,7 +132,11 @@ impl Host {
                     BuiltinEffect::Examine => Depth::Everything,
                     _ => Depth::Items,
                 };
-                let read = given(arguments, keywords);
+                let mut read = given(arguments, keywords);
+                if effect == BuiltinEffect::Examine && !function.is_instance_of::<PyCFunction>() {
+                    // A scanner calls what it was made with.
+                    read.push(function.clone());
+                }
                 let mut parts = self.reading_parts(&read, depth);
                 if effect == BuiltinEffect::Alias {
                     // It is made, and advanced later on.

@@ -16,6 +16,7 @@ use super::atomic::Atomic;
 use super::builtins::{
     attribute_effect, c_function_effect, gives_container, is_json_worker, BuiltinEffect, CallableKind,
 };
+use super::cells::is_cell;
 use super::controlled_call::{ControlledCall, How};
 use super::harmless_methods::{holder_of_harmful, is_harmless_method};
 use super::host::Host;
@@ -169,6 +170,12 @@ impl Host {
                     self.want_class(class)?;
                     let reads_arguments = self.state().types.reads_when_made(class)?;
                     return self.controlled(py, &function, How::Construct { reads_arguments });
+                }
+            }
+            if is_cell(&object) {
+                let name: String = function.getattr(intern!(py, "__name__"))?.extract()?;
+                if let Some(effect) = attribute_effect(&name) {
+                    return self.controlled(py, &function, How::BoundAttribute { object: object.unbind(), effect });
                 }
             }
             if kind.has_content() {

@@ -2,7 +2,8 @@
 
 use pyo3::exceptions::{PyNameError, PyUnboundLocalError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString, PyTuple};
+use pyo3::pyclass::CompareOp;
+use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 
 use super::host::Host;
 use super::identity::KeyId;
@@ -35,11 +36,48 @@ impl Cell {
 
 #[pymethods]
 impl Cell {
+    /// Python's own cells are compared by what they hold, and these are what they hold.
+    fn __richcmp__<'py>(&self, other: &Bound<'py, PyAny>, operator: CompareOp) -> PyResult<Bound<'py, PyAny>> {
+        let py = other.py();
+        let other_cell = other.cast_exact::<Cell>().ok();
+        let held = match &other_cell {
+            Some(cell) => cell.borrow().contents(py),
+            None => Some(other.clone().unbind()),
+        };
+        match (self.contents(py), held) {
+            (Some(one), Some(other)) => one.bind(py).rich_compare(other.bind(py), operator),
+            (one, other) => {
+                let order = one.is_some().cmp(&other.is_some());
+                Ok(PyBool::new(py, operator.matches(order)).to_owned().into_any())
+            }
+        }
+    }
+
     /// What the variable holds now, without a visible operation; None if it is unset.
     #[getter]
     fn cell_contents(&self, py: Python<'_>) -> Option<Py<PyAny>> {
         self.value.as_ref().map(|value| value.clone_ref(py))
     }
+}
+
+/// What Python raises where a global name stands for nothing.
+fn undefined(name: &Bound<'_, PyString>) -> PyResult<PyErr> {
+    named(name, PyNameError::new_err(format!("name '{name}' is not defined")))
+}
+
+/// What Python raises where a variable has no value: one of the function itself, or (`free`) of one around it.
+fn unset(name: &Bound<'_, PyString>, free: bool) -> PyResult<PyErr> {
+    if free {
+        let message = "where it is not associated with a value in enclosing scope";
+        return named(name, PyNameError::new_err(format!("cannot access free variable '{name}' {message}")));
+    }
+    let message = "where it is not associated with a value";
+    Ok(PyUnboundLocalError::new_err(format!("cannot access local variable '{name}' {message}")))
+}
+
+fn named(name: &Bound<'_, PyString>, error: PyErr) -> PyResult<PyErr> {
+    error.value(name.py()).setattr("name", name)?;
+    Ok(error)
 }
 
 impl Host {
@@ -121,9 +159,10 @@ impl Host {
                     self.note(py, Word::Load, Some(namespace), Some(name.as_any()), None, event);
                 }
                 let builtins = py.import("builtins")?;
-                return builtins
-                    .getattr_opt(name)?
-                    .ok_or_else(|| PyNameError::new_err(format!("name '{name}' is not defined")));
+                return match builtins.getattr_opt(name)? {
+                    Some(builtin) => Ok(builtin),
+                    None => Err(undefined(name)?),
+                };
             }
         };
         if let Some(slot) = slot {
@@ -176,7 +215,7 @@ impl Host {
         let place = || Place::Variable { namespace: namespace.clone().unbind(), name: name.clone().unbind() };
         self.keep_write(py, event, slot.location, place, None)?;
         if namespace.del_item(name).is_err() {
-            return Err(PyNameError::new_err(format!("name '{name}' is not defined")));
+            return Err(undefined(name)?);
         }
         self.note(py, Word::Delete, Some(namespace), Some(name.as_any()), None, event);
         Ok(())
@@ -205,8 +244,50 @@ impl Host {
         Ok(cell.unbind())
     }
 
-    #[pyo3(signature = (cell, /))]
-    pub fn load_cell<'py>(&self, py: Python<'py>, cell: &Bound<'py, Cell>) -> PyResult<Bound<'py, PyAny>> {
+    /// A variable of the function that asks, or with `free` of one around it.
+    #[pyo3(name = "load_cell", signature = (cell, free = false, /))]
+    fn load_any_cell<'py>(
+        &self,
+        py: Python<'py>,
+        cell: Bound<'py, PyAny>,
+        free: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        match cell.cast::<Cell>() {
+            Ok(cell) => self.load_cell(py, cell, free),
+            // Of a function that the program has made with a cell of its own, which holds the value itself.
+            Err(_) => Ok(cell),
+        }
+    }
+
+    #[pyo3(name = "store_cell", signature = (value, cell, /))]
+    fn store_any_cell(&self, py: Python<'_>, value: Bound<'_, PyAny>, cell: &Bound<'_, PyAny>) -> PyResult<()> {
+        match cell.cast::<Cell>() {
+            Ok(cell) => self.store_cell(py, value, cell),
+            Err(_) => Err(self.foreign_cell(py)),
+        }
+    }
+
+    /// See `load_cell`.
+    #[pyo3(name = "delete_cell", signature = (cell, free = false, /))]
+    fn delete_any_cell(&self, py: Python<'_>, cell: &Bound<'_, PyAny>, free: bool) -> PyResult<()> {
+        match cell.cast::<Cell>() {
+            Ok(cell) => self.delete_cell(py, cell, free),
+            Err(_) => Err(self.foreign_cell(py)),
+        }
+    }
+}
+
+impl Host {
+    fn foreign_cell(&self, py: Python<'_>) -> PyErr {
+        self.escape_with(py, "rebinds a variable of a function that was made with a cell of its own".to_owned())
+    }
+
+    pub fn load_cell<'py>(
+        &self,
+        py: Python<'py>,
+        cell: &Bound<'py, Cell>,
+        free: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let slot = self.cell_slot(cell);
         let event = match slot {
             Some(slot) => self.touch_slot(py, slot, AccessMode::Read)?,
@@ -219,9 +300,7 @@ impl Host {
             if event && self.state().reads.enabled {
                 self.note(py, Word::Load, Some(cell), Some(name.as_any()), None, event);
             }
-            return Err(PyUnboundLocalError::new_err(format!(
-                "cannot access local variable '{name}' where it is not associated with a value"
-            )));
+            return Err(unset(&name, free)?);
         };
         if let Some(slot) = slot {
             self.adopt(&value, slot);
@@ -231,7 +310,6 @@ impl Host {
         Ok(value)
     }
 
-    #[pyo3(signature = (value, cell, /))]
     pub fn store_cell(&self, py: Python<'_>, value: Bound<'_, PyAny>, cell: &Bound<'_, Cell>) -> PyResult<()> {
         let event = match self.cell_slot(cell) {
             Some(slot) => {
@@ -255,8 +333,7 @@ impl Host {
         Ok(())
     }
 
-    #[pyo3(signature = (cell, /))]
-    pub fn delete_cell(&self, py: Python<'_>, cell: &Bound<'_, Cell>) -> PyResult<()> {
+    pub fn delete_cell(&self, py: Python<'_>, cell: &Bound<'_, Cell>, free: bool) -> PyResult<()> {
         let event = match self.cell_slot(cell) {
             Some(slot) => {
                 self.check_fresh(py, cell.as_any())?;
@@ -272,9 +349,7 @@ impl Host {
         let name = cell.borrow().name.bind(py).clone();
         let old = cell.borrow_mut().value.take();
         if old.is_none() {
-            return Err(PyUnboundLocalError::new_err(format!(
-                "cannot access local variable '{name}' where it is not associated with a value"
-            )));
+            return Err(unset(&name, free)?);
         }
         drop(old);
         self.note(py, Word::Delete, Some(cell), Some(name.as_any()), None, event);
