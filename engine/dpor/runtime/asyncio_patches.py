@@ -18,6 +18,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
+from dpor.runtime import current
 from dpor.runtime.asyncio_objects import patch_classes
 from dpor.runtime.loop_policies import LoopPolicies
 from dpor.runtime.mode import Mode
@@ -63,6 +64,8 @@ class AsyncioPatches:
         for name in _TASK_SETS:
             self._patches.replace_if_present(tasks, name, getattr(tasks, name, None))
         patch_classes(self._patches)
+        condition: Any = asyncio.locks.Condition
+        self._patches.replace(condition, "wait_for", self._wait_for(condition.wait_for))
         self._everywhere(tasks, "as_completed", self._as_completed(tasks.as_completed))
         self._everywhere(tasks, "Task", ModelTask)
         self._everywhere(futures, "Future", ModelFuture)
@@ -124,6 +127,13 @@ class AsyncioPatches:
             return real(fs, timeout=timeout)
 
         return as_completed
+
+    def _wait_for(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(real)
+        async def wait_for(condition: Any, predicate: Callable[[], Any]) -> Any:
+            return await real(condition, current.controlled(predicate))
+
+        return wait_for
 
     def _getsignal(self, number: int) -> Any:
         """asyncio.run replaces Python's handler of SIGINT where it finds it; a model must not."""

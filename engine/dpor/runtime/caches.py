@@ -76,12 +76,12 @@ class _Cache:
         host = current.active_host()
         if self._size == 0:
             self._count(host, False)
-            return self._function(*args, **kwargs)
+            return current.controlled(self._function)(*args, **kwargs)
         key = _make_key(args, kwargs, self._typed)
         found = self._look_up(host, key)
         if found is not _MISSING:
             return found
-        result = self._function(*args, **kwargs)
+        result = current.controlled(self._function)(*args, **kwargs)
         self._keep(current.active_host(), key, result)
         return result
 
@@ -199,7 +199,7 @@ class cached_property(functools.cached_property[Any]):  # noqa: N801 -- the stan
             return self._compute(host, instance, name)
 
     def _compute(self, host: Host, instance: Any, name: str) -> Any:
-        value = self.func(instance)
+        value = current.controlled(self.func)(instance)
         if type(instance).__setattr__ is object.__setattr__:
             host.store_attribute(value, instance, name)
         else:

@@ -236,7 +236,7 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
         thread: Thread = self._host.current_thread()
         thread.dpor_lane = None if task is None else task._name
         try:
-            handle._context.run(handle._callback, *handle._args)
+            handle._context.run(self._host.callee(handle._callback), *handle._args)
         except Exception as error:
             if self._exception_handler is None:
                 # The standard loop would log it and go on; here nobody would see it.

@@ -106,7 +106,7 @@ class Barrier(RealBarrier):
     def __init__(
         self, parties: int, action: Callable[[], None] | None = None, timeout: float | None = None
     ) -> None:
-        super().__init__(parties, action, timeout)
+        super().__init__(parties, None if action is None else current.controlled(action), timeout)
 
 
 Barrier.__module__ = RealBarrier.__module__

@@ -39,12 +39,6 @@ _STARTING = -1
 _STARTED = "started"
 
 
-def _controlled(target: Callable[..., object]) -> Callable[..., object]:
-    """The target with its operations visible, if it is built-in code such as a list's `append`."""
-    host = current.active_host()
-    return target if host is None else host.callee(target)
-
-
 def _seen(owner: Any, name: str) -> Any:
     """An attribute of a thread, which other threads can change."""
     host = current.active_host()
@@ -291,13 +285,13 @@ class Thread(RealThread):
         if self.dpor_execution is not None and not self.dpor_made_inside:
             # Made when its module was imported: every execution starts it anew, so it must keep its target.
             if self._target is not None:
-                result = _controlled(self._target)(*self._args, **self._kwargs)
+                result = current.controlled(self._target)(*self._args, **self._kwargs)
                 if result is not None and type(result) not in PLAIN:
                     _note_unrun(self._target, result)
             return
         try:
             if self._target is not None:
-                result = _controlled(self._target)(*self._args, **self._kwargs)
+                result = current.controlled(self._target)(*self._args, **self._kwargs)
                 if result is not None and type(result) not in PLAIN:
                     _note_unrun(self._target, result)
         finally:
@@ -512,7 +506,7 @@ class Timer(Thread):
         finished.wait(_seen(self, "interval"))
         if not finished.is_set():
             function = _seen(self, "function")
-            _note_unrun(function, function(*_seen(self, "args"), **_seen(self, "kwargs")))
+            _note_unrun(function, current.controlled(function)(*_seen(self, "args"), **_seen(self, "kwargs")))
         finished.set()
 
 

@@ -3,7 +3,7 @@
 use pyo3::exceptions::PyNameError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyCFunction, PyDict, PyString};
+use pyo3::types::{PyDict, PyString};
 
 use super::assumptions::AssumptionKind;
 use super::builtins::{BuiltinEffect, CallableKind};
@@ -388,6 +388,9 @@ impl Host {
             return Ok(value);
         }
         let value = get()?;
+        if name.to_str()? == "f_locals" {
+            self.show_variables(py, &value)?;
+        }
         self.adopt_of_function(&value, object, name);
         match kind {
             TypeKind::Module => Ok(value),
@@ -397,21 +400,12 @@ impl Host {
             }
             TypeKind::Immutable | TypeKind::Instance | TypeKind::Class => Ok(value),
             // A method of a container that is called later is an operation then.
+            // A method that is kept is what it is, too: who calls it later is followed then.
             _ => {
                 if kind == TypeKind::Opaque && !tells_what_it_holds(object) {
                     self.take_for_part(&value, object);
                 }
-                // Not its class or its factory, which are who they are.
-                let bound = value.is_instance_of::<PyCFunction>()
-                    || matches!(
-                        self.callable_kind(&value),
-                        CallableKind::BoundMethod | CallableKind::MethodWrapper | CallableKind::UnboundMethod
-                    );
-                if bound {
-                    self.control(py, value)
-                } else {
-                    Ok(value)
-                }
+                Ok(value)
             }
         }
     }

@@ -4,12 +4,22 @@ use std::sync::atomic::Ordering;
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyCode, PyDict, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyCFunction, PyCode, PyDict, PyModule, PyString, PyTuple, PyType};
 
 use super::builtins::interned;
 use super::host::{report_escape, Host};
 use super::named_reads::Step;
 use super::state::Phase;
+
+/// What a method in C is bound to: a call of it is an operation on that, whoever calls it. None for a function of a module or
+/// class, and for anything else.
+pub fn receiver_in_c<'py>(callable: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+    let in_c = callable.is_instance_of::<PyCFunction>()
+        || callable.get_type().name().is_ok_and(|name| name == "method-wrapper");
+    let receiver = if in_c { callable.getattr(intern!(callable.py(), "__self__")).ok()? } else { return None };
+    let is_place = receiver.is_none() || receiver.is_instance_of::<PyModule>() || receiver.is_instance_of::<PyType>();
+    (!is_place).then_some(receiver)
+}
 
 impl Host {
     /// What an `operator.attrgetter`, `itemgetter` or `methodcaller` does: in one step, unless code in Python runs for it.

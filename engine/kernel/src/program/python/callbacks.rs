@@ -130,12 +130,30 @@ impl Callback {
         Ok(Callback { host: self.host.clone_ref(py), function: function.unbind() })
     }
 
+    /// As the function is pickled.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Py<PyAny>,))> {
+        let itself = py.import("dpor.runtime.current")?.getattr("itself")?;
+        Ok((itself, (self.function.clone_ref(py),)))
+    }
+
     fn __copy__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
         slf
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         Ok(self.function.bind(py).repr()?.to_string())
+    }
+}
+
+impl Callback {
+    /// What an iterator in C tells of how it was made, with the functions that it was given.
+    pub fn shown<'py>(state: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        if let Ok(callback) = state.cast_exact::<Callback>() {
+            return Ok(ControlledCall::what_it_calls(callback.get().function.bind(state.py())));
+        }
+        let Ok(parts) = state.cast_exact::<PyTuple>() else { return Ok(state) };
+        let parts: Vec<_> = parts.iter().map(Callback::shown).collect::<PyResult<_>>()?;
+        Ok(PyTuple::new(state.py(), parts)?.into_any())
     }
 }
 

@@ -13,7 +13,7 @@ use super::attributes::Through;
 use super::behind_iterators::{is_generator, runs_nothing, GeneratorKind};
 use super::builtins::{gives_container, interned, BuiltinEffect, CallableKind};
 use super::callback_results::ResultUse;
-use super::callbacks::OpenOperation;
+use super::callbacks::{Callback, OpenOperation};
 use super::cells::cell_behind;
 use super::container_effects::{method_effect, ContainerEffect};
 use super::entered_code::Entry;
@@ -27,11 +27,10 @@ use super::whole_reads::{given, looks_inside, reading_effect, Depth, Part};
 use crate::operation::AccessMode;
 
 /// A call of built-in or uninstrumented code, made a visible operation.
-#[pyclass(module = "dpor._kernel")]
+#[pyclass(frozen, module = "dpor._kernel")]
 pub struct ControlledCall {
     host: Py<Host>,
     /// What is called in the end.
-    #[pyo3(get, name = "__wrapped__")]
     function: Py<PyAny>,
     how: How,
 }
@@ -73,10 +72,8 @@ pub enum How {
     BoundAttribute { object: Py<PyAny>, effect: BuiltinEffect },
 }
 
-#[pymethods]
 impl ControlledCall {
     /// What a call is taken for, by the name of its effect.
-    #[getter]
     fn treatment(&self, py: Python<'_>) -> String {
         match &self.how {
             How::Container { object, name } => {
@@ -102,7 +99,10 @@ impl ControlledCall {
             How::Unbound { .. } => "Unbound".to_owned(),
         }
     }
+}
 
+#[pymethods]
+impl ControlledCall {
     #[pyo3(signature = (*arguments, **keywords))]
     fn __call__<'py>(
         &self,
@@ -246,8 +246,18 @@ impl ControlledCall {
         })
     }
 
-    fn __getattr__<'py>(&self, py: Python<'py>, name: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>> {
-        self.function.bind(py).getattr(name)
+    /// Messages of the interpreter name a callable by its attributes.
+    fn __getattribute__<'py>(
+        slf: &Bound<'py, Self>,
+        py: Python<'py>,
+        name: &Bound<'py, PyString>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let call = slf.get();
+        match name.to_str()? {
+            "treatment" => Ok(PyString::new(py, &call.treatment(py)).into_any()),
+            "__wrapped__" => Ok(call.function.bind(py).clone()),
+            _ => call.function.bind(py).getattr(name),
+        }
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
@@ -267,7 +277,7 @@ impl ControlledCall {
     /// What a function calls in the end: itself, unless it is controlled.
     pub fn what_it_calls<'py>(function: &Bound<'py, PyAny>) -> Bound<'py, PyAny> {
         match function.cast::<ControlledCall>() {
-            Ok(controlled) => controlled.borrow().function.bind(function.py()).clone(),
+            Ok(controlled) => controlled.get().function.bind(function.py()).clone(),
             Err(_) => function.clone(),
         }
     }
@@ -329,6 +339,13 @@ impl Host {
         {
             effect = ContainerEffect::WriteWhole;
         }
+        if kind == TypeKind::DefaultDict && matches!(text, "__getitem__" | "__missing__") {
+            if let Ok(key) = arguments.get_item(0) {
+                if let Some(value) = self.missing_item(py, object, text, &key)? {
+                    return Ok(value);
+                }
+            }
+        }
         self.touch_namespace(py, object, key.as_ref(), effect)?;
         if matches!(text, "release" | "__exit__") {
             self.state().keep_view(object);
@@ -385,6 +402,10 @@ impl Host {
                     (self.operating(py, operation, call), event)
                 }
             }
+        };
+        let called = match (kind, text) {
+            (TypeKind::Iterator, "__reduce__" | "__reduce_ex__") => called.and_then(Callback::shown),
+            _ => called,
         };
         let result = self.noted(py, called, Word::Call, object, Some(name.as_any()), event)?;
         self.assume_view_end(py, &result, event);

@@ -10,7 +10,9 @@ use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType, PyW
 
 use super::ancestry::Ancestry;
 use super::builtins::interned;
+use super::callables::receiver_in_c;
 use super::harmless_methods::is_own_primitive;
+use super::items::factory_in_c;
 use super::place::lacks_dict;
 use super::state::{access, State};
 use super::types::{is_heap_class, module_of, TypeKind};
@@ -44,6 +46,10 @@ impl State {
                 }
             }
             TypeKind::Dict | TypeKind::DefaultDict => {
+                if facts.kind == TypeKind::DefaultDict {
+                    let factory = factory_in_c(object);
+                    factory.into_iter().for_each(|factory| look.finds(factory, Inside { deep: true, ..inside }));
+                }
                 if let Ok(dict) = object.cast::<PyDict>() {
                     for (key, value) in dict.iter() {
                         look.finds(key, inside);
@@ -69,6 +75,8 @@ impl State {
                 }
             }
             TypeKind::Immutable if (deep || look.depth >= Depth::Comparison) && holds_objects(object) => {
+                // Code that looks so deep may call what it finds: a method in C of a list that it was given.
+                let inside = Inside { written: inside.written || deep && changes_receiver(object), ..inside };
                 referents(object).into_iter().for_each(|item| look.finds(item, inside));
                 // Weak references are compared by what they stand for.
                 if let (Depth::Comparison, Ok(reference)) = (look.depth, object.cast::<PyWeakrefReference>()) {
@@ -224,6 +232,11 @@ pub fn holds_objects(object: &Bound<'_, PyAny>) -> bool {
     }
     let shows = class.name().is_ok_and(|name| name.to_str().is_ok_and(|name| !SHOWING_NOTHING.contains(&name)));
     shows && !is_heap_class(&class) && !is_own_primitive(object) && !module_of(&class).starts_with("greenlet")
+}
+
+/// Whether an object is a method in C, bound to what a call of it may change.
+fn changes_receiver(object: &Bound<'_, PyAny>) -> bool {
+    receiver_in_c(object).is_some_and(|receiver| !is_own_primitive(&receiver))
 }
 
 /// The objects that an object written in C holds, by what it tells the garbage collector, and that which a weak reference

@@ -3,8 +3,9 @@
 use pyo3::exceptions::PyStopIteration;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyCFunction, PyDict, PyInt, PyList, PySlice, PyTuple, PyType};
+use pyo3::types::{PyCFunction, PyDict, PyFunction, PyInt, PyList, PySlice, PyTuple, PyType};
 
+use super::callables::receiver_in_c;
 use super::callback_results::{used_by_adding, ResultUse};
 use super::callbacks::OpenOperation;
 use super::class_flags::is_made_at_run_time;
@@ -141,6 +142,13 @@ fn factory_in_python<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'
     Ok(if native { None } else { Some(factory) })
 }
 
+/// The factory of a `defaultdict` that is neither a class nor a function in Python: what it calls, no hook sees.
+pub fn factory_in_c<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+    let factory = object.getattr(intern!(object.py(), "default_factory")).ok()?;
+    let seen = factory.is_none() || factory.is_instance_of::<PyType>() || factory.is_instance_of::<PyFunction>();
+    (!seen).then_some(factory)
+}
+
 /// Whether item operations on an object go to built-in code.
 pub fn has_builtin_items(kind: TypeKind) -> bool {
     kind.is_container() || kind == TypeKind::View
@@ -167,6 +175,44 @@ impl Host {
     }
 }
 
+impl Host {
+    /// Have a `defaultdict` give an item where its factory is a method in C of `receiver`: nobody comes between the
+    /// look for the item, the call of the factory and the store.
+    pub fn use_factory_in_c<'py>(
+        &self,
+        py: Python<'py>,
+        object: &Bound<'py, PyAny>,
+        receiver: &Bound<'py, PyAny>,
+        key: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let part = |object: &Bound<'py, PyAny>| Part { object: object.clone(), effect: ContainerEffect::WriteWhole };
+        let parts = [part(object), part(receiver)];
+        let get = || Ok(object.get_item(key));
+        let (result, event) = self.operate_on_wholes(py, &parts, Depth::Items, get)?;
+        let value = self.noted(py, result, Word::Load, object, Some(key), event)?;
+        self.adopt_item(&value, object, key);
+        self.note(py, Word::Load, Some(object), Some(key), Some(&value), event);
+        Ok(value)
+    }
+
+    /// `__missing__` of a `defaultdict` whose factory is in C: None if it has another one, or the class another method.
+    pub fn missing_item<'py>(
+        &self,
+        py: Python<'py>,
+        object: &Bound<'py, PyAny>,
+        method: &str,
+        key: &Bound<'py, PyAny>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(factory) = factory_in_c(object) else { return Ok(None) };
+        if method == "__getitem__" {
+            return self.load_item(py, object, key).map(Some);
+        }
+        let value = self.control(py, factory)?.call0()?;
+        self.store_item(py, &value, object, key)?;
+        Ok(Some(value))
+    }
+}
+
 #[pymethods]
 impl Host {
     /// `object[key]`
@@ -186,6 +232,10 @@ impl Host {
         let key = concrete.as_ref().unwrap_or(key);
         let mut effect = item_effect(kind, key, ContainerEffect::CellLoad);
         let with_factory = effect == ContainerEffect::CellDefault;
+        let receiver = || receiver_in_c(&factory_in_c(object)?);
+        if let (true, Some(receiver)) = (with_factory, receiver()) {
+            return self.use_factory_in_c(py, object, &receiver, key);
+        }
         if with_factory && factory_in_python(object)?.is_some() {
             effect = ContainerEffect::CellLoad;
         }

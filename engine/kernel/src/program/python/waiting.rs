@@ -417,6 +417,7 @@ impl Host {
     /// Block the thread until `predicate()` is true.
     fn wait_until(&self, py: Python<'_>, predicate: Bound<'_, PyAny>) -> PyResult<()> {
         self.only_outside_predicates(py, "waits for another predicate")?;
+        let predicate = self.control(py, predicate)?;
         let looks = {
             let state = self.state();
             state.waits_by_looking || state.driver.explorer().waits_by_looking()

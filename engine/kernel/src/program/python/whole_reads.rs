@@ -11,6 +11,7 @@ use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::behind_iterators::is_shared_by_iterators;
+use super::callables::receiver_in_c;
 use super::callback_results::Results;
 use super::container_effects::ContainerEffect;
 use super::host::Host;
@@ -259,6 +260,10 @@ impl State {
             // A writer of rows writes to the stream that it holds.
             if writes && facts.kind == TypeKind::Opaque && !keeps_to_itself(&object.get_type()) {
                 inside = Inside { written: true, native: true, ..inside };
+            }
+            // Who may change what it is given may call it.
+            if writes && facts.kind == TypeKind::Immutable && receiver_in_c(object).is_some() {
+                inside.written = true;
             }
             self.look_inside(look, object, inside);
         }

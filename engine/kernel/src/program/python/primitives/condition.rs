@@ -12,7 +12,7 @@ use super::locks::{lock_core, LockCore, RLock};
 use super::{copying, shown, timeouts, Primitive, Standing};
 use crate::memory::{Effect, Misuse, PrimitiveState};
 use crate::operation::{EventId, LocationId, Operation, OperationKind};
-use crate::program::python::host::Host;
+use crate::program::python::host::{current_host, Host};
 use crate::program::python::identity::KeyId;
 use crate::program::python::recording::Word;
 use crate::program::python::switching::Touch;
@@ -288,6 +288,10 @@ impl Condition {
         timeout: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
+        let predicate = &match current_host(py) {
+            Some(host) => host.get().control(py, predicate.clone())?,
+            None => predicate.clone(),
+        };
         let mut result = predicate.call0()?;
         let mut deadline: Option<f64> = None;
         let mut remaining = timeout;
