@@ -133,6 +133,12 @@ def _words(kind: AssumptionKind, subject: str) -> tuple[str, str]:
                 "iterate over or await",
                 "start a function that does so",
             )
+        case AssumptionKind.LOST_EXCEPTION:
+            return (
+                f"a task of a pool raised {subject}, and nobody asks for its result: Python keeps the exception to "
+                "itself",
+                "ask for the result of each future",
+            )
         case AssumptionKind.CHANGED_DEFINITION:
             return (
                 f"{subject} is changed while other threads run: whether they use it before or after the change was not "

@@ -200,3 +200,29 @@ def test_an_assumption_of_several_parts_of_a_check_is_told_once_at_its_first_pla
 def test_nobody_is_told_to_instrument_the_standard_library(name: str) -> None:
     told = assumption(AssumptionKind.FOREIGN_CODE, name)
     assert told.mend.startswith("what of the standard library is written in C")
+
+
+@pytest.mark.parametrize(
+    ("ask", "told"),
+    [
+        ("", {(AssumptionKind.LOST_EXCEPTION, "ValueError")}),
+        ("future.exception()", set[tuple[AssumptionKind, str]]()),
+    ],
+)
+def test_an_exception_of_a_task_that_nobody_asks_for_is_named(
+    tmp_path: Path, ask: str, told: set[tuple[AssumptionKind, str]]
+) -> None:
+    path = tmp_path / "model.py"
+    path.write_text(f"""
+from concurrent.futures import ThreadPoolExecutor
+import dpor
+
+@dpor.model
+def model():
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(int, "no number")
+    {ask}
+""")
+    result = check_model(CheckRequest(str(path), "model", str(tmp_path)))
+    assert result.verdict is Verdict.VERIFIED
+    assert {(one.kind, one.subject) for one in result.assumptions} == told

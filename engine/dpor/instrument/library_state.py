@@ -63,7 +63,7 @@ class LibraryState:
                 self._find_places(parts, put)
 
     def take_over(self, namespace: dict[str, Any]) -> None:
-        """Make the locks and thread-local data of a module controlled, for good: it ends with the execution that has imported it."""
+        """Make the locks and thread-local data of a module controlled, for good: the module ends with the execution."""
         for value in _own(namespace, {}):
             for parts, put in _parts_with_stores(value):
                 for key, found in list(parts.items()):

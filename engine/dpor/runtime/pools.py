@@ -11,6 +11,7 @@ import logging
 from collections.abc import Iterator
 from typing import Any
 
+from dpor.results import AssumptionKind
 from dpor.runtime import current
 from dpor.runtime.execution import Execution
 from dpor.runtime.mode import Mode
@@ -87,10 +88,17 @@ def patch_pools(patches: PatchSet, mode: Mode, module: Any) -> None:
 
     @functools.wraps(real_submit)
     def submit(self: Any, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
-        # Built-in code that a worker calls, such as a list's `append`, is a visible operation too.
-        return real_submit(self, mode.host.callee(fn) if mode.host.active else fn, *args, **kwargs)
+        return real_submit(self, current.controlled(fn), *args, **kwargs)
 
     patches.replace(module.ThreadPoolExecutor, "submit", submit)
+    real_worker = module._worker
+
+    @functools.wraps(real_worker)
+    def worker(executor: Any, *rest: Any) -> None:
+        # Before Python 3.14: the queue, the initializer and its arguments.
+        real_worker(executor, *(current.controlled(part) if callable(part) else part for part in rest))
+
+    patches.replace(module, "_worker", worker)
     real_adjust = module.ThreadPoolExecutor._adjust_thread_count
 
     @functools.wraps(real_adjust)
@@ -109,13 +117,19 @@ def patch_pools(patches: PatchSet, mode: Mode, module: Any) -> None:
 def finish_pools(execution: Execution) -> None:
     """What happens to pools when the main thread ends: their workers finish what was submitted, then they end.
 
-    Raises the exception of a task if nobody has asked for its result: a real pool would keep it to itself.
+    An exception of a task that nobody has asked for is told of, and kept by the pool, as by a real one. Raises one that
+    says that an assertion of the model does not hold.
     """
     for *_, pool in sorted(execution.open_pools):
         pool.shutdown(wait=True)
+    host = current.active_host()
     for future in execution.failed_futures:
-        if not future.dpor_retrieved:
+        if future.dpor_retrieved:
+            continue
+        if isinstance(future._exception, AssertionError):
             raise future._exception
+        if host is not None:
+            host.assume(AssumptionKind.LOST_EXCEPTION.value, type(future._exception).__name__)
 
 
 def patch_futures(patches: PatchSet, mode: Mode, module: Any) -> None:
@@ -145,6 +159,13 @@ def patch_futures(patches: PatchSet, mode: Mode, module: Any) -> None:
 
         return ask
 
+    real_add_done_callback = module.Future.add_done_callback
+
+    @functools.wraps(real_add_done_callback)
+    def add_done_callback(self: Any, fn: Any) -> None:
+        real_add_done_callback(self, current.controlled(fn))
+
+    patches.replace(module.Future, "add_done_callback", add_done_callback)
     real_set_exception = module.Future.set_exception
 
     @functools.wraps(real_set_exception)

@@ -26,10 +26,11 @@ pub enum AssumptionKind {
     UnrunAtExit,
     ThreadUnsafe,
     ExceptionState,
+    LostException,
 }
 
 impl AssumptionKind {
-    const ALL: [AssumptionKind; 11] = [
+    const ALL: [AssumptionKind; 12] = [
         AssumptionKind::ForeignCode,
         AssumptionKind::UnseenCode,
         AssumptionKind::ObjectEnd,
@@ -41,6 +42,7 @@ impl AssumptionKind {
         AssumptionKind::UnrunAtExit,
         AssumptionKind::ThreadUnsafe,
         AssumptionKind::ExceptionState,
+        AssumptionKind::LostException,
     ];
 
     pub fn name(self) -> &'static str {
@@ -56,6 +58,7 @@ impl AssumptionKind {
             AssumptionKind::UnrunAtExit => "unrun-at-exit",
             AssumptionKind::ThreadUnsafe => "thread-unsafe",
             AssumptionKind::ExceptionState => "exception-state",
+            AssumptionKind::LostException => "lost-exception",
         }
     }
 
