@@ -104,6 +104,9 @@ class Host:
 
     # Hooks: this kernel takes built-in code for invisible
 
+    def set_importing(self, importing: bool) -> bool:
+        return False
+
     def callee(self, function: Callable[..., Any]) -> Callable[..., Any]:
         return function
 
