@@ -110,6 +110,13 @@ def level_of(value):
     except ValueError:
         return None
 
+def counted():
+    n = 0
+    def add():
+        nonlocal n
+        n += 1
+    return add, add.__closure__[0]
+
 def keyword_defaults(defaults):
     def keyed(*, k=0):
         return k
@@ -237,6 +244,7 @@ ASSUMED = {
     "all that a module holds": ("types.ModuleType('made')", "setattr(s, 'x', 1)", "'x' in vars(s)"),
     "the names in a module": ("types.ModuleType('made')", "setattr(s, 'x', 1)", "'x' in dir(s)"),
     "the namespace of a class to be": ("None", "prepared('a')", "prepared('b')"),
+    "a variable of a function by comparing cells": ("counted()", "s[0]()", "s[1] == types.CellType(0)"),
     "the frame of a generator": ("stepping()", "next(s)", "frame_of(s).f_lineno and None"),
 }
 

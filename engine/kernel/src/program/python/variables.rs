@@ -5,7 +5,8 @@ use pyo3::prelude::*;
 use pyo3::pyclass::CompareOp;
 use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 
-use super::host::Host;
+use super::assumptions::AssumptionKind;
+use super::host::{current_host, Host};
 use super::identity::KeyId;
 use super::place::Place;
 use super::recording::Word;
@@ -36,9 +37,15 @@ impl Cell {
 
 #[pymethods]
 impl Cell {
-    /// Python's own cells are compared by what they hold, and these are what they hold.
+    /// Python's own cells are compared by what they hold, and these are what they hold. That C code compares them is seen
+    /// too late for an operation.
     fn __richcmp__<'py>(&self, other: &Bound<'py, PyAny>, operator: CompareOp) -> PyResult<Bound<'py, PyAny>> {
         let py = other.py();
+        if let Some(host) = current_host(py) {
+            if let Some(mut state) = host.get().awake().filter(|state| state.executes() && !state.has_no_company()) {
+                state.assume(py, AssumptionKind::UnseenCode, "builtins.cell.__eq__");
+            }
+        }
         let other_cell = other.cast_exact::<Cell>().ok();
         let held = match &other_cell {
             Some(cell) => cell.borrow().contents(py),
