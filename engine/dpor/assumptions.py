@@ -133,6 +133,12 @@ def _words(kind: AssumptionKind, subject: str) -> tuple[str, str]:
                 "iterate over or await",
                 "start a function that does so",
             )
+        case AssumptionKind.FIXED_CLOCK:
+            return (
+                f"time passes by sleeps and time-outs alone: that it passes between two looks at {subject} was not "
+                "explored",
+                "let the model sleep where time may pass, or make what is looked at a parameter",
+            )
         case AssumptionKind.LOST_EXCEPTION:
             return (
                 f"a task of a pool raised {subject}, and nobody asks for its result: Python keeps the exception to "

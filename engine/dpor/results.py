@@ -149,7 +149,8 @@ class AssumptionKind(enum.Enum):
     a fixed seed, or are those of this machine and moment; a thread was given a generator function, which runs nothing;
     a class, a function, an object's class or what a module of the library keeps is changed while other threads run; a
     function is registered for the end of the process, which no execution comes to; two threads use an object that is
-    made for one; a thread reads what raising an exception stores in it; nobody asks for the exception of a task.
+    made for one; a thread reads what raising an exception stores in it; nobody asks for the exception of a task;
+    a clock moves by sleeps and time-outs alone.
     """
 
     FOREIGN_CODE = "foreign-code"
@@ -164,6 +165,7 @@ class AssumptionKind(enum.Enum):
     THREAD_UNSAFE = "thread-unsafe"
     EXCEPTION_STATE = "exception-state"
     LOST_EXCEPTION = "lost-exception"
+    FIXED_CLOCK = "fixed-clock"
 
 
 @dataclass(frozen=True)

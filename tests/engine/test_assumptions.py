@@ -226,3 +226,50 @@ def model():
     result = check_model(CheckRequest(str(path), "model", str(tmp_path)))
     assert result.verdict is Verdict.VERIFIED
     assert {(one.kind, one.subject) for one in result.assumptions} == told
+
+
+@pytest.mark.parametrize(
+    ("look", "subject"),
+    [
+        ("time.monotonic()", "time.monotonic"),
+        ("time.perf_counter_ns()", "time.perf_counter_ns"),
+        ("time.process_time()", "time.process_time"),
+        ("asyncio.new_event_loop().time()", "loop.time"),
+    ],
+)
+def test_a_look_at_a_clock_that_only_sleeps_move_is_named(tmp_path: Path, look: str, subject: str) -> None:
+    (tmp_path / "model.py").write_text(f"""
+import asyncio
+import time
+import dpor
+
+@dpor.model
+def model():
+    start = {look}
+    assert {look} - start < 10
+""")
+    result = check_model(CheckRequest(str(tmp_path / "model.py"), "model", str(tmp_path)))
+    assert result.verdict is Verdict.VERIFIED
+    assert {(one.kind, one.subject) for one in result.assumptions} == {(AssumptionKind.FIXED_CLOCK, subject)}
+
+
+def test_time_limits_of_the_library_need_no_assumption(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text("""
+import asyncio
+import queue
+import threading
+from concurrent.futures import ThreadPoolExecutor, as_completed
+import dpor
+
+@dpor.model
+def model():
+    waiting = queue.Queue()
+    with ThreadPoolExecutor(1) as pool:
+        list(as_completed([pool.submit(waiting.put, 1)]))
+    waiting.get(timeout=1)
+    threading.Event().wait(1)
+    asyncio.run(asyncio.wait_for(asyncio.sleep(0), 1))
+""")
+    result = check_model(CheckRequest(str(tmp_path / "model.py"), "model", str(tmp_path)))
+    assert result.verdict is Verdict.VERIFIED, result
+    assert result.assumptions == ()

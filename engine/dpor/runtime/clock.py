@@ -22,6 +22,9 @@ _EPOCH = 1_700_000_000.0
 _MONOTONIC = 1_000_000.0
 _PROCESS = 1.0
 
+# Modules of the standard library that look at a clock for time limits alone, which may be over at any moment here.
+_FOR_TIME_LIMITS = frozenset({"asyncio.base_events", "concurrent.futures._base", "queue", "threading"})
+
 # Modules of the standard library that ask for the date and let nothing depend on it: records are shown with their time.
 _ONLY_SHOWN = frozenset({"logging"})
 
@@ -71,6 +74,12 @@ class Clock:
         if host.active and _module_of_caller() not in _ONLY_SHOWN:
             host.assume(AssumptionKind.FIXED_WORLD.value, asked)
 
+    def _tell_clock(self, asked: str) -> None:
+        """Note that the model looked at a clock which moves by sleeps and time-outs alone."""
+        host = self._mode.host
+        if host.active and _module_of_caller() not in _FOR_TIME_LIMITS:
+            host.assume(AssumptionKind.FIXED_CLOCK.value, asked)
+
     def _seconds(self, real: Callable[[], float], start: float) -> Callable[[], float]:
         name = f"time.{real.__name__}"
 
@@ -79,6 +88,8 @@ class Clock:
                 return real()
             if start == _EPOCH:
                 self._tell_date(name)
+            else:
+                self._tell_clock(name)
             return self.now(start)
 
         return clock
@@ -104,13 +115,20 @@ class Clock:
                 return real()
             if start == _EPOCH:
                 self._tell_date(name)
+            else:
+                self._tell_clock(name)
             return int(start) * 1_000_000_000 + round((self.now(start) - start) * 1e9)
 
         return clock
 
     def _constant(self, real: Callable[[], Any], value: Any) -> Callable[[], Any]:
+        name = f"time.{real.__name__}"
+
         def clock() -> Any:
-            return value if self._mode.controls() else real()
+            if not self._mode.controls():
+                return real()
+            self._tell_clock(name)
+            return value
 
         return clock
 

@@ -22,6 +22,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from dpor.results import AssumptionKind
 from dpor.runtime import current
 from dpor.runtime.callbacks import task_of, wakes_a_sleeper
 from dpor.runtime.escapes import report
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from dpor._kernel import Host
 
 
+# Code that looks at a loop's time to schedule for it.
+_OF_LOOPS = ("asyncio.", "dpor.")
 _READING = 2.0**-24
 """Seconds from one reading of the clock to the next."""
 
@@ -75,6 +78,9 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
         """The time of the model, a little later with each reading, so that two timers have the same only if both were
         made from one reading.
         """
+        asking: str = sys._getframe(1).f_globals.get("__name__", "")  # pyright: ignore[reportPrivateUsage]
+        if not asking.startswith(_OF_LOOPS) and self._host.active:
+            self._host.assume(AssumptionKind.FIXED_CLOCK.value, "loop.time")
         self._readings += 1
         return super().time() + self._readings * _READING
 

@@ -27,10 +27,12 @@ pub enum AssumptionKind {
     ThreadUnsafe,
     ExceptionState,
     LostException,
+    /// Time passes by sleeping and time-outs alone.
+    FixedClock,
 }
 
 impl AssumptionKind {
-    const ALL: [AssumptionKind; 12] = [
+    const ALL: [AssumptionKind; 13] = [
         AssumptionKind::ForeignCode,
         AssumptionKind::UnseenCode,
         AssumptionKind::ObjectEnd,
@@ -43,6 +45,7 @@ impl AssumptionKind {
         AssumptionKind::ThreadUnsafe,
         AssumptionKind::ExceptionState,
         AssumptionKind::LostException,
+        AssumptionKind::FixedClock,
     ];
 
     pub fn name(self) -> &'static str {
@@ -59,6 +62,7 @@ impl AssumptionKind {
             AssumptionKind::ThreadUnsafe => "thread-unsafe",
             AssumptionKind::ExceptionState => "exception-state",
             AssumptionKind::LostException => "lost-exception",
+            AssumptionKind::FixedClock => "fixed-clock",
         }
     }
 
