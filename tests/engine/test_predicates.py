@@ -355,11 +355,13 @@ OUTSIDE = {
         "together",
         "touch_whole",
         "outside",
+        "set_importing",
         "sleep",
         "tell_foreign",
         "tell_instrumented",
         "trust_code",
         "use_library",
+        "use_texts",
         "use_unseen",
     ),
     *(
