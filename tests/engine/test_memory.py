@@ -60,7 +60,7 @@ async def waits_for_a_task():
 @dpor.model
 def refused():
     left = LeftBehind()
-    eval("left.add()")
+    exec("left.add()")
 """
 
 
