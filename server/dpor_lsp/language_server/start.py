@@ -108,7 +108,7 @@ async def _receive(server: DporServer, messages: MessageReader) -> None:
 
 
 class _Writer:
-    """What pygls writes to. A client that no longer reads has gone: the server ends."""
+    """What pygls writes to, until the client has said `exit`. One that no longer reads has gone: the server ends."""
 
     def __init__(
         self, write: Callable[[bytes], None], close: Callable[[], None], lost: Callable[[int], None]
@@ -116,14 +116,18 @@ class _Writer:
         self._write = write
         self._close = close
         self._lost = lost
+        self._closed = False
 
     def write(self, data: bytes) -> None:
+        if self._closed:
+            return
         try:
             self._write(data)
         except (OSError, ValueError):
             self._lost(1)
 
     def close(self) -> None:
+        self._closed = True
         with contextlib.suppress(OSError):
             self._close()
 
