@@ -15,7 +15,7 @@ use super::host::{require_host, Host};
 use super::place::Place;
 use super::recording::Word;
 use super::state::access;
-use super::types::TypeKind;
+use super::types::{found_in_class, TypeKind};
 use super::weak_memory::Store;
 use super::whole_reads::{reading_effect, Depth, Part};
 use crate::operation::{AccessMode, LocationId, MemoryOrder};
@@ -144,7 +144,13 @@ fn factory_in_python<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'
 
 /// The factory of a `defaultdict` that is neither a class nor a function in Python: what it calls, no hook sees.
 pub fn factory_in_c<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
-    let factory = object.getattr(intern!(object.py(), "default_factory")).ok()?;
+    // Not the attribute, which a dict of the model may have made up.
+    let class = object.get_type();
+    let descriptor = found_in_class(&class, "default_factory")?;
+    if descriptor.get_type().name().ok()? != "member_descriptor" {
+        return None;
+    }
+    let factory = descriptor.call_method1(intern!(object.py(), "__get__"), (object, &class)).ok()?;
     let seen = factory.is_none() || factory.is_instance_of::<PyType>() || factory.is_instance_of::<PyFunction>();
     (!seen).then_some(factory)
 }
