@@ -47,7 +47,6 @@ _ENDING: tuple[tuple[str, str], ...] = (
     ("concurrent.futures.ProcessPoolExecutor", "starts processes"),
     ("input", "waits for input"),
     ("exec", _CODE),
-    ("eval", _CODE),
     ("signal.pause", "waits for a signal"),
     ("signal.sig*wait*", "waits for a signal"),
     ("select.[a-z]*", "waits for files or sockets"),
@@ -97,7 +96,7 @@ _PATTERNS = (
     *((pattern, Code.WEAKENED, what) for pattern, what in _UNSEEN),
 )
 _HARMLESS = frozenset({"random.seed", "subprocess.list2cmdline", "subprocess.subprocess"})
-_BUILTINS = frozenset({"exec", "eval", "input", "open"})
+_BUILTINS = frozenset({"exec", "input", "open"})
 _PATH_WRITES = frozenset({"write_text", "write_bytes"})
 _ENVIRONMENT_WRITES = frozenset({"update", "setdefault", "pop", "popitem", "clear"})
 _WRITING = frozenset("wax+")

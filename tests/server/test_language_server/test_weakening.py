@@ -57,11 +57,11 @@ def executor(): concurrent.futures.ProcessPoolExecutor(1).submit(abs, 1).result(
 @dpor.model
 def asks(): input()
 @dpor.model
-def evaluates(): eval("1 + 1")
+def evaluates(): exec("1 + 1")
 @dpor.model
 def pauses(): signal.pause()
 @dpor.model
-def selects(): select.select([], [], [], 0)
+def selects(): select.select([], [], [], 1)
 @dpor.model
 def connects(): socket.create_connection(("127.0.0.1", 1))
 @dpor.model
