@@ -82,7 +82,10 @@ def _state_of(self: Any) -> dict[str, Any]:
     """What a copy starts from: the fields are its own, under their names."""
     state = dict(self.__dict__)
     fields: dict[str, Any] = state.pop("dpor_fields", {})
-    return {**state, **{name: _load(fields, name) for name in fields}}
+    held = {name: _load(fields, name) for name in fields}
+    # In the order in which the library's constructors store them.
+    first = {name: held.pop(name) for name in ("maxsize",) if name in held}
+    return {**first, **state, **held}
 
 
 def _take_state(self: Any, state: dict[str, Any]) -> None:
