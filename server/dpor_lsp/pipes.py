@@ -32,9 +32,10 @@ class MarkedPipe:
 
     def __init__(self) -> None:
         self._read_end, self.write_end = os.pipe()
-        # Nobody else can write it. It begins with a byte that hardly any text ends with: a piece that ends with the
-        # beginning of a sign is held back until the next one.
-        self._sign = b"\0" + secrets.token_bytes(15)
+        # Nobody else can guess it. It begins with a byte that hardly any text ends with, since a piece that ends with
+        # the beginning of a sign is held back until the next one. That byte is only at the beginning: a sign does not
+        # overlap with itself, so that neither the text before it nor another sign can hide where it begins.
+        self._sign = b"\0" + bytes(1 + secrets.randbelow(255) for _ in range(15))
         self._lock = threading.Lock()
         self._ended = False
 
@@ -89,12 +90,8 @@ class MarkedPipe:
 
     def _beginning_of_sign(self, data: bytes) -> int:
         """How many bytes at the end of `data` may be the beginning of a sign."""
-        position = data.rfind(self._sign[:1], max(0, len(data) - len(self._sign)))
-        while position >= 0:
-            if self._sign.startswith(data[position:]):
-                return len(data) - position
-            position = data.rfind(self._sign[:1], max(0, len(data) - len(self._sign)), position)
-        return 0
+        position = data.rfind(self._sign[:1])
+        return len(data) - position if position >= 0 and self._sign.startswith(data[position:]) else 0
 
     def _write(self, mark: Mark) -> None:
         # The reader may have found the pipe broken.

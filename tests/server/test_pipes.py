@@ -35,10 +35,12 @@ def test_all_that_was_written_before_the_end_is_read_while_another_end_stays_ope
 
 
 @pytest.mark.parametrize("size", [1, 2, 15, 16, 17, 1000])
+@pytest.mark.parametrize("drawn", [0, 254], ids=["lowest", "highest"])
 def test_a_mark_comes_between_what_was_written_before_and_after(
-    size: int, monkeypatch: pytest.MonkeyPatch
+    size: int, drawn: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dpor_lsp.pipes.READ_SIZE", size)
+    monkeypatch.setattr("dpor_lsp.pipes.secrets.randbelow", lambda _: drawn)
     pipe = MarkedPipe()
     pipe.ask()
     os.write(pipe.write_end, b"one\0\0")
