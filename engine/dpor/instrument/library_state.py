@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import builtins
 import collections
 import io
 import itertools
@@ -180,11 +181,16 @@ def objects_of(namespace: dict[str, Any], seen: dict[int, object]) -> Iterator[o
     waiting: list[object] = [value for name, value in namespace.items() if not name.startswith("__")]
     while waiting and len(seen) < _MOST:
         value = waiting.pop()
-        if isinstance(value, _ATOMS) or id(value) in seen or isinstance(value, ModuleType):
+        if isinstance(value, _ATOMS) or id(value) in seen or _is_code(value):
             continue
         seen[id(value)] = value
         yield value
         waiting += _parts_of(value, namespace)
+
+
+def _is_code(value: object) -> bool:
+    """Whether it is a module, or the namespace of built-in functions, which `exec` and `eval` put into others."""
+    return isinstance(value, ModuleType) or value is vars(builtins)
 
 
 def _own(namespace: dict[str, Any], seen: dict[int, object]) -> Iterator[object]:

@@ -10,10 +10,12 @@
 //! what counts is what it calls that is instrumented.
 
 use std::os::raw::{c_int, c_void};
+use std::panic::{catch_unwind, AssertUnwindSafe};
 
 use pyo3::exceptions::PyImportError;
 use pyo3::ffi;
 use pyo3::intern;
+use pyo3::panic::PanicException;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyString;
@@ -153,13 +155,34 @@ unsafe extern "C" fn evaluate(thread: *mut c_void, frame: *mut c_void, throws: c
     let py = unsafe { Python::assume_attached() };
     let Some(evaluation) = EVALUATION.get(py) else { return std::ptr::null_mut() };
     let host = current_host(py);
-    let entered = host.as_ref().and_then(|host| host.get().enter(py, evaluation, frame, throws != 0));
+    let enter = || host.as_ref().and_then(|host| host.get().enter(py, evaluation, frame, throws != 0));
+    let entered = raising(py, enter);
     // SAFETY: what the interpreter has given to be evaluated.
     let result = unsafe { (evaluation.default)(thread, frame, throws) };
-    match (host, entered) {
-        (Some(host), Some(entered)) => host.get().leave_entered(py, entered, result),
+    match (&host, entered) {
+        (_, Err(error)) => {
+            // SAFETY: the reference is new, or null.
+            unsafe { ffi::Py_XDECREF(result) };
+            error.restore(py);
+            std::ptr::null_mut()
+        }
+        (Some(host), Ok(Some(entered))) => raising(py, || host.get().leave_entered(py, entered, result))
+            .unwrap_or_else(|error| {
+                error.restore(py);
+                std::ptr::null_mut()
+            }),
         _ => result,
     }
+}
+
+/// Raise a panic as an exception: unwinding into the interpreter would end the process.
+fn raising<T>(py: Python<'_>, run: impl FnOnce() -> T) -> PyResult<T> {
+    catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
+        drop(PyErr::take(py));
+        let message = panic.downcast_ref::<String>().cloned();
+        let message = message.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+        PanicException::new_err(message.unwrap_or_default())
+    })
 }
 
 /// Code that was entered, and from where.

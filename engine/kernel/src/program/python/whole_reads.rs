@@ -79,6 +79,9 @@ impl<'a, 'py> Looking<'a, 'py> {
     }
 }
 
+/// Up to this many accesses, looking at each is faster than a set.
+const FEW_ACCESSES: usize = 16;
+
 /// What one look at objects found so far.
 pub struct Look<'py> {
     pub depth: Depth,
@@ -87,6 +90,8 @@ pub struct Look<'py> {
     seen: FxHashSet<usize>,
     found_again: FxHashSet<usize>,
     accesses: Accesses,
+    /// The same as a set, once they are many.
+    touched: FxHashSet<Access>,
     /// Locations that are read only as long as an object that races, the second, holds them.
     movable: Vec<(LocationId, ObjectId)>,
     /// Objects of the operation that race, or in which something does.
@@ -141,7 +146,15 @@ impl<'py> Look<'py> {
 
     pub fn touches(&mut self, accesses: impl IntoIterator<Item = Access>) {
         for access in accesses {
-            if !self.accesses.contains(&access) {
+            let is_new = if self.accesses.len() < FEW_ACCESSES {
+                !self.accesses.contains(&access)
+            } else {
+                if self.touched.is_empty() {
+                    self.touched.extend(self.accesses.iter().copied());
+                }
+                self.touched.insert(access)
+            };
+            if is_new {
                 self.accesses.push(access);
             }
         }
@@ -182,6 +195,7 @@ impl State {
             seen: FxHashSet::default(),
             found_again: FxHashSet::default(),
             accesses: Accesses::new(),
+            touched: FxHashSet::default(),
             movable: Vec::new(),
             owners: Owners::new(),
             found: Vec::new(),
