@@ -22,7 +22,7 @@ def is_foreign_folder(folder: Path) -> bool:
 class FirstParty:
     """Decides what to instrument: files under `root` and modules of the named packages.
 
-    `root` is an absolute folder; `packages` are dotted names, submodules included.
+    `root` is an absolute folder; `packages` are dotted names, submodules included. Files are given by their paths.
     """
 
     def __init__(self, root: Path, packages: tuple[str, ...]) -> None:
@@ -33,13 +33,13 @@ class FirstParty:
         self._under_root: dict[str, bool] = {}
         self._foreign: dict[Path, bool] = {self._root: False}
 
-    def includes(self, module_name: str, file: Path) -> bool:
+    def includes(self, module_name: str, file: str) -> bool:
         """True if the module of this name in this file is to be instrumented."""
         if module_name.partition(".")[0] in OWN_MODULES or module_name == "__main__":
             return False
         return self._is_named(module_name) or self._is_under_root(file)
 
-    def owns(self, module_name: str, file: Path) -> bool:
+    def owns(self, module_name: str, file: str) -> bool:
         """True if the module of this name in this file is the user's own code, and not of a named package."""
         return not self._is_named(module_name) and self._is_under_root(file)
 
@@ -48,13 +48,13 @@ class FirstParty:
             module_name == package or module_name.startswith(f"{package}.") for package in self._packages
         )
 
-    def _is_under_root(self, file: Path) -> bool:
-        if file.is_symlink():
-            return self._is_own_folder(file.resolve().parent)
+    def _is_under_root(self, file: str) -> bool:
+        if os.path.islink(file):
+            return self._is_own_folder(Path(file).resolve().parent)
         parent = os.path.dirname(file)
         known = self._under_root.get(parent)
         if known is None:
-            known = self._under_root[parent] = self._is_own_folder(file.parent.resolve())
+            known = self._under_root[parent] = self._is_own_folder(Path(parent).resolve())
         return known
 
     def _is_own_folder(self, folder: Path) -> bool:

@@ -97,11 +97,7 @@ class Instrumentation:
             return
         for name, module in list(sys.modules.items()):
             file = getattr(module, "__file__", None)
-            if (
-                isinstance(file, str)
-                and file.endswith(".py")
-                and self._first_party.includes(name, Path(file))
-            ):
+            if isinstance(file, str) and file.endswith(".py") and self._first_party.includes(name, file):
                 self._displaced[name] = module
                 _forget(name)
             elif self._foreign is not None and MARKER in module.__dict__:
@@ -185,7 +181,7 @@ class Instrumentation:
             or not Path(origin).is_file()
         ):
             return None
-        if not self._first_party.includes(fullname, Path(origin)):
+        if not self._first_party.includes(fullname, origin):
             return self._marked(fullname, spec)
         self._found[fullname] = spec
         return self._own_spec(fullname, origin, spec.submodule_search_locations)
@@ -231,7 +227,7 @@ class Instrumentation:
         self.files.add(Path(path))
         module.__dict__.update(self._entries)
         module.__dict__[NAMESPACE] = module.__dict__
-        if module.__name__ in self._loaded or self._first_party.owns(module.__name__, Path(path)):
+        if module.__name__ in self._loaded or self._first_party.owns(module.__name__, path):
             module.__dict__[FIRST_PARTY] = True
         if self._is_covered(path):
             if not self.reached:

@@ -49,6 +49,8 @@ class NativeFunctions:
         # What stands in for which real function, and the reverse.
         self._table: dict[Any, Any] = {}
         self._real: dict[Any, Any] = {}
+        # The modules that there were when the stand-ins were put in place, by address.
+        self._found: dict[int, ModuleType] = {}
 
     def add(self, real: Any, stand_in: types.FunctionType) -> None:
         """Have `stand_in` stand in for a function that is no attribute of a module in C."""
@@ -58,6 +60,7 @@ class NativeFunctions:
     def install(self, patches: PatchSet) -> None:
         """Put the stand-ins in place, for what is imported."""
         modules = [module for module in list(sys.modules.values()) if _is_searched(module)]
+        self._found = {id(module): module for module in modules}
         for module in modules:
             if module.__name__.partition(".")[0] in sys.stdlib_module_names:
                 self._describe(module)
@@ -72,7 +75,11 @@ class NativeFunctions:
     def uninstall(self) -> None:
         """Take them from modules that were imported while they were in place, and have bound them."""
         real = self._real
-        for module in [module for module in list(sys.modules.values()) if _is_searched(module)]:
+        later = [module for module in list(sys.modules.values()) if id(module) not in self._found]
+        self._found = {}
+        for module in later:
+            if not _is_searched(module):
+                continue
             names = vars(module)
             for name in [
                 name for name, value in names.items() if type(value) is types.FunctionType and value in real
