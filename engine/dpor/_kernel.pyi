@@ -126,6 +126,7 @@ class Host:
         described: Sequence[str],
         unchanging: Sequence[str],
         incurious: Sequence[str],
+        shallow: Sequence[str],
         at_once: Sequence[str],
     ) -> None:
         """Leave modules of the standard library as they are, as long as that cannot be told."""

@@ -12,7 +12,7 @@ from dpor.results import CheckRequest, Verdict
 
 HEADER = """
 import asyncio, collections, concurrent.futures, contextlib, functools, itertools, json, logging, operator, re, string
-import sqlite3, threading, types, weakref, xml.parsers.expat
+import sqlite3, sys, threading, types, weakref, xml.parsers.expat
 
 def after(call, s):
     call()
@@ -136,6 +136,22 @@ READS = {
     "a step": ("iter([1, 2])", "(lambda kept: kept())(s.__next__)", "next(s)"),
     "a factory": ("[1, 2]", "collections.defaultdict(s.pop)[3]", "s.pop()"),
     "a factory, by a method": ("[1, 2]", "collections.defaultdict(s.pop).__getitem__(3)", "s.pop()"),
+    "a factory, replaced": (
+        "collections.defaultdict(list)",
+        "s.__missing__(3)",
+        "setattr(s, 'default_factory', sys.getrecursionlimit)",
+    ),
+    "a factory, replaced by a class": (
+        "collections.defaultdict(sys.getrecursionlimit)",
+        "s.__missing__(3)",
+        "setattr(s, 'default_factory', list)",
+    ),
+    "a factory, replaced by a new beginning": (
+        "collections.defaultdict(list)",
+        "s.__missing__(3)",
+        "s.__init__(sys.getrecursionlimit)",
+    ),
+    "a name of a cached function": ("functools.lru_cache(len)", "s.__name__", "setattr(s, '__name__', 7)"),
     "a condition": ("[1, 2]", "waits_in_thread(s.pop)", "s.pop()"),
     "a condition of asyncio": ("[1, 2]", "asyncio.run(waits(s.pop))", "s.pop()"),
 }

@@ -16,7 +16,7 @@ from dpor.results import CheckRequest, ModelResult, Verdict
 
 HEADER = """
 import argparse, ast, codecs, fnmatch, gettext, inspect, io, ipaddress, os.path
-import re, textwrap, traceback, typing, dpor
+import linecache, re, textwrap, traceback, types, typing, dpor
 
 class Base:
     pass
@@ -49,6 +49,11 @@ READ = {
     "translations": ("gettext.NullTranslations()", "s.gettext('m')", "s.add_fallback(T())"),
     "a decoder": ("codecs.BufferedIncrementalDecoder()", "s.getstate()", "setattr(s, 'buffer', b'x')"),
     "a signature that is made anew": ("inspect.signature(function)", "len(s.parameters)", "s.__init__()"),
+    "a namespace that names a loader": (
+        "{'__name__': 'm'}",
+        "(linecache.lazycache('none.py', s), linecache.cache.pop('none.py', None))[0]",
+        "s.update(__loader__=types.SimpleNamespace(get_source=str))",
+    ),
     "notes": ("ValueError('x')", "len(traceback.format_exception_only(s))", "s.add_note('n')"),
     "an exception that is kept": (
         "traceback.TracebackException.from_exception(ValueError('x'))",
@@ -132,6 +137,9 @@ ALONE = {
     "signatures": "both(lambda: inspect.signature(function), lambda: inspect.signature(function))",
     "own objects": "both(lambda: textwrap.TextWrapper(3).wrap('a b'), lambda: textwrap.TextWrapper(2).wrap('a b'))",
     "patterns": "both(lambda: re.sub('a', 'b', 'a'), lambda: re.compile('b', re.I | re.M))",
+    "lines of a file whose module holds something": (
+        "both(lambda: linecache.getline('none', 1, {'kept': [s]}), lambda: s.append(1))"
+    ),
     "members": "both(lambda: re.RegexFlag(2), lambda: inspect.getmembers(Base))",
 }
 

@@ -71,6 +71,10 @@ def primitives(scheduler: Scheduler) -> dict[str, type]:
         def _at_fork_reinit(self) -> None:
             self._taken = False
 
+        acquire_lock = acquire
+        release_lock = release
+        locked_lock = locked
+
     class RLock:
         __slots__ = ("__weakref__", "_count", "_owner")
         __reduce_ex__ = _not_copied

@@ -21,6 +21,7 @@ from dpor.instrument.standard_library import (
     described_modules,
     incurious,
     reading_at_once,
+    shallow,
     standard_modules,
     unchanging,
 )
@@ -70,7 +71,7 @@ class Library:
         """Have the host ask for what it needs."""
         self._host.use_library(standard_modules(), self.include)
         self._host.leave_modules(
-            list(LEFT), described_modules(), unchanging(), incurious(), reading_at_once()
+            list(LEFT), described_modules(), unchanging(), incurious(), shallow(), reading_at_once()
         )
 
     def uninstall(self) -> None:

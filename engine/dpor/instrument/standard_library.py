@@ -124,6 +124,12 @@ _INCURIOUS: Mapping[str, frozenset[str]] = {
 }
 """Functions that look into nothing that they are given: they pass it on, or ask for its class."""
 
+_SHALLOW: Mapping[str, frozenset[str]] = {
+    # Of the namespace of a module they read its name, its loader and its specification.
+    "linecache": frozenset({"getline", "getlines", "lazycache", "updatecache"})
+}
+"""Functions that read the items of what they are given, and nothing in those."""
+
 _AT_ONCE: Mapping[str, frozenset[str]] = {
     "re": frozenset({"escape", "findall", "finditer", "fullmatch", "match", "search", "split", "sub", "subn"})
 }
@@ -169,6 +175,11 @@ def unchanging() -> list[str]:
 def incurious() -> list[str]:
     """Functions, with their modules, that look into nothing that they are given."""
     return [f"{module}.{name}" for module, names in _INCURIOUS.items() for name in names]
+
+
+def shallow() -> list[str]:
+    """Functions, with their modules, that read the items of what they are given, and nothing in those."""
+    return [f"{module}.{name}" for module, names in _SHALLOW.items() for name in names]
 
 
 def reading_at_once() -> list[str]:

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from types import MethodType
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from dpor.runtime import current, escapes
 from dpor.runtime.factories import Factory
@@ -150,6 +151,43 @@ class _Cache:
             one.clear()
 
 
+class _lru_cache_wrapper:  # noqa: N801 -- the standard library's name
+    """A cached function: an object with attributes of its own, as the one in C."""
+
+    # The kernel takes classes with this mark for the checker's own, whatever module they name.
+    __dpor_own__ = True
+    __slots__ = ("__dict__", "__weakref__", "dpor_cache")
+
+    def __init__(self, cache: _Cache) -> None:
+        self.dpor_cache = cache
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.dpor_cache.call(*args, **kwargs)
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
+
+    def cache_info(self) -> Any:
+        """Report how many calls found an entry, and how many entries there are."""
+        return self.dpor_cache.info()
+
+    def cache_clear(self) -> None:
+        """Forget all entries, and how many calls found one."""
+        self.dpor_cache.clear()
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    def __reduce__(self) -> str:
+        return cast(str, vars(self)["__qualname__"])
+
+
+_lru_cache_wrapper.__module__ = "functools"
+
+
 def _counted(counts: dict[int, tuple[int, int]], thread: int, hit: bool) -> tuple[int, int]:
     hits, misses = counts.get(thread, (0, 0))
     return (hits + 1, misses) if hit else (hits, misses + 1)
@@ -215,14 +253,7 @@ def patch_caches(patches: PatchSet, mode: Mode) -> None:
     def make_wrapper(function: Any, size: int | None, typed: bool, info: Any) -> Any:
         if not mode.controls():
             return real(function, size, typed, info)
-        cache = _Cache(mode, function, size, typed)
-
-        def wrapper(*args: Any, **kwargs: Any) -> Any:
-            return cache.call(*args, **kwargs)
-
-        wrapper.cache_info = cache.info  # type: ignore[attr-defined]
-        wrapper.cache_clear = cache.clear  # type: ignore[attr-defined]
-        return wrapper
+        return _lru_cache_wrapper(_Cache(mode, function, size, typed))
 
     patches.replace(functools, "_lru_cache_wrapper", make_wrapper)
     patches.replace(

@@ -52,6 +52,45 @@ def caught(*functions):
     return raised
 
 
+@functools.lru_cache
+def doubled(number):
+    return 2 * number
+
+
+class WithCache:
+    @functools.lru_cache(maxsize=None)  # noqa: B019, UP033 -- what people write
+    def doubled(self, number):
+        return 2 * number
+
+    @staticmethod
+    @functools.cache
+    def static(number):
+        return number
+
+    @classmethod
+    @functools.lru_cache(3)
+    def of_class(cls, number):
+        return cls, number
+
+
+def a_cached_function():
+    inner = functools.lru_cache(len)
+    inner.__name__ = 7
+    inner.other = 8
+    one = WithCache()
+    return (
+        (inner.__name__, inner.other, sorted(vars(inner)), inner("abc"), inner("abc"), inner.cache_info()),
+        (type(inner).__name__, type(inner).__module__, callable(inner), inspect.isfunction(inner)),
+        (copy.copy(inner) is inner, copy.deepcopy(inner) is inner),
+        pickle.loads(pickle.dumps(doubled)) is doubled,
+        (doubled.__wrapped__(2), doubled.__qualname__, doubled.__doc__, str(inspect.signature(doubled))),
+        (one.doubled(3), WithCache.doubled(one, 4), one.doubled.__func__ is WithCache.doubled, one.static(1)),
+        WithCache.of_class(5)[0] is WithCache,
+        (WithCache.doubled.cache_info(), WithCache.doubled.cache_parameters()),
+        caught(lambda: inner([]), lambda: doubled(1, 2)),
+    )
+
+
 def a_captured_none_that_is_rebound():
     def make(timeout=None):
         if timeout is None:

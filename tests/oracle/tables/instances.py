@@ -157,7 +157,7 @@ INSTANCES = (
     "unittest.mock.Mock()",
     "unittest.mock.MagicMock()",
     "unittest.TestSuite()",
-    "unittest.TestCase('run')",
+    "unittest.TestCase('id')",
     "doctest.DocTestParser()",
     "doctest.OutputChecker()",
     "selectors.SelectSelector()",

@@ -209,10 +209,15 @@ impl Host {
         method: &str,
         key: &Bound<'py, PyAny>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let Some(factory) = factory_in_c(object) else { return Ok(None) };
+        if factory_in_c(object).is_none() {
+            return Ok(None);
+        }
         if method == "__getitem__" {
             return self.load_item(py, object, key).map(Some);
         }
+        self.touch_container(py, object, ContainerEffect::ReadWhole, None)?;
+        // Another thread may have set it meanwhile.
+        let Some(factory) = factory_in_c(object) else { return Ok(None) };
         let value = self.control(py, factory)?.call0()?;
         self.store_item(py, &value, object, key)?;
         Ok(Some(value))

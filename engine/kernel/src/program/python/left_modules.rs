@@ -32,6 +32,8 @@ pub struct LeftModules {
     unchanging: FxHashSet<String>,
     /// Functions, by module and name, that look into nothing that they are given.
     incurious: FxHashSet<String>,
+    /// Functions, by module and name, that read the items of what they are given, and nothing in those.
+    shallow: FxHashSet<String>,
     /// Functions, by module and name, that hand what they are given to code in C, which reads it in one step.
     at_once: FxHashSet<String>,
     /// Modules that are instrumented after all.
@@ -54,6 +56,14 @@ impl LeftModules {
     /// Whether a function looks into nothing that it is given.
     pub fn is_incurious(&self, module: &str, function: &str) -> bool {
         self.incurious.contains(&format!("{module}.{function}"))
+    }
+
+    /// How deep a function looks into what it is given.
+    pub fn depth(&self, module: &str, function: &str) -> Depth {
+        match self.shallow.contains(&format!("{module}.{function}")) {
+            true => Depth::Items,
+            false => Depth::Everything,
+        }
     }
 
     /// Whether a function reads what it is given in one step.
@@ -96,13 +106,15 @@ fn is_below(name: &str, names: &FxHashSet<String>) -> bool {
 impl Host {
     /// Leave modules of the standard library as they are. `described` names those of them that run on stand-ins,
     /// `unchanging` modules, and classes with their modules, whose objects do not change. Of functions with their modules,
-    /// `incurious` look into nothing that they are given, and `at_once` read it in one step.
+    /// `incurious` look into nothing that they are given, `shallow` read the items of it and nothing in those, and
+    /// `at_once` read it in one step.
     fn leave_modules(
         &self,
         names: Vec<String>,
         described: Vec<String>,
         unchanging: Vec<String>,
         incurious: Vec<String>,
+        shallow: Vec<String>,
         at_once: Vec<String>,
     ) {
         self.state().types.origins.left = LeftModules {
@@ -110,6 +122,7 @@ impl Host {
             described: described.into_iter().collect(),
             unchanging: unchanging.into_iter().collect(),
             incurious: incurious.into_iter().collect(),
+            shallow: shallow.into_iter().collect(),
             at_once: at_once.into_iter().collect(),
             watched: FxHashSet::default(),
             changed: FxHashSet::default(),
@@ -127,14 +140,20 @@ impl Host {
         keywords: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let read = given(arguments, keywords);
-        let mut parts = self.reading_parts(&read, Depth::Everything);
-        for object in &read {
-            parts.extend(self.definition_parts(object)?);
+        let depth = match named_function(function) {
+            Ok((module, name)) => self.state().types.origins.left.depth(&module, &name),
+            Err(_) => Depth::Everything,
+        };
+        let mut parts = self.reading_parts(&read, depth);
+        if depth == Depth::Everything {
+            for object in &read {
+                parts.extend(self.definition_parts(object)?);
+            }
         }
-        self.watch_if_raced(function, &parts)?;
-        let used = ResultUse::Read(Depth::Everything);
+        self.watch_if_raced(function, &parts, depth)?;
+        let used = ResultUse::Read(depth);
         let call = || function.call(arguments, keywords);
-        let whole = (parts.as_slice(), Depth::Everything);
+        let whole = (parts.as_slice(), depth);
         let (made, _) = self.operate_on_arguments_from(py, whole, &read, used, Entry::UnseenCode, call)?;
         if self.kind(&made) == TypeKind::Instance {
             self.want_class(&made.get_type())?;
@@ -194,25 +213,22 @@ impl Host {
     }
 
     /// If other threads change what a function may read, its reads are operations of their own.
-    fn watch_if_raced(&self, function: &Bound<'_, PyAny>, parts: &[Part<'_>]) -> PyResult<()> {
+    fn watch_if_raced(&self, function: &Bound<'_, PyAny>, parts: &[Part<'_>], depth: Depth) -> PyResult<()> {
         if parts.is_empty() {
             return Ok(());
         }
         let py = function.py();
         let raced = {
             let Some(mut state) = self.awake().filter(|state| state.phase == Phase::Running) else { return Ok(()) };
-            let (accesses, _) = state.whole_accesses(&Looking::at(parts, &[], Depth::Everything));
+            let (accesses, _) = state.whole_accesses(&Looking::at(parts, &[], depth));
             let races = |access: &Access| state.everything_races || state.identities.is_visible(access.location);
             accesses.iter().any(races)
         };
         if !raced {
             return Ok(());
         }
-        // That of a bound method, too.
-        let function = function.getattr_opt(intern!(py, "__func__"))?.unwrap_or_else(|| function.clone());
-        let namespace = function.getattr(intern!(py, "__globals__"))?;
-        let module: String = namespace.get_item(intern!(py, "__name__"))?.extract()?;
-        let name: String = function.getattr(intern!(py, "__qualname__"))?.extract()?;
+        let function = behind_method(function)?;
+        let (module, name) = named_function(&function)?;
         let wants = {
             let origins = &mut self.state().types.origins;
             !origins.left.reads_at_once(&module, &name) && origins.watch(&module, &function)
@@ -222,6 +238,21 @@ impl Host {
             false => Ok(()),
         }
     }
+}
+
+/// The function of a bound method, or the function itself.
+fn behind_method<'py>(function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let behind = function.getattr_opt(intern!(function.py(), "__func__"))?;
+    Ok(behind.unwrap_or_else(|| function.clone()))
+}
+
+/// The module that a function in Python, or the one of a bound method, is of, and its name there.
+fn named_function(function: &Bound<'_, PyAny>) -> PyResult<(String, String)> {
+    let py = function.py();
+    let function = behind_method(function)?;
+    let namespace = function.getattr(intern!(py, "__globals__"))?;
+    let module = namespace.get_item(intern!(py, "__name__"))?.extract()?;
+    Ok((module, function.getattr(intern!(py, "__qualname__"))?.extract()?))
 }
 
 /// The name of a class in its module, if it is one that a class statement has made.
