@@ -36,6 +36,7 @@ from dpor.options import (
     chooses_reads,
     waits_by_looking,
 )
+from dpor.reading import read_source
 from dpor.results import (
     Assumption,
     AssumptionKind,
@@ -168,7 +169,7 @@ class _Check:
         if self.sharing.shared or self.sharing.left is not None:
             return None
         text = hosted.overlay.get(hosted.file)
-        source = hosted.file.read_bytes() if text is None else text
+        source = read_source(hosted.file) if text is None else text
         return covered_lines(source, hosted.info.name, hosted.instrumentation.reached)
 
     def _dependencies(self) -> tuple[str, ...]:

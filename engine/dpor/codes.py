@@ -67,7 +67,7 @@ class Code(enum.Enum):
 _MEANINGS = {
     Code.SYNTAX_ERROR: "the file is not valid Python",
     Code.IMPORT_ERROR: "importing the model's file raised an exception",
-    Code.NOT_FOUND: "no such file or model",
+    Code.NOT_FOUND: "no such file or model, or a file that cannot be read",
     Code.NO_MODELS: "the path holds no function marked @dpor.model",
     Code.BAD_OPTION: "an option has a value that it does not accept",
     Code.BAD_PARAMETER: "a model parameter does not exist or has a value of the wrong type",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,8 @@ from dpor.codes import Code
 from dpor.errors import DporError
 from dpor.instrument.blocks import statements
 from dpor.instrument.first_party import is_foreign_folder
+from dpor.lines import split_lines
+from dpor.reading import read_file, read_source, unreadable
 from dpor.results import ModelInfo, SourceSpan
 
 PACKAGE = "dpor"
@@ -31,7 +33,7 @@ def find_models(path: Path, root: Path, source: str | None = None) -> list[Model
     Raises DporError: NOT_FOUND for a file that cannot be read, SYNTAX_ERROR for one that is not valid Python.
     """
     name = _relative(path, root)
-    text: str | bytes = source if source is not None else _read(path, name)
+    text: str | bytes = source if source is not None else read_source(path, name)
     try:
         tree = ast.parse(text, str(path))
     except SyntaxError as error:
@@ -41,7 +43,7 @@ def find_models(path: Path, root: Path, source: str | None = None) -> list[Model
         raise DporError(Code.SYNTAX_ERROR, error.msg, "correct the syntax", span) from error
     except ValueError as error:
         raise DporError(Code.SYNTAX_ERROR, str(error), "correct the file", SourceSpan(name, 1)) from error
-    lines = (text if isinstance(text, str) else text.decode("utf-8", "replace")).splitlines()
+    lines = split_lines(text if isinstance(text, str) else text.decode("utf-8", "replace"))
     decorators = _Decorators(tree)
     return [
         _describe(function, name, qualified, call, lines)
@@ -50,20 +52,25 @@ def find_models(path: Path, root: Path, source: str | None = None) -> list[Model
     ]
 
 
-def find_model_files(paths: Sequence[Path]) -> list[Path]:
+def pass_over(error: DporError) -> None:
+    """Say nothing of a file that is skipped."""
+
+
+def find_model_files(paths: Sequence[Path], skipped: Callable[[DporError], object] = pass_over) -> list[Path]:
     """The files that hold models: the named files, and those below the named folders.
 
     Hidden folders, virtual environments, installed packages and build output are left out, unless they are named
     themselves. A file below a folder that is not valid Python and mentions dpor may hold models, and is among them.
-    Raises DporError: NOT_FOUND for a path that does not exist, SYNTAX_ERROR for a named file that is not valid Python.
+    `skipped` is told of each file below a folder that cannot be read. Raises DporError: NOT_FOUND for a path that does
+    not exist or cannot be read, SYNTAX_ERROR for a named file that is not valid Python.
     """
     found: dict[Path, None] = {}
     for path in paths:
         if path.is_dir():
             for file in _python_files(path):
-                if _has_models(file):
+                if _has_models(file, skipped):
                     found[file] = None
-        elif path.is_file():
+        elif path.exists():
             if find_models(path, path.parent):
                 found[path] = None
         else:
@@ -167,14 +174,6 @@ def _relative(path: Path, root: Path) -> str:
     return resolved.relative_to(folder).as_posix() if resolved.is_relative_to(folder) else str(path)
 
 
-def _read(path: Path, name: str) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        message = error.strerror or str(error)
-        raise DporError(Code.NOT_FOUND, f"{name} cannot be read: {message}") from error
-
-
 def _python_files(folder: Path) -> Iterator[Path]:
     for current, folders, files in os.walk(folder):
         here = Path(current)
@@ -184,13 +183,17 @@ def _python_files(folder: Path) -> Iterator[Path]:
         yield from (here / name for name in sorted(files) if name.endswith(".py"))
 
 
-def _has_models(file: Path) -> bool:
+def _has_models(file: Path, skipped: Callable[[DporError], object]) -> bool:
     try:
-        text = file.read_bytes()
+        text = read_file(file)
         if not _MENTION.search(text):
             return False
         tree = ast.parse(text, str(file))
-    except OSError:
+    except FileNotFoundError:
+        # Editors mark what they have open by links to nowhere.
+        return False
+    except OSError as error:
+        skipped(unreadable(str(file), error))
         return False
     except (SyntaxError, ValueError):
         # It may hold models: whoever reads it next says what is wrong, rather than nobody.

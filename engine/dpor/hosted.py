@@ -32,6 +32,7 @@ from dpor.instrument.library_state import keep_unseen, objects_of
 from dpor.instrument.texts import Texts
 from dpor.model import options_of
 from dpor.options import Algorithm, ModelOptions, override
+from dpor.reading import read_source, read_text
 from dpor.results import ModelInfo, SourceSpan
 from dpor.runtime.output import Output
 from dpor.runtime.patching import Patches
@@ -187,7 +188,7 @@ class HostedModel:
         digest = hashlib.sha256()
         for path in sorted({self.file, *self.instrumentation.files}):
             edited = self.overlay.get(path)
-            text = path.read_bytes() if edited is None else edited.encode()
+            text = read_source(path) if edited is None else edited.encode()
             digest.update(path.name.encode() + b"\0" + text + b"\0")
         return digest.hexdigest()[:16]
 
@@ -263,8 +264,8 @@ class HostedModel:
 
     def _source_of(self, filename: str) -> str | None:
         path = Path(filename)
-        with contextlib.suppress(OSError, UnicodeError):
-            return self.overlay[path] if path in self.overlay else path.read_text(encoding="utf-8")
+        with contextlib.suppress(OSError, SyntaxError, UnicodeError):
+            return self.overlay[path] if path in self.overlay else read_text(path)
         return None
 
     def _check_packages(self) -> None:

@@ -14,6 +14,7 @@ from dpor.counterexample.trace_document import TraceDocument
 from dpor.following import followed
 from dpor.hosted import HostedModel, json_parameters
 from dpor.options import MemoryModel
+from dpor.reading import read_file
 from dpor.results import ReplayRequest
 from dpor.tasks import task_name
 
@@ -58,10 +59,9 @@ def _read(path: Path, overlay: Mapping[Path, str]) -> str | None:
     if path in overlay:
         return overlay[path]
     try:
-        data = path.read_bytes()
+        return read_file(path, _LARGEST_SOURCE).decode(errors="replace")
     except OSError:
         return None
-    return data.decode(errors="replace") if len(data) <= _LARGEST_SOURCE else None
 
 
 def _namespaces(hosted: HostedModel) -> Iterator[dict[str, Any]]:

@@ -82,13 +82,13 @@ def warn_of_terminal() -> None:
 
 
 def _check(arguments: Arguments) -> ExitCode:
-    from dpor_lsp.preparation import make_checker, planned, run_root
+    from dpor_lsp.preparation import Skipped, make_checker, planned, run_root
 
     root = run_root(arguments)
     started, clock = time.time(), time.monotonic()
     checker = make_checker(arguments, root)
     try:
-        items = planned(arguments, root)
+        items = planned(arguments, root, Skipped())
         entries = _checked(arguments, checker, items)
     finally:
         checker.close()
@@ -135,10 +135,10 @@ def _print_entry(entry: Entry) -> None:
 
 def _list(arguments: Arguments) -> ExitCode:
     from dpor_lsp.formats import json as format_json
-    from dpor_lsp.preparation import found, run_root
+    from dpor_lsp.preparation import Skipped, found, run_root
     from dpor_lsp.targets import Found
 
-    items = found(arguments, run_root(arguments))
+    items = found(arguments, run_root(arguments), Skipped())
     models = [item for item in items if isinstance(item, Found)]
     problems = [item for item in items if not isinstance(item, Found)]
     code = ExitCode.ERROR if problems else ExitCode.EXPECTED

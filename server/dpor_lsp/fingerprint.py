@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from dpor import codes
+from dpor.reading import read_file
 from dpor.results import VERSION, to_json
 from dpor_lsp.subjects import Subject
 
@@ -40,7 +41,7 @@ class Hasher:
             if stat.S_ISDIR(status.st_mode):
                 content = "\0".join(sorted(os.listdir(path))).encode(errors="surrogateescape")
             else:
-                content = path.read_bytes()
+                content = read_file(path, most=None)
             digest = hashlib.sha256(content).hexdigest()
         except OSError:
             return None

@@ -77,15 +77,28 @@ def wishes(arguments: Arguments, root: Path) -> Wishes:
     )
 
 
-def found(arguments: Arguments, root: Path) -> list[Found | Problem]:
-    """Find the models that the paths name."""
+class Skipped:
+    """Warns of files below a folder that cannot be read, of each once however often they are come across."""
+
+    def __init__(self) -> None:
+        self._told: set[str] = set()
+
+    def __call__(self, error: DporError) -> None:
+        """Warn of one file."""
+        if error.message not in self._told:
+            self._told.add(error.message)
+            warn(error.code, f"{error.message}; it is skipped")
+
+
+def found(arguments: Arguments, root: Path, skipped: Skipped) -> list[Found | Problem]:
+    """Find the models that the paths name; `skipped` is told of files that cannot be read."""
     settings: Settings = read_settings(root)
-    return find_targets(arguments.paths, Path.cwd(), settings, ignore_empty=arguments.ignore_empty)
+    return find_targets(arguments.paths, Path.cwd(), settings, skipped, ignore_empty=arguments.ignore_empty)
 
 
-def planned(arguments: Arguments, root: Path) -> list[Subject | Problem]:
-    """Find the models that the paths name, and say how each is checked."""
-    return plan(found(arguments, root), wishes(arguments, root))
+def planned(arguments: Arguments, root: Path, skipped: Skipped) -> list[Subject | Problem]:
+    """Find the models that the paths name, and say how each is checked; `skipped` is as for `found`."""
+    return plan(found(arguments, root, skipped), wishes(arguments, root))
 
 
 def only_model(arguments: Arguments, root: Path, asked: Wishes) -> Subject:
@@ -94,7 +107,7 @@ def only_model(arguments: Arguments, root: Path, asked: Wishes) -> Subject:
     Raises DporError if the target means no model, or more than one.
     """
     assert arguments.replay is not None
-    items = plan(find_targets([arguments.replay], Path.cwd(), asked.settings), asked)
+    items = plan(find_targets([arguments.replay], Path.cwd(), asked.settings, Skipped()), asked)
     for item in items:
         if isinstance(item, Problem) and item.result.reason is not None:
             raise raised(item.result.reason)

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from dpor.codes import Code
 from dpor.errors import DporError
+from dpor.reading import read_file, unreadable
 from dpor.results import SourceSpan
 from dpor_lsp.options import ENGINE_OPTIONS, RUN_OPTIONS, did_you_mean, read_option
 
@@ -62,9 +63,11 @@ def read_settings(root: Path) -> Settings:
     """
     file = root / "pyproject.toml"
     try:
-        content = file.read_bytes()
-    except OSError:
+        content = read_file(file)
+    except (FileNotFoundError, NotADirectoryError):
         return Settings()
+    except OSError as error:
+        raise unreadable(file.name, error) from error
     if b"dpor" not in content:
         return Settings()
     # Imported here because most projects have no table to read, and start-up counts.

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from dpor.reading import read_file
+
 if TYPE_CHECKING:
     from dpor.results import ModelInfo
     from dpor_lsp.checker import Checker
@@ -62,7 +64,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> DporFile |
     if file_path.suffix != ".py" or not _is_wanted(file_path, parent):
         return None
     try:
-        if _MARK not in file_path.read_bytes():
+        if _MARK not in read_file(file_path):
             return None
     except OSError:
         return None

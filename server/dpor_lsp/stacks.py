@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from dpor.reading import read_file
 from dpor.results import SourceSpan
 from dpor_lsp.project import relative_name
 
@@ -61,7 +62,7 @@ def _loop_around(path: Path, line: int, root: Path) -> SourceSpan | None:
     A `while` is preferred to a `for`, which usually ends; among equals the innermost.
     """
     try:
-        tree = ast.parse(path.read_bytes())
+        tree = ast.parse(read_file(path))
     except (OSError, SyntaxError, ValueError):
         return None
     loops: list[ast.AST] = []

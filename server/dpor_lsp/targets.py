@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.util import decode_source
 from pathlib import Path
 from typing import Any
 
 from dpor.codes import Code
-from dpor.discovery import find_model_files, find_models
+from dpor.discovery import find_model_files, find_models, pass_over
 from dpor.errors import DporError
+from dpor.reading import read_source, require_readable
 from dpor.results import CheckRequest, ModelInfo, ModelResult, Reason, SourceSpan, Verdict
 from dpor_lsp.assignments import assigned_parameters, check_names
 from dpor_lsp.options import did_you_mean
@@ -70,16 +72,21 @@ def locate(text: str, working_directory: Path) -> Path:
 
 
 def find_targets(
-    targets: Sequence[str], working_directory: Path, settings: Settings, *, ignore_empty: bool = False
+    targets: Sequence[str],
+    working_directory: Path,
+    settings: Settings,
+    skipped: Callable[[DporError], object] = pass_over,
+    *,
+    ignore_empty: bool = False,
 ) -> list[Found | Problem]:
     """Find the models of the targets, in their order and each once; what cannot be read becomes a problem.
 
     A target is a file, a folder (searched for files with models) or either with `::MODEL`. With `ignore_empty` a
-    target without models is no problem.
+    target without models is no problem. `skipped` is told of each file below a folder that cannot be read.
     """
     found: dict[str, Found | Problem] = {}
     for target in targets or settings.paths or (".",):
-        for item in _find_target(target, working_directory, settings, ignore_empty=ignore_empty):
+        for item in _find_target(target, working_directory, settings, skipped, ignore_empty=ignore_empty):
             key = (
                 f"{item.path}::{item.info.name}"
                 if isinstance(item, Found)
@@ -90,12 +97,21 @@ def find_targets(
 
 
 def _find_target(
-    target: str, working_directory: Path, settings: Settings, *, ignore_empty: bool
+    target: str,
+    working_directory: Path,
+    settings: Settings,
+    skipped: Callable[[DporError], object],
+    *,
+    ignore_empty: bool,
 ) -> Iterable[Found | Problem]:
     text, model = split_target(target)
     try:
         path = locate(text, working_directory)
-        files = [path] if path.is_file() else _files_below(path, settings.exclude)
+        if path.is_dir():
+            files = _files_below(path, settings.exclude, skipped)
+        else:
+            require_readable(path, text)
+            files = [path]
     except (DporError, OSError) as error:
         return [_problem(text, working_directory.resolve(), error)]
     found: list[Found | Problem] = []
@@ -115,9 +131,9 @@ def _find_target(
     return found
 
 
-def _files_below(folder: Path, exclude: Sequence[str]) -> list[Path]:
+def _files_below(folder: Path, exclude: Sequence[str], skipped: Callable[[DporError], object]) -> list[Path]:
     files: list[Path] = []
-    for file in sorted(Path(item).resolve() for item in find_model_files([folder])):
+    for file in sorted(Path(item).resolve() for item in find_model_files([folder], skipped)):
         name = relative_name(file, folder)
         if not any(
             fnmatch.fnmatch(name, pattern) or name.startswith(pattern.rstrip("/") + "/")
@@ -187,15 +203,17 @@ def _subject_or_problem(found: Found, wishes: Wishes) -> Subject | Problem:
         )
 
 
+def _source(found: Found) -> str:
+    return decode_source(read_source(found.path, found.info.file))
+
+
 def subject_of(found: Found, wishes: Wishes) -> Subject:
     """Say how one model is checked. Raises DporError (DPOR106) for a value of the wrong type."""
     defaults = {
         name: value for name, value in wishes.settings.options.items() if name not in found.info.options
     }
     try:
-        parameters = assigned_parameters(
-            found.info, wishes.assignments, lambda: found.path.read_text(encoding="utf-8")
-        )
+        parameters = assigned_parameters(found.info, wishes.assignments, lambda: _source(found))
     except DporError as error:
         span = SourceSpan(found.info.file, found.info.line, found.info.column)
         raise DporError(error.code, error.message, error.mend, span) from None

@@ -23,7 +23,7 @@ from dpor_lsp.fingerprint import Hasher, dependency_files
 from dpor_lsp.formats import text as format_text
 from dpor_lsp.formats import wording
 from dpor_lsp.interrupts import interrupts_as_events
-from dpor_lsp.preparation import make_checker, planned, run_root
+from dpor_lsp.preparation import Skipped, make_checker, planned, run_root
 from dpor_lsp.report import Entry, ExitCode, Report
 from dpor_lsp.scheduler import Event, Finished, Interrupted, Job, Scheduler
 from dpor_lsp.subjects import Subject
@@ -119,6 +119,7 @@ class WatchSession:
         self._events = events
         self._display = display
         self._hasher = Hasher()
+        self._skipped = Skipped()
         self._states: dict[str, _State] = {}
         self._problems: dict[str, Problem] = {}
         self._watched: dict[Path, bool] = {}
@@ -155,7 +156,7 @@ class WatchSession:
         changed, self._changed = self._changed, set()
         first = not self._states and not self._problems
         try:
-            items = planned(self._arguments, self._root)
+            items = planned(self._arguments, self._root, self._skipped)
         except DporError as error:
             self._display.pause()
             fail(error)

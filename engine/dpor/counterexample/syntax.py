@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from dpor.counterexample.records import Site
+from dpor.reading import is_readable
 from dpor.results import SourceSpan
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -28,7 +29,8 @@ class Sources:
 
     def line(self, file: str, number: int) -> str:
         """A line of a file without its end, `""` if the file or the line is unknown; numbers count from 1."""
-        return linecache.getline(self._path(file), number).rstrip("\r\n")
+        lines = self._lines(file)
+        return lines[number - 1].rstrip("\r\n") if 1 <= number <= len(lines) else ""
 
     def segment(self, span: SourceSpan) -> str:
         """The text of a span that lies within one line; the whole stripped line if it does not."""
@@ -51,10 +53,15 @@ class Sources:
         """The syntax tree of a file; None if it cannot be read or parsed."""
         if file not in self._trees:
             try:
-                self._trees[file] = ast.parse("".join(linecache.getlines(self._path(file))))
+                self._trees[file] = ast.parse("".join(self._lines(file)))
             except (SyntaxError, ValueError, RecursionError):
                 self._trees[file] = None
         return self._trees[file]
+
+    def _lines(self, file: str) -> list[str]:
+        path = self._path(file)
+        # What linecache would not come back from.
+        return linecache.getlines(path) if path in linecache.cache or is_readable(Path(path)) else []
 
     def _path(self, file: str) -> str:
         return file if self._root is None or Path(file).is_absolute() else str(self._root / file)

@@ -19,6 +19,8 @@ from dpor.instrument.first_party import OWN_MODULES, FirstParty
 from dpor.instrument.hooks import FIRST_PARTY, NAMESPACE, is_temporary, namespace_entries
 from dpor.instrument.library_code import Treatment, library_code
 from dpor.instrument.transformer import compile_instrumented
+from dpor.lines import split_lines
+from dpor.reading import read_file
 
 _Key = tuple[object, ...]
 # Operators of symbolic values run the solver in the middle of a model.
@@ -44,7 +46,7 @@ class CodeCache:
             key = (status.st_mtime_ns, status.st_size, rebound, marks_lines)
         entry = self._entries.get(path)
         if entry is None or entry[0] != key:
-            source = Path(path).read_bytes() if overlay is None else overlay
+            source = read_file(Path(path)) if overlay is None else overlay
             entry = (key, compile_instrumented(source, path, rebound, marks_lines=marks_lines))
             self._entries[path] = entry
         return entry[1]
@@ -213,7 +215,7 @@ class Instrumentation:
         """The instrumented code of a module; raises OSError or SyntaxError."""
         overlay = self.overlay_of(path)
         if overlay is not None:
-            lines = overlay.splitlines(keepends=True)
+            lines = split_lines(overlay, keepends=True)
             linecache.cache[path] = (len(overlay), None, lines, path)
         rebound = self.rebound.get(module_name, frozenset())
         code = self._code.compile(path, overlay, rebound, marks_lines=self._is_covered(path))
@@ -232,7 +234,7 @@ class Instrumentation:
         if self._is_covered(path):
             if not self.reached:
                 overlay = self.overlay_of(path)
-                text = Path(path).read_bytes() if overlay is None else overlay.encode()
+                text = read_file(Path(path)) if overlay is None else overlay.encode()
                 self.reached = bytearray(len(text.splitlines()) + 2)
             module.__dict__[REACHED] = self.reached
 

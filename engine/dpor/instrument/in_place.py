@@ -26,6 +26,7 @@ from dpor.instrument.standard_library import (
     unchanging,
 )
 from dpor.instrument.transformer import compile_instrumented
+from dpor.reading import read_file
 from dpor.results import AssumptionKind
 
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ class Library:
         filename = functions[0].__code__.co_filename if functions else str(source)
         try:
             code = (
-                compile_instrumented(source.read_bytes(), filename, rebound)
+                compile_instrumented(read_file(source), filename, rebound)
                 if rebound
                 else self._code.compile(source, filename)
             )

@@ -18,6 +18,7 @@ from types import CodeType
 
 from dpor.instrument.entries import compile_marked
 from dpor.instrument.transformer import compile_instrumented
+from dpor.reading import read_file
 
 _FOLDER = "dpor-lsp"
 
@@ -58,7 +59,7 @@ class LibraryCode:
                 kept: object = marshal.loads(file.read_bytes())
                 if isinstance(kept, CodeType):
                     return kept
-        text = source.read_bytes()
+        text = read_file(source)
         code = (
             compile_marked(text, filename)
             if treatment is Treatment.MARKED

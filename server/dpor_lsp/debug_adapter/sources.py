@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import unquote, urlparse
 
 from dpor.counterexample.trace_document import TraceDocument
+from dpor.reading import read_file
 from dpor_lsp.debug_adapter.answers import mapping
 
 _WINDOWS_DRIVE = re.compile(r"^/([A-Za-z]:)")
@@ -67,7 +68,7 @@ class Sources:
 
     def _has_changed(self, name: str) -> bool:
         try:
-            return self.path(name).read_bytes().decode(errors="replace") != self._texts[name]
+            return read_file(self.path(name)).decode(errors="replace") != self._texts[name]
         except OSError:
             return True
 

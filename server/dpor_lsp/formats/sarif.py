@@ -10,6 +10,8 @@ from typing import Any
 from urllib.parse import quote
 
 from dpor.codes import Code
+from dpor.lines import split_lines
+from dpor.reading import read_file
 from dpor.results import Assumption, ModelResult, SourceSpan, TraceStep, Verdict, Violation
 from dpor_lsp import DISTRIBUTION, version
 from dpor_lsp.formats import wording
@@ -246,7 +248,7 @@ def _line_text(root: Path, location: SourceSpan | None) -> str:
     if location is None:
         return ""
     try:
-        lines = (root / location.file).read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = split_lines(read_file(root / location.file).decode(errors="replace"))
         return location.file + ":" + lines[location.line - 1].strip()
     except (OSError, IndexError):
         return location.file

@@ -12,6 +12,8 @@ from dpor.assumptions import ADD_INSTRUMENT, assumption
 from dpor.codes import Code
 from dpor.counterexample.operations import Operation
 from dpor.counterexample.phrases import place_of
+from dpor.lines import split_lines
+from dpor.reading import read_file
 from dpor.results import (
     Assumption,
     AssumptionKind,
@@ -123,10 +125,10 @@ class Places:
             text = self._texts.get(path)
             if text is None:
                 try:
-                    text = path.read_text(encoding="utf-8", errors="replace")
+                    text = read_file(path).decode(errors="replace")
                 except OSError:
                     text = ""
-            self._lines[path] = text.splitlines()
+            self._lines[path] = split_lines(text)
         return self._lines[path]
 
 

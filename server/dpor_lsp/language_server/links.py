@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from dpor.codes import Code
+from dpor.lines import split_lines
 
 CODES_DOCUMENT = Path(__file__).resolve().parent.parent / "documentation" / "codes.md"
 
@@ -27,7 +28,7 @@ class CodeLinks:
 
 def _sections(document: Path) -> dict[str, int]:
     try:
-        lines = document.read_text(encoding="utf-8").splitlines()
+        lines = split_lines(document.read_text(encoding="utf-8"))
     except OSError:
         return {}
     found: dict[str, int] = {}

@@ -14,6 +14,7 @@ from dpor.codes import Code
 from dpor.counterexample.schedule import decode
 from dpor.discovery import PACKAGE
 from dpor.errors import DporError
+from dpor.reading import read_file
 from dpor.results import ModelResult, Reason, ReplayRequest, SourceSpan, to_json
 from dpor_lsp.cache import Cache
 from dpor_lsp.fingerprint import Hasher
@@ -227,7 +228,7 @@ def _unlooked(model: ModelOutline, path: Path, root: Path) -> list[str]:
 def _read(path: Path) -> str | Reason | None:
     """The text of a file as Python reads it; why there is none; or None if there is no file."""
     try:
-        content = path.read_bytes()
+        content = read_file(path)
     except OSError:
         return None
     try:

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Generator, Mapping
 from pathlib import Path
 
+from dpor.lines import split_lines
 from dpor.results import Violation
 from dpor_lsp.cache import FOLDER
 
@@ -49,7 +50,7 @@ def _sources(texts: Mapping[Path, str]) -> Generator[None, None, None]:
     """Have source lines read from `texts`, and files that have changed read anew."""
     linecache.checkcache()
     for path, text in texts.items():
-        lines = text.splitlines(keepends=True)
+        lines = split_lines(text, keepends=True)
         linecache.cache[str(path)] = (len(text), None, lines, str(path))
     try:
         yield

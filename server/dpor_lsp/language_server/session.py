@@ -16,6 +16,8 @@ from lsprotocol import types
 
 from dpor.codes import Code
 from dpor.discovery import find_model_files
+from dpor.errors import DporError
+from dpor.lines import split_lines
 from dpor.results import ModelResult, SourceSpan
 from dpor_lsp.language_server.checks import Checks
 from dpor_lsp.language_server.client import Client
@@ -55,6 +57,7 @@ class Session:
         self._uris: dict[Path, str] = {}
         self._edited: dict[Path, float] = {}
         self._unsaved: set[Path] = set()
+        self._skipped: set[str] = set()
         self.planner = Planner(self.uri, self._warn)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="planner")
         self._scanner = ThreadPoolExecutor(1, thread_name_prefix="scanner")
@@ -252,7 +255,7 @@ class Session:
 
     async def _find_models(self) -> None:
         for folder in self.folders:
-            paths = await self._in_thread(self._scanner, partial(_model_files, folder))
+            paths = await self._in_thread(self._scanner, partial(_model_files, folder, self._skip))
             for path in paths:
                 if path not in self.files:
                     self.want(path, Wanted())
@@ -348,7 +351,7 @@ class Session:
         return ModelRecord(file.uri, file.path, planned.outline, nowhere, nowhere)
 
     def _apply_model(self, record: ModelRecord, planned: PlannedModel, wanted: Wanted, text: str) -> None:
-        lines = text.splitlines()
+        lines = split_lines(text)
         outline, encoding = planned.outline, self.client.encoding
         record.uri = self.uri(record.path)
         record.outline = outline
@@ -458,10 +461,16 @@ class Session:
         document = self.documents.get(path) if path is not None else None
         return None if document is None else document.version
 
+    def _skip(self, error: DporError) -> None:
+        """Say in the log that a file was skipped, once however often it is come across."""
+        if error.message not in self._skipped:
+            self._skipped.add(error.message)
+            self._warn(error.code, f"{error.message}; it is skipped")
+
     def _warn(self, code: Code, message: str) -> None:
         """Pass on a warning of the planner, from its thread."""
         self.call_in_loop(self.client.log, f"{code.value}: {message}", types.MessageType.Warning)
 
 
-def _model_files(folder: Path) -> list[Path]:
-    return [path.resolve() for path in find_model_files([folder])] if folder.is_dir() else []
+def _model_files(folder: Path, skip: Callable[[DporError], object]) -> list[Path]:
+    return [path.resolve() for path in find_model_files([folder], skip)] if folder.is_dir() else []

@@ -11,6 +11,7 @@ from pathlib import Path
 from dpor.codes import Code
 from dpor.counterexample.trace_document import TRACE_VERSION, TraceDocument
 from dpor.errors import DporError
+from dpor.reading import read_file
 from dpor.results import Reason, ReplayRequest, TraceRequest, from_json, to_json
 from dpor_lsp.outcomes import failure
 from dpor_lsp.process import Cancellation, Ending, run_worker
@@ -106,6 +107,6 @@ def _text(path: Path, request: ReplayRequest) -> str | None:
     if path in edited:
         return edited[path]
     try:
-        return path.read_bytes().decode(errors="replace")
+        return read_file(path).decode(errors="replace")
     except OSError:
         return None

@@ -12,8 +12,11 @@ from typing import Any, cast
 from dpor.codes import Code
 from dpor.counterexample.trace_document import TRACE_VERSION, TraceDocument
 from dpor.errors import DporError
+from dpor.reading import read_file, unreadable
 from dpor.results import from_json, to_json
 
+_LARGEST = 1 << 30
+"""How many bytes a trace may have."""
 _MEND = "record it again from its model"
 
 
@@ -64,10 +67,12 @@ def load_trace(path: Path) -> TraceDocument:
     Raises DporError: DPOR103 if there is no such file, DPOR404 if it holds no trace that this version can show.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_file(path, _LARGEST).decode()
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
         raise DporError(Code.NOT_FOUND, f"there is no trace file {path}", _MEND) from error
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise _bad(unreadable(str(path), error).message) from error
+    except UnicodeDecodeError as error:
         raise _bad(f"{path} cannot be read: {error}") from error
     try:
         data: object = json.loads(text)

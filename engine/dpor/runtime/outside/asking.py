@@ -32,6 +32,7 @@ _APART = (
     "dpor.following",
     "dpor.hosted",
     "dpor.instrument.",
+    "dpor.reading",
     "dpor.symbolic.",
     "importlib._bootstrap",
     "linecache",
