@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import ast
-import io
 import re
 import tokenize
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from dpor.discovery import PACKAGE, find_models
 from dpor.errors import DporError
+from dpor.lines import split_lines
 from dpor.results import ModelInfo, Reason, SourceSpan
 from dpor_lsp.language_server.weakening import Reading, Weakness, weaknesses
 
@@ -66,7 +66,7 @@ def outline(path: Path, root: Path, text: str) -> Outline:
     try:
         models = find_models(path, root, text)
     except DporError as error:
-        if not re.search(rf"^\s*(?:import|from)\s+{PACKAGE}\b", text, re.MULTILINE):
+        if not any(re.match(rf"\s*(?:import|from)\s+{PACKAGE}\b", line) for line in split_lines(text)):
             # Every editor says so already where no model can be.
             return Outline()
         return Outline(problem=Reason(error.code, error.message, error.mend, error.span))
@@ -131,13 +131,19 @@ def _ignore_comments(text: str) -> dict[int, str]:
     """The `# dpor: ignore` comments of a text: line to reason."""
     found: dict[int, str] = {}
     try:
-        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        for token in tokenize.generate_tokens(_reader(text)):
             if token.type == tokenize.COMMENT and (match := _IGNORE.match(token.string)):
                 reason = (match["reason"] or match["rest"] or "").strip()
                 found[token.start[0]] = reason or NO_REASON
     except (tokenize.TokenError, SyntaxError):
         return found
     return found
+
+
+def _reader(text: str) -> Callable[[], str]:
+    """What gives the lines of a text one after the other, and then nothing; all end with a line feed."""
+    lines = iter(split_lines(text))
+    return lambda: next((f"{line}\n" for line in lines), "")
 
 
 def _imports(tree: ast.Module, file: str) -> dict[str, SourceSpan]:

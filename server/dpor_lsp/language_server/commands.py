@@ -140,7 +140,8 @@ class Commands:
                 return {"uri": self._session.uri(path), "name": None}
             pinned = pinning.pin(record.path, record.name, violation, before)
         except SyntaxError as error:
-            raise refused(f"{path.name} cannot be added to: {error.msg} in line {error.lineno}") from None
+            where = f" in line {error.lineno}" if error.lineno is not None else ""
+            raise refused(f"{path.name} cannot be added to: {error.msg}{where}") from None
         except (OSError, UnicodeError) as error:
             raise refused(f"{path.name} cannot be read: {error}") from None
         uri = self._session.uri(path)
@@ -165,7 +166,10 @@ class Commands:
         record = await require_model(self._session, arguments)
         reason = arguments[2] if len(arguments) > 2 else ""
         document = self._session.documents.get(record.path)
-        text = document.text if document is not None else editing.read_text(record.path)
+        try:
+            text = document.text if document is not None else editing.read_text(record.path)
+        except (OSError, SyntaxError, UnicodeError) as error:
+            raise refused(f"{record.path.name} cannot be read: {error}") from None
         file = await self._session.settled(record.path)
         if text is None or file is None or file.models.get(record.name) is not record:
             raise refused(f"{record.identity} is not there any more")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from lsprotocol import types
 
+from dpor.lines import split_lines
 from dpor.options import OPTIONS, Kind, Option
 from dpor_lsp.language_server.documents import path_of
 from dpor_lsp.language_server.server import DporServer
@@ -40,7 +41,7 @@ def register(server: DporServer) -> None:
         opened = session.documents.get(path) if path is not None else None
         if opened is None:
             return None
-        lines = opened.text.splitlines(keepends=True)
+        lines = split_lines(opened.text, keepends=True)
         if position.line >= len(lines):
             before = opened.text
         else:

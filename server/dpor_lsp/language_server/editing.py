@@ -7,6 +7,8 @@ from pathlib import Path
 
 from lsprotocol import types
 
+from dpor import reading
+from dpor.lines import line_end, split_lines
 from dpor_lsp.language_server.analysis import ModelOutline
 from dpor_lsp.language_server.positions import Encoding
 
@@ -16,7 +18,7 @@ DEFAULT_REASON = "say here why"
 
 def replace_all(uri: str, before: str, after: str, encoding: Encoding) -> types.WorkspaceEdit:
     """The edit that turns a document's text into another, of the part that differs."""
-    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    old, new = split_lines(before, keepends=True), split_lines(after, keepends=True)
     head = 0
     while head < min(len(old), len(new)) and old[head] == new[head]:
         head += 1
@@ -26,14 +28,12 @@ def replace_all(uri: str, before: str, after: str, encoding: Encoding) -> types.
     start = _position(old, head, encoding)
     end = _position(old, len(old) - tail, encoding)
     text = "".join(new[head : len(new) - tail])
-    if start.line < head or (old[head - 1 : head] and not old[head - 1].endswith("\n")):
-        text = "\n" + text
     return types.WorkspaceEdit(changes={uri: [types.TextEdit(types.Range(start, end), text)]})
 
 
 def _position(lines: Sequence[str], number: int, encoding: Encoding) -> types.Position:
     """The start of a line; the end of the text if it has no line of that number."""
-    if number < len(lines) or not lines or lines[-1].endswith("\n"):
+    if number < len(lines) or not lines or lines[-1].endswith(("\n", "\r")):
         return types.Position(number, 0)
     return types.Position(len(lines) - 1, encoding.units(lines[-1]))
 
@@ -56,7 +56,7 @@ def ignore(
     uri: str, text: str, model: ModelOutline, reason: str, encoding: Encoding
 ) -> tuple[types.WorkspaceEdit, types.Range]:
     """The edit that has a model ignored, by a comment above it, and the range of the reason afterwards."""
-    lines = text.splitlines()
+    lines = split_lines(text)
     if model.ignore_line is not None:
         number = model.ignore_line - 1
         line = lines[number]
@@ -75,7 +75,7 @@ def ignore(
         line = lines[number]
         indent = line[: len(line) - len(line.lstrip())]
         place = types.Position(number, 0)
-        edit = types.TextEdit(types.Range(place, place), f"{indent}{IGNORE_COMMENT} {reason}\n")
+        edit = types.TextEdit(types.Range(place, place), f"{indent}{IGNORE_COMMENT} {reason}{line_end(text)}")
         column = len(indent) + len(IGNORE_COMMENT) + 1
     selection = types.Range(
         types.Position(number, column), types.Position(number, column + encoding.units(reason))
@@ -88,7 +88,7 @@ def stop_ignoring(uri: str, text: str, model: ModelOutline, encoding: Encoding) 
     if model.ignore_line is None:
         return None
     number = model.ignore_line - 1
-    line = text.splitlines()[number]
+    line = split_lines(text)[number]
     before = line[: line.index("#")]
     if before.strip():
         start = types.Position(number, encoding.units(before.rstrip()))
@@ -99,8 +99,11 @@ def stop_ignoring(uri: str, text: str, model: ModelOutline, encoding: Encoding) 
 
 
 def read_text(path: Path) -> str | None:
-    """The content of a file; None if there is none. Raises OSError and UnicodeError for one that cannot be read."""
+    """The content of a file with its own ends of lines; None if there is none.
+
+    Raises OSError, SyntaxError or UnicodeError for one that cannot be read.
+    """
     try:
-        return path.read_text(encoding="utf-8")
+        return reading.read_text(path)
     except FileNotFoundError:
         return None

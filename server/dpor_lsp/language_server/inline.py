@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lsprotocol import types
 
+from dpor.lines import split_lines
 from dpor_lsp.language_server.documents import path_of
 from dpor_lsp.language_server.server import DporServer
 
@@ -18,7 +19,7 @@ def register(server: DporServer) -> None:
         document = session.documents.get(path) if path is not None else None
         if document is None or not session.settings.inlay_hints:
             return []
-        lines = document.text.splitlines()
+        lines = split_lines(document.text)
         hints: list[types.InlayHint] = []
         for place, text in session.replays.values(document.uri, params.range):
             line = place.end.line

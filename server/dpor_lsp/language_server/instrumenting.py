@@ -6,6 +6,7 @@ import ast
 
 from lsprotocol import types
 
+from dpor.lines import split_lines
 from dpor_lsp.language_server.analysis import ModelOutline
 from dpor_lsp.language_server.positions import Encoding
 
@@ -51,5 +52,5 @@ def _decorator(text: str, model: ModelOutline) -> ast.expr | None:
 
 
 def _position(text: str, line: int, column: int, encoding: Encoding) -> types.Position:
-    content = text.splitlines()[line - 1].encode()[:column].decode(errors="replace")
+    content = split_lines(text)[line - 1].encode()[:column].decode(errors="replace")
     return types.Position(line - 1, encoding.units(content))

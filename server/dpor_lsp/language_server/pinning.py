@@ -6,9 +6,12 @@ import ast
 import keyword
 import re
 import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
+from dpor.lines import line_end, split_lines, with_line_ends
 from dpor.results import Violation
 
 _WIDTH = 88
@@ -55,8 +58,10 @@ def pin(model_file: Path, model: str, violation: Violation, before: str | None) 
     text = _with_imports(text, imported)
     name = _free_name(text, f"test_{_identifier(model)}_{_identifier(violation.kind.value)}")
     test = _test(name, model, violation)
-    after = text.rstrip("\n") + "\n\n\n" + test
-    line = after[: after.index(f"def {name}(")].count("\n")
+    end = line_end(text)
+    head = text.rstrip("\r\n") + 3 * end
+    after = head + with_line_ends(test, end)
+    line = len(split_lines(head))
     return Pin(path, before, after, line, name)
 
 
@@ -64,7 +69,7 @@ _HEADER = '"""Counterexamples of dpor-lsp: each test fails for as long as its sc
 
 
 def _test(name: str, model: str, violation: Violation) -> str:
-    first = violation.message.partition("\n")[0].replace("\\", "\\\\").replace('"""', "'''")
+    first = _printable(violation.message.partition("\n")[0]).replace('"""', "'''")
     docstring = f'"""{violation.code.value}: {first}'
     docstring += ' """' if docstring.endswith('"') else '"""'
     pieces = textwrap.wrap(violation.schedule, _WIDTH - 10, break_long_words=True, break_on_hyphens=False)
@@ -90,15 +95,39 @@ def _with_imports(text: str, imported: tuple[str, str] | None) -> str:
         wanted.append(f"from {imported[0]} import {imported[1]}")
     if not wanted:
         return text
-    lines = text.splitlines()
+    lines, end = split_lines(text, keepends=True), line_end(text)
     heads = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
     if heads:
         after = heads[-1].end_lineno or heads[-1].lineno
-        return "\n".join([*lines[:after], *wanted, *lines[after:]]) + "\n"
+        return _inserted(lines, after, wanted, end)
     docstring = ast.get_docstring(tree) is not None
-    after = (tree.body[0].end_lineno or 1) if docstring else 0
-    block = (["", *wanted] if docstring else [*wanted]) + ([""] if lines[after:] and lines[after] else [])
-    return "\n".join([*lines[:after], *block, *lines[after:]]) + "\n"
+    after = (tree.body[0].end_lineno or 1) if docstring else _opening_comments(lines)
+    blank = not lines[after:] or not lines[after].rstrip("\r\n")
+    block = (["", *wanted] if docstring else [*wanted]) + ([] if blank else [""])
+    return _inserted(lines, after, block, end)
+
+
+def _opening_comments(lines: Sequence[str]) -> int:
+    """How many lines a text begins with that may name its interpreter and its encoding, which nothing goes before."""
+    return sum(1 for _ in takewhile(lambda line: line.startswith("#"), lines))
+
+
+def _inserted(lines: Sequence[str], after: int, block: Sequence[str], end: str) -> str:
+    """A text of lines with their ends, with others after the first `after` of them."""
+    before = "".join(lines[:after])
+    if before and not before.endswith(("\n", "\r")):
+        before += end
+    return before + "".join(line + end for line in block) + "".join(lines[after:])
+
+
+def _printable(text: str) -> str:
+    """A text as it can stand in a literal: what would end the line, or is no text, is escaped."""
+    return "".join(
+        character
+        if character.isprintable() and character != "\\"
+        else character.encode("unicode_escape").decode("ascii")
+        for character in text
+    )
 
 
 def _imports(tree: ast.Module, module: str, name: str) -> bool:

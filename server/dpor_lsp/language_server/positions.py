@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from lsprotocol import types
 
+from dpor.lines import split_lines
 from dpor.results import SourceSpan
 
 
@@ -91,7 +92,9 @@ def edit_of(change: types.TextDocumentContentChangeEvent, encoding: Encoding) ->
     if not isinstance(change, types.TextDocumentContentChangePartial):
         return None
     start, end = change.range.start, change.range.end
-    pieces = change.text.split("\n")
+    pieces = split_lines(change.text, keepends=True)
+    if not pieces or pieces[-1].endswith(("\n", "\r")):
+        pieces.append("")
     last = encoding.units(pieces[-1])
     new_end = (
         (start.line, start.character + last) if len(pieces) == 1 else (start.line + len(pieces) - 1, last)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from dpor.codes import Code
+from dpor.lines import split_lines
 from dpor.results import SourceSpan
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -132,7 +133,7 @@ class Reading:
 
     def __init__(self, tree: ast.Module, file: str, text: str) -> None:
         self._file = file
-        self._lines = text.splitlines()
+        self._lines = split_lines(text)
         self._imports = dict(_imports(tree))
         self._definitions: dict[str, _Definition] = {}
         bound: set[str] = set()

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import queue
+import re
 import subprocess
 import sys
 import threading
@@ -142,14 +143,14 @@ class Editor:
             text = self.texts.get(uri)
             if text is None:
                 path = Path(uri.removeprefix("file://"))
-                text = path.read_text() if path.exists() else ""
+                text = path.read_bytes().decode() if path.exists() else ""
             for one in sorted(edits, key=lambda item: item["range"]["start"]["line"], reverse=True):
                 text = spliced(text, one["range"], one["newText"])
             if uri in self.texts:
                 # The reader must not wait for itself: the change goes out like the user's own.
                 self._change_whole(uri, text)
             else:
-                Path(uri.removeprefix("file://")).write_text(text)
+                Path(uri.removeprefix("file://")).write_bytes(text.encode())
         return True
 
     # Waiting
@@ -217,7 +218,7 @@ class Editor:
 
     def open(self, path: Path, text: str | None = None) -> str:
         uri = path.as_uri()
-        self.texts[uri] = path.read_text() if text is None else text
+        self.texts[uri] = path.read_bytes().decode() if text is None else text
         self.versions[uri] = 1
         document = {"uri": uri, "languageId": "python", "version": 1, "text": self.texts[uri]}
         self.notify("textDocument/didOpen", {"textDocument": document})
@@ -241,7 +242,7 @@ class Editor:
         self.notify("textDocument/didChange", {"textDocument": document, "contentChanges": [change]})
 
     def save(self, uri: str) -> None:
-        Path(uri.removeprefix("file://")).write_text(self.texts[uri])
+        Path(uri.removeprefix("file://")).write_bytes(self.texts[uri].encode())
         self.notify("textDocument/didSave", {"textDocument": {"uri": uri}})
 
     def close(self, uri: str) -> None:
@@ -282,10 +283,15 @@ class Editor:
                     stream.close()
 
 
+def lines_of(text: str) -> list[str]:
+    """The lines of a document with their ends, as the protocol has them; the last has none and may be empty."""
+    pieces = re.split(r"(\r\n|\n|\r)", text)
+    return ["".join(pieces[index : index + 2]) for index in range(0, len(pieces), 2)]
+
+
 def position(text: str, index: int) -> dict[str, int]:
-    before = text[:index]
-    line = before.rpartition("\n")[2]
-    return {"line": before.count("\n"), "character": len(line.encode("utf-16-le")) // 2}
+    lines = lines_of(text[:index])
+    return {"line": len(lines) - 1, "character": len(lines[-1].encode("utf-16-le")) // 2}
 
 
 def spliced(text: str, place: dict[str, Any], new: str) -> str:
@@ -294,7 +300,7 @@ def spliced(text: str, place: dict[str, Any], new: str) -> str:
 
 
 def offset(text: str, place: dict[str, int]) -> int:
-    lines = text.splitlines(keepends=True)
+    lines = lines_of(text)
     before = "".join(lines[: place["line"]])
     line = lines[place["line"]] if place["line"] < len(lines) else ""
     return len(before) + len(line.encode("utf-16-le")[: 2 * place["character"]].decode("utf-16-le"))

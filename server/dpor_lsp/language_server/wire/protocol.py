@@ -15,6 +15,8 @@ from pygls.exceptions import JsonRpcInvalidParams
 from pygls.protocol import JsonRPCProtocol, LanguageServerProtocol
 from pygls.protocol.json_rpc import JsonRPCNotification, JsonRPCRequestMessage
 
+from dpor_lsp.language_server.wire.text_documents import LineWorkspace, with_lines
+
 _LONGEST_REASON = 300
 
 
@@ -43,6 +45,15 @@ class Protocol(LanguageServerProtocol):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self._stage = Stage.NEW
+
+    @property
+    def workspace(self) -> LineWorkspace:
+        """The open documents. Raises RuntimeError before `initialize`."""
+        made = super().workspace
+        # pygls makes its own when it is initialized, and asks here whenever it needs it.
+        if not isinstance(made, LineWorkspace):
+            self._workspace = made = with_lines(made)
+        return made
 
     def receive(self, body: bytes) -> None:
         """Take a message. A request is answered whatever it is; what is wrong otherwise is an error of number null.
