@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from dpor._kernel import Host
 from dpor.assumptions import merged, read_assumptions, refused_if_strict
 from dpor.codes import Code
+from dpor.contents import incomplete_if_changed, joined
 from dpor.continuing import LearnedError, Left, Lesson, LessonKind, Sharing, read_choices, write_choices
 from dpor.errors import DporError
 from dpor.executions import (
@@ -36,7 +37,6 @@ from dpor.options import (
     chooses_reads,
     waits_by_looking,
 )
-from dpor.reading import read_source
 from dpor.results import (
     Assumption,
     AssumptionKind,
@@ -149,10 +149,11 @@ class _Check:
             assumptions=self._assumptions(),
             strict=options.strict,
             dependencies=self._dependencies(),
+            contents=self._contents(),
             coverage=self._coverage(),
         )
         # What others have assumed who explore parts of it is known to whoever joins the parts.
-        return result if self.shared else refused_if_strict(result)
+        return result if self.shared else refused_if_strict(incomplete_if_changed(result))
 
     def _assumptions(self) -> tuple[Assumption, ...]:
         hosted = self.hosted
@@ -168,14 +169,16 @@ class _Check:
         hosted = self.hosted
         if self.sharing.shared or self.sharing.left is not None:
             return None
-        text = hosted.overlay.get(hosted.file)
-        source = read_source(hosted.file) if text is None else text
+        source = hosted.instrumentation.source(str(hosted.file))
         return covered_lines(source, hosted.info.name, hosted.instrumentation.reached)
 
     def _dependencies(self) -> tuple[str, ...]:
         hosted = self.hosted
         modules = {str(path) for path in (hosted.file, *hosted.instrumentation.files)}
         return tuple(sorted(modules | hosted.patches.outside.read()))
+
+    def _contents(self) -> Mapping[str, str]:
+        return joined((self.before.contents, self.hosted.instrumentation.contents.values()))
 
     def _explore(self) -> dict[str, Any]:
         hosted, options = self.hosted, self.hosted.options
@@ -269,6 +272,7 @@ class _Check:
             frontiers=(frontier,),
             lessons=(*self.lessons, *lessons) if self.exploring else tuple(self.lessons),
             dependencies=self._dependencies(),
+            contents=self._contents(),
             assumptions=self._assumptions(),
         )
 

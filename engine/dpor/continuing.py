@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import enum
 import itertools
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 
 from dpor.results import Assumption
 
-VERSION = 2
+VERSION = 3
 
 Choices = list[tuple[str, int]]
 
@@ -46,7 +46,7 @@ class Left:
     """What is left of a check, and what was counted up to there.
 
     `frontiers` are the kernel's texts; none means the whole exploration. `seconds` were used and `fraction` (0 to 1)
-    is done, by the kernel's estimate. `dependencies` are the files that the model has read so far,
+    is done, by the kernel's estimate. `dependencies` and `contents` are those of a result so far,
     `assumptions` what it rests on.
     """
 
@@ -59,6 +59,7 @@ class Left:
     frontiers: tuple[str, ...] = ()
     lessons: tuple[Lesson, ...] = ()
     dependencies: tuple[str, ...] = ()
+    contents: Mapping[str, str] = field(default_factory=dict[str, str])
     assumptions: tuple[Assumption, ...] = ()
     version: int = VERSION
 

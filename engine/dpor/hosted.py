@@ -12,6 +12,7 @@ import gc
 import hashlib
 import importlib.util
 import inspect
+import os
 import sys
 import traceback
 from collections.abc import Callable, Generator, Mapping
@@ -32,7 +33,7 @@ from dpor.instrument.library_state import keep_unseen, objects_of
 from dpor.instrument.texts import Texts
 from dpor.model import options_of
 from dpor.options import Algorithm, ModelOptions, override
-from dpor.reading import read_source, read_text
+from dpor.reading import read_text
 from dpor.results import ModelInfo, SourceSpan
 from dpor.runtime.output import Output
 from dpor.runtime.patching import Patches
@@ -102,6 +103,7 @@ class HostedModel:
             covered=self.file,
             foreign=Foreign(self.host.marker, self._asleep),
             tell=self.host.tell_instrumented,
+            contents=self.patches.outside.contents,
         )
         self.texts = Texts(self.host)
         self.library = Library(self.host, hooks, self.patches.stand_ins())
@@ -187,9 +189,9 @@ class HostedModel:
         """A hash of the model's code: of all first-party files that it was loaded from."""
         digest = hashlib.sha256()
         for path in sorted({self.file, *self.instrumentation.files}):
-            edited = self.overlay.get(path)
-            text = read_source(path) if edited is None else edited.encode()
-            digest.update(path.name.encode() + b"\0" + text + b"\0")
+            source = self.instrumentation.source(str(path))
+            text = source.encode(errors="surrogatepass") if isinstance(source, str) else source
+            digest.update(os.fsencode(path.name) + b"\0" + text + b"\0")
         return digest.hexdigest()[:16]
 
     def relative(self, path: Path) -> str:
@@ -279,6 +281,7 @@ class HostedModel:
                 )
 
     def _import(self) -> ModuleType:
+        self._note_packages()
         try:
             with self.patches.importing():
                 return self.instrumentation.load_file(self.file, self._module_name)
@@ -299,6 +302,11 @@ class HostedModel:
                 mend,
                 self.span_of_traceback(error) or SourceSpan(self.relative(self.file), 1),
             ) from error
+
+    def _note_packages(self) -> None:
+        """Note what the name of the model's module rests on: which folders around it are packages."""
+        for folder in self.file.parents[: self._module_name.count(".") + 1]:
+            self.instrumentation.contents.note_search("__init__", [str(folder)])
 
     def _inner_calls(self, error: BaseException) -> str:
         """Where an exception comes from that was raised in code which first-party code calls, in words."""

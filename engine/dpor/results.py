@@ -280,7 +280,9 @@ class ModelResult:
 
     `classes` counts the classes of the algorithm's own equivalence, for `value-centric` alone. `warnings` are findings
     that do not count against the model (data races under `races="warn"`). `strict` says that the model's options accept
-    no assumptions. `coverage` is None if it is not known, as when several processes shared the check.
+    no assumptions. `contents` are the values of what it rests on outside of the check, by key (see `dpor.contents`);
+    `dependencies` name those files of it that are to be watched. `coverage` is None if it is not known, as when several
+    processes shared the check.
     """
 
     id: str
@@ -304,6 +306,7 @@ class ModelResult:
     assumptions: tuple[Assumption, ...] = ()
     strict: bool = False
     dependencies: tuple[str, ...] = ()
+    contents: Mapping[str, str] = field(default_factory=dict[str, str])
     coverage: Coverage | None = None
     output: str = ""
     version: int = VERSION

@@ -7,68 +7,77 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from dpor.assumptions import is_known_to_hold
 from dpor.codes import Code
-from dpor.continuing import VERSION as CONTINUING_VERSION
+from dpor.contents import Kind, key_of
 from dpor.continuing import Left
-from dpor.results import VERSION, ModelResult, Verdict, from_json, to_json
-from dpor_lsp.fingerprint import (
-    Hasher,
-    continuation_key,
-    dependency_files,
-    environment_stamp,
-    request_key,
+from dpor.results import VERSION, ModelResult, to_json
+from dpor_lsp.cached_rows import (
+    Counterexample,
+    MisfitError,
+    digest,
+    may_be_kept,
+    read_contents,
+    read_counterexample,
+    read_left,
+    read_result,
+    stored_contents,
 )
+from dpor_lsp.fingerprint import Hasher, continuation_key, environment_stamp, request_key
 from dpor_lsp.subjects import Subject
 
 FOLDER = ".dpor_cache"
-FILE = f"results-{VERSION}.sqlite3"
+_LAYOUT = 2
+"""Which columns the tables have, and what is in them."""
+FILE = f"results-{VERSION}-{_LAYOUT}.sqlite3"
 KEPT_PER_MODEL = 20
 BUSY_SECONDS = 5.0
 
 Found = TypeVar("Found")
 
-_NOT_KEPT = {Code.TIMEOUT, Code.CANCELLED}
 _TAG = """Signature: 8a477f597d28d172789f06886806bc55
 # This file marks a cache folder of dpor-lsp; see https://bford.info/cachedir/
 """
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS results (
-    key TEXT PRIMARY KEY, model TEXT NOT NULL, dependencies TEXT NOT NULL, result TEXT NOT NULL, stored REAL NOT NULL
+    key TEXT PRIMARY KEY, model TEXT NOT NULL, contents TEXT NOT NULL, result TEXT NOT NULL, stored REAL NOT NULL,
+    digest TEXT NOT NULL
 );
 CREATE INDEX IF NOT EXISTS results_of_model ON results (model, stored);
 CREATE TABLE IF NOT EXISTS stopped (
-    key TEXT PRIMARY KEY, model TEXT NOT NULL, dependencies TEXT NOT NULL, remaining TEXT NOT NULL, stored REAL NOT NULL
+    key TEXT PRIMARY KEY, model TEXT NOT NULL, contents TEXT NOT NULL, remaining TEXT NOT NULL, stored REAL NOT NULL,
+    digest TEXT NOT NULL
 );
 CREATE TABLE IF NOT EXISTS counterexamples (
-    model TEXT PRIMARY KEY, schedule TEXT NOT NULL, parameters TEXT NOT NULL, options TEXT NOT NULL
+    model TEXT PRIMARY KEY, schedule TEXT NOT NULL, parameters TEXT NOT NULL, options TEXT NOT NULL,
+    digest TEXT NOT NULL
 );
 """
-
-
-@dataclass(frozen=True)
-class Counterexample:
-    """The last counterexample of a model: its schedule, and the parameters and options of the check."""
-
-    schedule: str
-    parameters: Mapping[str, Any]
-    options: Mapping[str, Any]
 
 
 class Cache:
     """Results of one project; to be used from one thread.
 
     No method raises: a cache that cannot be used is announced once through `warn` (a code and a sentence) and from
-    then on finds and keeps nothing. A file that is damaged is set aside first and started afresh. `environment` is
-    the stamp of the interpreter that checks the models (None: this one).
+    then on finds and keeps nothing. A file that is damaged is set aside first and started afresh. A row that does not
+    fit what is asked is dropped, which is announced once. `environment` is the stamp of the interpreter that checks the
+    models (None: this one), `directory` the folder that they are checked in (None: the current one).
     """
 
-    def __init__(self, root: Path, warn: Callable[[Code, str], None], environment: str | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        warn: Callable[[Code, str], None],
+        environment: str | None = None,
+        directory: Path | None = None,
+    ) -> None:
+        self._directory = directory
+        self._dropped = False
         self.folder = root / FOLDER
         self._file = self.folder / FILE
         self._warn = warn
@@ -76,31 +85,26 @@ class Cache:
         self._environment = environment or environment_stamp()
         self._connection: sqlite3.Connection | None = None
         self._given_up = False
-        self._asked: dict[str, str] = {}
-        self._asked_left: dict[str, str] = {}
 
     def find(self, subject: Subject) -> ModelResult | None:
         """Return the kept result of the same check of the same code, marked as cached, or None."""
         return self._guarded(lambda connection: self._find(connection, subject))
 
-    def keep(self, subject: Subject, result: ModelResult, started: float) -> None:
+    def keep(self, subject: Subject, result: ModelResult) -> None:
         """Keep a result for `find`, and its counterexample for `last_counterexample`.
 
-        `started` is the time (as time.time gives it) before the check began: a result is not kept if a file that it
-        depends on was written since. Errors, and results that a timeout or a cancellation cut short, are not kept.
+        It is kept for the texts that the check has read, and found again as long as those are the texts. Errors, and
+        results that a timeout or a cancellation cut short, are not kept.
         """
-        self._guarded(lambda connection: self._keep(connection, subject, result, started))
+        self._guarded(lambda connection: self._keep(connection, subject, result))
 
     def find_left(self, subject: Subject) -> Left | None:
         """Return what is left of a check of the same code that was stopped, or None; forget it if the code changed."""
         return self._guarded(lambda connection: self._find_left(connection, subject))
 
-    def keep_left(self, subject: Subject, left: Left | None, started: float) -> None:
-        """Keep what is left of a check that was stopped, for `find_left`; None forgets what was kept.
-
-        `started` is the time before the check began: what rests on a file that was written since is not kept.
-        """
-        self._guarded(lambda connection: self._keep_left(connection, subject, left, started))
+    def keep_left(self, subject: Subject, left: Left | None) -> None:
+        """Keep what is left of a check that was stopped, for `find_left`; None forgets what was kept."""
+        self._guarded(lambda connection: self._keep_left(connection, subject, left))
 
     def last_counterexample(self, model: str) -> Counterexample | None:
         """Return the last counterexample that was found for the model of this id, or None."""
@@ -122,7 +126,7 @@ class Cache:
                     self._connection = _connect(self.folder, self._file)
                     self._connection.executescript(_SCHEMA)
                 return action(self._connection)
-            except (sqlite3.Error, OSError, ValueError, KeyError, TypeError) as error:
+            except (sqlite3.Error, OSError, ValueError, OverflowError) as error:
                 self.close()
                 if attempt == 1 and _is_damage(error):
                     self._start_afresh(error)
@@ -146,97 +150,136 @@ class Cache:
         )
 
     def _find(self, connection: sqlite3.Connection, subject: Subject) -> ModelResult | None:
-        key = request_key(subject, self._hasher, self._environment)
-        self._asked[subject.info.id] = key
-        row = connection.execute("SELECT dependencies, result FROM results WHERE key = ?", (key,)).fetchone()
+        text = self._hasher.value(key_of(Kind.FILE, str(subject.path)), subject.texts)
+        key = request_key(subject, text, self._environment)
+        row = connection.execute(
+            "SELECT model, contents, result, digest FROM results WHERE key = ?", (key,)
+        ).fetchone()
         if row is None:
             return None
-        texts = subject.texts
-        for name, digest in json.loads(row[0]).items():
-            if self._hasher.hash(subject.root / name, texts) != digest:
+        try:
+            if not self._holds(subject, key, row):
                 return None
-        result = from_json(ModelResult, json.loads(row[1]))
+            result = read_result(subject, row[2])
+        except MisfitError as error:
+            self._drop(connection, "results", "key", key, error)
+            return None
         return replace(result, line=subject.info.line, cached=True)
 
-    def _keep(
-        self, connection: sqlite3.Connection, subject: Subject, result: ModelResult, started: float
+    def _holds(self, subject: Subject, key: str, row: Sequence[object]) -> bool:
+        """Whether what a row rests on is as it was. Raises MisfitError for a row that is damaged, or another's."""
+        if row[0] != subject.info.id or row[3] != digest(key, *row[:3]):
+            raise MisfitError("it was changed")
+        contents = read_contents(row[1], subject.root)
+        if key_of(Kind.FILE, str(subject.path)) not in contents:
+            raise MisfitError("it does not rest on the model's file")
+        return self._hasher.unchanged(contents, subject.texts, self._directory)
+
+    def _drop(
+        self, connection: sqlite3.Connection, table: str, column: str, value: str, error: MisfitError
     ) -> None:
+        with connection:
+            connection.execute(f"DELETE FROM {table} WHERE {column} = ?", (value,))
+        if not self._dropped:
+            self._dropped = True
+            message = f"an entry of the result cache {self.folder} does not fit and was dropped: {error}"
+            self._warn(Code.CACHE_CORRUPT, message)
+
+    def _keep(self, connection: sqlite3.Connection, subject: Subject, result: ModelResult) -> None:
         if result.violations:
             self._keep_counterexample(connection, subject, result)
-        if result.verdict is Verdict.ERROR or (result.reason and result.reason.code in _NOT_KEPT):
+        if not may_be_kept(result):
             return
-        if not all(map(is_known_to_hold, result.assumptions)):
+        found = self._found_texts(subject, result.contents, request_key)
+        if found is None:
             return
-        files = dependency_files(subject, result.dependencies)
-        key = request_key(subject, self._hasher, self._environment)
-        texts = subject.texts
-        # A text that was handed in cannot have changed since.
-        changed = subject.request.source is None and self._asked.get(subject.info.id, key) != key
-        if changed or any(_written_since(file, started) for file in files if file not in texts):
-            return
-        hashes = {_stored_name(file, subject.root): self._hasher.hash(file, texts) for file in files}
-        values = (key, result.id, json.dumps(hashes), json.dumps(to_json(result)), time.time())
+        key, contents = found
+        # What it rests on is in a column of its own.
+        row = (result.id, contents, json.dumps(to_json(replace(result, contents={}))))
         with connection:
-            connection.execute("INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?)", values)
+            connection.execute(
+                "INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?)",
+                (key, *row, time.time(), digest(key, *row)),
+            )
             connection.execute(
                 "DELETE FROM results WHERE model = ? AND key NOT IN"
                 " (SELECT key FROM results WHERE model = ? ORDER BY stored DESC LIMIT ?)",
                 (result.id, result.id, KEPT_PER_MODEL),
             )
 
+    def _found_texts(
+        self, subject: Subject, contents: Mapping[str, str], key_for: Callable[[Subject, str, str], str]
+    ) -> tuple[str, str] | None:
+        """The key and the contents to store, for what the check has read; None if that is not known for certain."""
+        text = contents.get(key_of(Kind.FILE, str(subject.path.resolve())))
+        if text is None:
+            return None
+        here = {key_of(Kind.FILE, str(subject.path)): text, **contents}
+        stored = stored_contents(here, subject.root)
+        return None if stored is None else (key_for(subject, text, self._environment), stored)
+
     def _find_left(self, connection: sqlite3.Connection, subject: Subject) -> Left | None:
-        key = continuation_key(subject, self._hasher, self._environment)
-        self._asked_left[subject.info.id] = key
+        text = self._hasher.value(key_of(Kind.FILE, str(subject.path)), subject.texts)
+        key = continuation_key(subject, text, self._environment)
         row = connection.execute(
-            "SELECT dependencies, remaining FROM stopped WHERE key = ?", (key,)
+            "SELECT model, contents, remaining, digest FROM stopped WHERE key = ?", (key,)
         ).fetchone()
         if row is None:
             return None
-        known = json.loads(row[0]).items()
-        left = from_json(Left, json.loads(row[1]))
-        changed = any(
-            self._hasher.hash(subject.root / name, subject.texts) != digest for name, digest in known
-        )
-        if changed or left.version != CONTINUING_VERSION:
-            with connection:
-                connection.execute("DELETE FROM stopped WHERE key = ?", (key,))
+        try:
+            if self._holds(subject, key, row):
+                return replace(read_left(row[2]), contents=read_contents(row[1], subject.root))
+        except MisfitError as error:
+            self._drop(connection, "stopped", "key", key, error)
             return None
-        return left
+        with connection:
+            connection.execute("DELETE FROM stopped WHERE key = ?", (key,))
+        return None
 
-    def _keep_left(
-        self, connection: sqlite3.Connection, subject: Subject, left: Left | None, started: float
-    ) -> None:
-        key = continuation_key(subject, self._hasher, self._environment)
-        files = [] if left is None else dependency_files(subject, left.dependencies)
-        texts = subject.texts
-        changed = subject.request.source is None and self._asked_left.get(subject.info.id, key) != key
-        changed = changed or any(_written_since(file, started) for file in files if file not in texts)
+    def _keep_left(self, connection: sqlite3.Connection, subject: Subject, left: Left | None) -> None:
         with connection:
             # One for each model is enough, and those of older code must not pile up.
             connection.execute("DELETE FROM stopped WHERE model = ?", (subject.info.id,))
-            if left is not None and not changed and all(map(is_known_to_hold, left.assumptions)):
-                hashes = {_stored_name(file, subject.root): self._hasher.hash(file, texts) for file in files}
-                values = (key, subject.info.id, json.dumps(hashes), json.dumps(to_json(left)), time.time())
-                connection.execute("INSERT INTO stopped VALUES (?, ?, ?, ?, ?)", values)
+            if left is None or not all(map(is_known_to_hold, left.assumptions)):
+                return
+            found = self._found_texts(subject, left.contents, continuation_key)
+            if found is None:
+                return
+            key, contents = found
+            row = (subject.info.id, contents, json.dumps(to_json(replace(left, contents={}))))
+            connection.execute(
+                "INSERT OR REPLACE INTO stopped VALUES (?, ?, ?, ?, ?, ?)",
+                (key, *row, time.time(), digest(key, *row)),
+            )
 
     def _keep_counterexample(
         self, connection: sqlite3.Connection, subject: Subject, result: ModelResult
     ) -> None:
         request = subject.request
-        values = (
+        row = (
             result.id,
             result.violations[0].schedule,
             json.dumps(to_json(request.parameters)),
             json.dumps(to_json(request.options)),
         )
         with connection:
-            connection.execute("INSERT OR REPLACE INTO counterexamples VALUES (?, ?, ?, ?)", values)
+            connection.execute(
+                "INSERT OR REPLACE INTO counterexamples VALUES (?, ?, ?, ?, ?)", (*row, digest(*row))
+            )
 
     def _last_counterexample(self, connection: sqlite3.Connection, model: str) -> Counterexample | None:
         row = connection.execute(
-            "SELECT schedule, parameters, options FROM counterexamples WHERE model = ?", (model,)
+            "SELECT schedule, parameters, options, digest FROM counterexamples WHERE model = ?", (model,)
         ).fetchone()
-        return None if row is None else Counterexample(row[0], json.loads(row[1]), json.loads(row[2]))
+        if row is None:
+            return None
+        try:
+            if row[3] != digest(model, *row[:3]):
+                raise MisfitError("it was changed")
+            return read_counterexample(model, *row[:3])
+        except MisfitError as error:
+            self._drop(connection, "counterexamples", "model", model, error)
+            return None
 
 
 def _connect(folder: Path, file: Path) -> sqlite3.Connection:
@@ -264,14 +307,3 @@ def _set_aside(file: Path) -> Path:
     with contextlib.suppress(FileNotFoundError):
         os.replace(file.with_name(file.name + "-journal"), aside.with_name(aside.name + "-journal"))
     return aside
-
-
-def _written_since(file: Path, started: float) -> bool:
-    try:
-        return file.stat().st_mtime >= started
-    except OSError:
-        return True
-
-
-def _stored_name(file: Path, root: Path) -> str:
-    return (file.relative_to(root) if file.is_relative_to(root) else file).as_posix()

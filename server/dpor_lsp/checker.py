@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import queue
-import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,11 +79,11 @@ class Checker:
         cache = self.cache(subject.root)
         return cache.find(subject) if cache else None
 
-    def keep(self, subject: Subject, result: ModelResult, started: float) -> None:
-        """Keep a result; `started` is the time before its check began."""
+    def keep(self, subject: Subject, result: ModelResult) -> None:
+        """Keep a result."""
         cache = self.cache(subject.root)
         if cache:
-            cache.keep(subject, result, started)
+            cache.keep(subject, result)
 
     def _answer(self, subject: Subject) -> ModelResult | None:
         """Return the result of a model that needs no check: a kept one, or that its check cannot be continued."""
@@ -109,15 +108,15 @@ class Checker:
         cache = self.cache(subject.root)
         return cache.find_left(subject) if self.settings.resume and cache else None
 
-    def _keep(self, job: Job, result: ModelResult, left: Left | None, started: float) -> None:
+    def _keep(self, job: Job, result: ModelResult, left: Left | None) -> None:
         from dpor_lsp.sharing import can_continue
 
         # What a bound stopped in several steps is not what a check with that bound would say.
         if job.left is None or result.verdict is not Verdict.INCOMPLETE:
-            self.keep(job.subject, result, started)
+            self.keep(job.subject, result)
         cache = self.cache(job.subject.root)
         if cache and can_continue(job.subject):
-            cache.keep_left(job.subject, left, started)
+            cache.keep_left(job.subject, left)
 
     def close(self) -> None:
         """Let go of the caches."""
@@ -161,7 +160,6 @@ class Checker:
 
         events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         scheduler = Scheduler(self.jobs, events.put, self.command)
-        started = time.time()
         open_jobs: dict[Job, int] = {}
         try:
             with interrupts_as_events(lambda: events.put(Interrupted())):
@@ -184,7 +182,7 @@ class Checker:
                     elif isinstance(event, Finished):
                         index = open_jobs.pop(event.job)
                         entries[index] = Entry(event.result, event.job.subject.root)
-                        self._keep(event.job, event.result, event.left, started)
+                        self._keep(event.job, event.result, event.left)
                         yield
         finally:
             scheduler.close()

@@ -6,7 +6,6 @@ met.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -185,9 +184,8 @@ class DporItem(pytest.Item):
         checker = self.config.stash[_SESSION].checker(self._root)
         result = checker.find(subject)
         if result is None:
-            started = time.time()
             result, _ = run_job(Job(subject, checker.limits(subject)))
-            checker.keep(subject, result, started)
+            checker.keep(subject, result)
         if result.output:
             self.add_report_section("call", "model output", result.output)
         if not result.as_expected:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from dpor.assumptions import merged, refused_if_strict
 from dpor.codes import Code
+from dpor.contents import incomplete_if_changed, joined
 from dpor.continuing import Left, Lesson
 from dpor.options import Algorithm
 from dpor.results import Assumption, ModelResult, Progress, Verdict, from_json
@@ -352,6 +353,7 @@ class SharedCheck:
             frontiers=tuple(itertools.chain.from_iterable(left.frontiers for left in lefts)),
             lessons=max((left.lessons for left in lefts), key=len),
             dependencies=tuple(sorted({name for left in lefts for name in left.dependencies})),
+            contents=joined(left.contents for left in (*self._finished, *lefts)),
             assumptions=self._assumptions(lefts),
         )
 
@@ -369,7 +371,7 @@ class SharedCheck:
         def total(count: str) -> int:
             return sum(getattr(item, count) for item in (*results, *lefts))
 
-        joined = replace(
+        whole = replace(
             last,
             reason=reason,
             executions=total("executions"),
@@ -379,10 +381,11 @@ class SharedCheck:
             seconds=self._seconds(),
             assumptions=self._assumptions([last, *lefts]),
             dependencies=tuple(sorted({name for result in results for name in result.dependencies})),
+            contents=joined(result.contents for result in results),
             coverage=last.coverage if len(results) == 1 and not lefts else None,
             output="".join(dict.fromkeys(result.output for result in results)),
         )
-        return refused_if_strict(joined)
+        return refused_if_strict(incomplete_if_changed(whole))
 
 
 def _without_counts(result: ModelResult) -> ModelResult:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from watchdog.events import FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
 
+from dpor.contents import Kind, key_of
 from dpor.errors import DporError
 from dpor.results import ModelResult
 from dpor_lsp.arguments import Arguments
@@ -50,8 +51,7 @@ class _State:
     """What is known of one model: how it is to be checked, its files as they were then, its result, its check."""
 
     subject: Subject
-    stamps: dict[Path, str | None]
-    started: float
+    stamps: dict[Path, str]
     job: Job | None = None
     result: ModelResult | None = None
 
@@ -189,7 +189,7 @@ class WatchSession:
             self._call_off(former)
         known = former.result.dependencies if former and former.result else ()
         stamps = {path: self._hasher.hash(path) for path in dependency_files(subject, known)}
-        state = _State(subject, stamps, time.time())
+        state = _State(subject, stamps)
         self._states[_key(subject)] = state
         kept = self._checker.find(subject)
         if kept is not None:
@@ -204,7 +204,7 @@ class WatchSession:
             # A newer save has taken this check's place.
             return
         state.job = None
-        self._checker.keep(state.subject, event.result, state.started)
+        self._checker.keep(state.subject, event.result)
         self._settle(state, event.result)
         self._finish_round()
 
@@ -212,7 +212,9 @@ class WatchSession:
         state.result = result
         for path in dependency_files(state.subject, result.dependencies):
             if path not in state.stamps:
-                state.stamps[path] = self._hasher.hash(path)
+                # As the check has found it: it may be another now.
+                found = (result.contents.get(key_of(kind, str(path))) for kind in (Kind.FILE, Kind.NAMES))
+                state.stamps[path] = next(filter(None, found), None) or self._hasher.hash(path)
                 self._watch(path.parent, recursive=False)
         self._print(Entry(result, state.subject.root))
 

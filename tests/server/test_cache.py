@@ -14,14 +14,29 @@ import pytest
 
 from dpor.assumptions import assumption
 from dpor.codes import Code
+from dpor.contents import UNSTABLE, Contents, Kind, key_of
+from dpor.counterexample.schedule import Schedule, encode
 from dpor.results import AssumptionKind, ModelResult, Reason, Verdict, Violation
 from dpor_lsp.cache import FILE, FOLDER, Cache
+from dpor_lsp.cached_rows import digest
+from dpor_lsp.fingerprint import Hasher
 from dpor_lsp.subjects import Subject
 
 MakeSubject = Callable[..., Subject]
 MakeResult = Callable[..., ModelResult]
-LONG_AGO = 0.0
-LATER = 32503680000.0
+SCHEDULE = encode(Schedule("m.py::model", ()))
+
+
+def checked(subject: Subject, result: ModelResult) -> ModelResult:
+    """The result as a worker gives it that has read the files as they are now."""
+    keys = [key_of(Kind.FILE, str(subject.path))]
+    for name in result.dependencies:
+        path = subject.root / name
+        keys.append(key_of(Kind.NAMES if path.is_dir() else Kind.FILE, str(path)))
+    hasher = Hasher()
+    contents = {key: hasher.value(key, subject.texts) for key in keys}
+    violations = tuple(replace(violation, schedule=SCHEDULE) for violation in result.violations)
+    return replace(result, contents=contents, violations=violations)
 
 
 class Warnings:
@@ -49,14 +64,15 @@ def test_a_kept_result_is_found_again_and_says_that_it_was(
 ) -> None:
     subject = make_subject()
     result = make_result(Verdict.VIOLATED, violations=(violation,))
-    cache.keep(subject, result, LATER)
-    assert cache.find(subject) == replace(result, cached=True)
+    cache.keep(subject, checked(subject, result))
+    kept = replace(checked(subject, result), cached=True, contents={})
+    assert cache.find(subject) == kept
 
 
 def test_another_process_finds_it_too(
     cache: Cache, warnings: Warnings, project: Path, make_subject: MakeSubject, make_result: MakeResult
 ) -> None:
-    cache.keep(make_subject(), make_result(), LATER)
+    cache.keep(make_subject(), checked(make_subject(), make_result()))
     assert Cache(project, warnings).find(make_subject()) is not None
 
 
@@ -73,7 +89,7 @@ def test_another_check_is_not_answered(
     cache: Cache, make_subject: MakeSubject, make_result: MakeResult, other: dict[str, object]
 ) -> None:
     subject = make_subject()
-    cache.keep(subject, make_result(), LATER)
+    cache.keep(subject, checked(subject, make_result()))
     options = other.pop("options", {})
     changed = make_subject(**other)
     changed = replace(changed, request=replace(changed.request, options=options))
@@ -85,7 +101,7 @@ def test_a_timeout_alone_makes_no_other_check(
     cache: Cache, make_subject: MakeSubject, make_result: MakeResult
 ) -> None:
     subject = make_subject()
-    cache.keep(subject, make_result(), LATER)
+    cache.keep(subject, checked(subject, make_result()))
     assert cache.find(replace(subject, request=replace(subject.request, options={"timeout": 3}))) is not None
 
 
@@ -95,7 +111,7 @@ def test_a_changed_dependency_invalidates(
     helper = project / "helper.py"
     helper.write_text("x = 1\n")
     subject = make_subject()
-    cache.keep(subject, make_result(dependencies=("helper.py",)), LATER)
+    cache.keep(subject, checked(subject, make_result(dependencies=("helper.py",))))
     assert cache.find(subject) is not None
     helper.write_text("x = 22\n")
     assert cache.find(subject) is None
@@ -109,7 +125,7 @@ def test_a_name_more_in_a_folder_that_was_listed_invalidates(
     folder = project / "listed"
     folder.mkdir()
     subject = make_subject()
-    cache.keep(subject, replace(make_result(), dependencies=("listed",)), LATER)
+    cache.keep(subject, checked(subject, replace(make_result(), dependencies=("listed",))))
     assert cache.find(subject) is not None
     (folder / "new").touch()
     assert cache.find(subject) is None
@@ -122,25 +138,79 @@ def test_a_result_that_rests_on_what_nothing_tells_of_is_not_kept(
     subject: str, kept: bool, cache: Cache, make_subject: MakeSubject, make_result: MakeResult
 ) -> None:
     rests = replace(make_result(), assumptions=(assumption(AssumptionKind.FIXED_WORLD, subject),))
-    cache.keep(make_subject(), rests, LATER)
+    cache.keep(make_subject(), checked(make_subject(), rests))
     assert (cache.find(make_subject()) is not None) is kept
 
 
-def test_a_result_is_not_kept_if_a_file_was_written_during_the_check(
-    cache: Cache, make_subject: MakeSubject, make_result: MakeResult
+def test_what_is_kept_answers_for_the_texts_that_were_checked_alone(
+    cache: Cache, project: Path, make_subject: MakeSubject, make_result: MakeResult
+) -> None:
+    helper = project / "helper.py"
+    helper.write_text("x = 1\n")
+    subject = make_subject()
+    result = checked(subject, make_result(dependencies=("helper.py",)))
+    times = helper.stat()
+    helper.write_text("x = 2\n")
+    os.utime(helper, ns=(times.st_atime_ns, times.st_mtime_ns))
+    cache.keep(subject, result)
+    assert cache.find(subject) is None
+    helper.write_text("x = 1\n")
+    assert cache.find(subject) is not None
+
+
+@pytest.mark.parametrize("model_changed", [True, False])
+def test_a_result_that_does_not_say_what_was_checked_is_not_kept(
+    cache: Cache, make_subject: MakeSubject, make_result: MakeResult, model_changed: bool
 ) -> None:
     subject = make_subject()
-    cache.keep(subject, make_result(), LONG_AGO)
+    result = make_result()
+    if model_changed:
+        result = checked(subject, result)
+        subject.path.write_text("def model():\n    return 2\n")
+    cache.keep(subject, result)
     assert cache.find(subject) is None
 
 
-def test_a_result_is_not_kept_if_the_model_changed_during_the_check(
+def test_what_changed_while_it_was_checked_is_not_kept(
     cache: Cache, make_subject: MakeSubject, make_result: MakeResult
 ) -> None:
     subject = make_subject()
+    result = checked(subject, make_result())
+    changed = {key_of(Kind.FILE, str(subject.root / "data.txt")): UNSTABLE}
+    cache.keep(subject, replace(result, contents={**result.contents, **changed}))
     assert cache.find(subject) is None
-    subject.path.write_text("def model():\n    return 2\n")
-    cache.keep(subject, make_result(), LATER)
+
+
+@pytest.mark.parametrize("new", ["tool/__init__.py", "tool.py", "first/tool.py", "tool.abi3.so"])
+def test_a_file_that_an_import_would_take_instead_invalidates(
+    cache: Cache, project: Path, make_subject: MakeSubject, make_result: MakeResult, new: str
+) -> None:
+    contents = Contents()
+    contents.note_search("tool", [str(project), str(project / "first")])
+    subject = make_subject()
+    result = checked(subject, make_result())
+    cache.keep(subject, replace(result, contents={**result.contents, **contents.values()}))
+    (project / "other.py").touch()
+    assert cache.find(subject) is not None
+    (project / new).parent.mkdir(exist_ok=True)
+    (project / new).touch()
+    assert cache.find(subject) is None
+
+
+def test_relative_paths_answer_for_the_folder_that_they_were_relative_to(
+    cache: Cache,
+    project: Path,
+    make_subject: MakeSubject,
+    make_result: MakeResult,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    contents = Contents()
+    contents.note_current_folder()
+    subject = make_subject()
+    result = checked(subject, make_result())
+    cache.keep(subject, replace(result, contents={**result.contents, **contents.values()}))
+    assert cache.find(subject) is not None
+    monkeypatch.chdir(project)
     assert cache.find(subject) is None
 
 
@@ -156,7 +226,7 @@ def test_what_may_end_otherwise_next_time_is_not_kept(
     cache: Cache, make_subject: MakeSubject, make_result: MakeResult, verdict: Verdict, code: Code
 ) -> None:
     subject = make_subject()
-    cache.keep(subject, make_result(verdict, reason=Reason(code, "")), LATER)
+    cache.keep(subject, checked(subject, make_result(verdict, reason=Reason(code, ""))))
     assert cache.find(subject) is None
 
 
@@ -164,7 +234,9 @@ def test_a_bound_that_was_reached_is_kept(
     cache: Cache, make_subject: MakeSubject, make_result: MakeResult
 ) -> None:
     subject = make_subject()
-    cache.keep(subject, make_result(Verdict.INCOMPLETE, reason=Reason(Code.MAX_EXECUTIONS, "")), LATER)
+    cache.keep(
+        subject, checked(subject, make_result(Verdict.INCOMPLETE, reason=Reason(Code.MAX_EXECUTIONS, "")))
+    )
     assert cache.find(subject) is not None
 
 
@@ -172,10 +244,10 @@ def test_the_last_counterexample_outlives_changes(
     cache: Cache, make_subject: MakeSubject, make_result: MakeResult, violation: Violation
 ) -> None:
     subject = make_subject(parameters={"clerks": 2})
-    cache.keep(subject, make_result(Verdict.VIOLATED, violations=(violation,)), LONG_AGO)
+    cache.keep(subject, checked(subject, make_result(Verdict.VIOLATED, violations=(violation,))))
     kept = cache.last_counterexample("m.py::model")
     assert kept is not None
-    assert (kept.schedule, kept.parameters) == ("dpor1:text", {"clerks": 2})
+    assert (kept.schedule, kept.parameters) == (SCHEDULE, {"clerks": 2})
     assert cache.last_counterexample("m.py::other") is None
 
 
@@ -192,19 +264,82 @@ def test_a_damaged_file_is_set_aside_and_reported(
     cache = Cache(project, warnings)
     assert cache.find(make_subject()) is None
     assert warnings.codes == [Code.CACHE_CORRUPT]
-    cache.keep(make_subject(), make_result(), LATER)
+    cache.keep(make_subject(), checked(make_subject(), make_result()))
     assert cache.find(make_subject()) is not None
     assert any("damaged" in item.name for item in (project / FOLDER).iterdir())
 
 
-def test_a_damaged_entry_is_damage_too(
-    cache: Cache, project: Path, warnings: Warnings, make_subject: MakeSubject, make_result: MakeResult
+TAMPERING = [
+    "result = '{'",
+    "result = replace(result, '\"verified\"', '\"violated\"')",
+    "result = replace(result, 'm.py::model', 'm.py::other')",
+    "result = replace(result, '\"executions\": 3', '\"executions\": -3')",
+    "result = CAST(zeroblob(20) AS BLOB)",
+    "contents = '{}'",
+    "model = 'm.py::other'",
+]
+
+
+@pytest.mark.parametrize("resigned", [False, True])
+@pytest.mark.parametrize("change", TAMPERING)
+def test_a_row_that_does_not_fit_is_dropped_and_told_of_once(
+    cache: Cache,
+    project: Path,
+    warnings: Warnings,
+    make_subject: MakeSubject,
+    make_result: MakeResult,
+    change: str,
+    resigned: bool,
 ) -> None:
-    cache.keep(make_subject(), make_result(), LATER)
-    with sqlite3.connect(project / FOLDER / FILE) as connection:
-        connection.execute("UPDATE results SET result = '{'")
+    subjects = [make_subject(parameters={"clerks": 1}), make_subject()]
+    for subject in subjects:
+        cache.keep(subject, checked(subject, make_result()))
+    connection = sqlite3.connect(project / FOLDER / FILE)
+    with connection:
+        connection.execute(f"UPDATE results SET {change}")
+        for row in connection.execute("SELECT key, model, contents, result FROM results").fetchall():
+            if resigned:
+                connection.execute("UPDATE results SET digest = ? WHERE key = ?", (digest(*row), row[0]))
     connection.close()
-    assert cache.find(make_subject()) is None
+    assert [cache.find(subject) for subject in subjects] == [None, None]
+    assert warnings.codes == [Code.CACHE_CORRUPT]
+    cache.keep(subjects[0], checked(subjects[0], make_result()))
+    assert cache.find(subjects[0]) is not None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "schedule = 'dpor1:text'",
+        "schedule = 7",
+        "parameters = '[1]'",
+        'options = \'{"algorithm": "magic"}\'',
+        "options = '{\"magic\": 1}'",
+    ],
+)
+@pytest.mark.parametrize("resigned", [False, True])
+def test_a_counterexample_that_does_not_fit_is_dropped(
+    cache: Cache,
+    project: Path,
+    warnings: Warnings,
+    make_subject: MakeSubject,
+    make_result: MakeResult,
+    violation: Violation,
+    change: str,
+    resigned: bool,
+) -> None:
+    subject = make_subject()
+    cache.keep(subject, checked(subject, make_result(Verdict.VIOLATED, violations=(violation,))))
+    connection = sqlite3.connect(project / FOLDER / FILE)
+    with connection:
+        connection.execute(f"UPDATE counterexamples SET {change}")
+        row = connection.execute(
+            "SELECT model, schedule, parameters, options FROM counterexamples"
+        ).fetchone()
+        if resigned:
+            connection.execute("UPDATE counterexamples SET digest = ?", (digest(*row),))
+    connection.close()
+    assert cache.last_counterexample("m.py::model") is None
     assert warnings.codes == [Code.CACHE_CORRUPT]
 
 
@@ -214,7 +349,7 @@ def test_a_folder_that_cannot_be_made_costs_one_warning(
     (project / FOLDER).write_text("a file is in the way")
     cache = Cache(project, warnings)
     assert cache.find(make_subject()) is None
-    cache.keep(make_subject(), make_result(), LATER)
+    cache.keep(make_subject(), checked(make_subject(), make_result()))
     assert len(warnings.codes) == 1
 
 
@@ -237,8 +372,10 @@ def test_many_processes_may_keep_at_once(
     code = """
 import sys
 from pathlib import Path
+from dpor.contents import Kind, current, key_of
 from dpor.results import CheckRequest, ModelInfo, ModelResult, Verdict
 from dpor_lsp.cache import Cache
+from dpor_lsp.fingerprint import Hasher
 from dpor_lsp.subjects import Subject
 root, first = Path(sys.argv[1]), int(sys.argv[2])
 cache = Cache(root, lambda code, message: sys.exit(message))
@@ -246,7 +383,8 @@ for n in range(first, first + 20):
     request = CheckRequest(str(root / "m.py"), "model", str(root), {"n": n})
     subject = Subject(ModelInfo("m.py", f"model{n}", 1, 1, 1, 1), root, request)
     cache.find(subject)
-    cache.keep(subject, ModelResult(subject.info.id, "m.py", 1, {}, Verdict.VERIFIED), 4e9)
+    key = key_of(Kind.FILE, str(root / "m.py"))
+    cache.keep(subject, ModelResult(subject.info.id, "m.py", 1, {}, Verdict.VERIFIED, contents={key: current(key)}))
 """
     processes = [
         subprocess.Popen([sys.executable, "-c", code, str(project), str(first)]) for first in range(0, 80, 20)
@@ -262,7 +400,10 @@ def test_old_entries_of_a_model_make_room(
     cache: Cache, project: Path, make_subject: MakeSubject, make_result: MakeResult
 ) -> None:
     for number in range(30):
-        cache.keep(make_subject(parameters={"n": number}), make_result(), LATER)
+        cache.keep(
+            make_subject(parameters={"n": number}),
+            checked(make_subject(parameters={"n": number}), make_result()),
+        )
     assert cache.find(make_subject(parameters={"n": 0})) is None
     assert cache.find(make_subject(parameters={"n": 29})) is not None
 
@@ -278,7 +419,7 @@ def test_installing_a_package_invalidates(
     packages = tmp_path / "site-packages"
     packages.mkdir()
     monkeypatch.setattr(sys, "path", [*sys.path, str(packages)])
-    Cache(project, warnings).keep(make_subject(), make_result(), LATER)
+    Cache(project, warnings).keep(make_subject(), checked(make_subject(), make_result()))
     assert Cache(project, warnings).find(make_subject()) is not None
     os.utime(packages, (1, 1))
     assert Cache(project, warnings).find(make_subject()) is None
@@ -292,7 +433,7 @@ def test_the_texts_of_an_editor_count_instead_of_the_files(
     plain = make_subject()
     edited = replace(plain, request=replace(plain.request, source="def model():\n    return 1\n"))
     result = make_result(dependencies=(str(plain.path), str(other)))
-    cache.keep(edited, result, LATER)
+    cache.keep(edited, checked(edited, result))
     assert cache.find(plain) is None
     assert cache.find(edited) is not None
     overlaid = replace(edited, request=replace(edited.request, overlays={str(other): "A = 2\n"}))

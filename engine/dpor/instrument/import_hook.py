@@ -13,6 +13,7 @@ from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
 
+from dpor.contents import Contents
 from dpor.instrument.coverage import REACHED
 from dpor.instrument.entries import MARKER
 from dpor.instrument.first_party import OWN_MODULES, FirstParty
@@ -20,7 +21,6 @@ from dpor.instrument.hooks import FIRST_PARTY, NAMESPACE, is_temporary, namespac
 from dpor.instrument.library_code import Treatment, library_code
 from dpor.instrument.transformer import compile_instrumented
 from dpor.lines import split_lines
-from dpor.reading import read_file
 
 _Key = tuple[object, ...]
 # Operators of symbolic values run the solver in the middle of a model.
@@ -28,25 +28,18 @@ _RUN_ON = OWN_MODULES | {"z3"}
 
 
 class CodeCache:
-    """Instrumented code by path; an entry is used as long as the file's time and size (or overlay) are the same."""
+    """Instrumented code by path; an entry is used as long as the text is the same."""
 
     def __init__(self) -> None:
         self._entries: dict[str, tuple[_Key, CodeType]] = {}
 
     def compile(
-        self, path: str, overlay: str | None, rebound: frozenset[str], *, marks_lines: bool = False
+        self, path: str, source: str | bytes, rebound: frozenset[str], *, marks_lines: bool = False
     ) -> CodeType:
-        """The instrumented code of the file, or of `overlay` in its place.
-
-        Raises OSError if the file cannot be read and SyntaxError if it is not valid Python.
-        """
-        key: _Key = (overlay, rebound, marks_lines)
-        if overlay is None:
-            status = Path(path).stat()
-            key = (status.st_mtime_ns, status.st_size, rebound, marks_lines)
+        """The instrumented code of a text that stands in the file. Raises SyntaxError if it is not valid Python."""
+        key: _Key = (type(source), source, rebound, marks_lines)
         entry = self._entries.get(path)
         if entry is None or entry[0] != key:
-            source = read_file(Path(path)) if overlay is None else overlay
             entry = (key, compile_instrumented(source, path, rebound, marks_lines=marks_lines))
             self._entries[path] = entry
         return entry[1]
@@ -63,7 +56,7 @@ class Instrumentation:
     of further packages; `hooks` maps hook names (`load_attribute`...) to callables; `overlay` gives the text to use
     in place of a file's content, by path; `rebound` names, by module, globals that are rebound from outside.
     A `code_cache` can be shared between instances. `reached` tells which lines of the file `covered` were reached.
-    `tell` is called with the code of each module before it runs.
+    `tell` is called with the code of each module before it runs. `contents` notes what is read and looked for.
     """
 
     def __init__(
@@ -77,7 +70,9 @@ class Instrumentation:
         covered: Path | None = None,
         foreign: Foreign | None = None,
         tell: Callable[[CodeType], object] = _nobody,
+        contents: Contents | None = None,
     ) -> None:
+        self.contents = contents or Contents()
         self.covered = covered
         self.reached = bytearray()
         self.modules: list[str] = []
@@ -97,6 +92,7 @@ class Instrumentation:
         """Start to instrument imports; modules that were imported without it are set aside until `uninstall`."""
         if self in sys.meta_path:
             return
+        self.contents.note_loaded()
         for name, module in list(sys.modules.items()):
             file = getattr(module, "__file__", None)
             if isinstance(file, str) and file.endswith(".py") and self._first_party.includes(name, file):
@@ -166,6 +162,7 @@ class Instrumentation:
         known = self._found.get(fullname)
         if known is not None and known.origin is not None:
             return self._own_spec(fullname, known.origin, known.submodule_search_locations)
+        self.contents.note_search(fullname, sys.path if path is None else path)
         for finder in sys.meta_path:
             if isinstance(finder, Instrumentation) or not hasattr(finder, "find_spec"):
                 continue
@@ -182,6 +179,8 @@ class Instrumentation:
             or not origin.endswith(".py")
             or not Path(origin).is_file()
         ):
+            if spec.has_location and origin is not None and not self.contents.is_of_library(origin):
+                self.contents.note_file(origin)
             return None
         if not self._first_party.includes(fullname, origin):
             return self._marked(fullname, spec)
@@ -192,9 +191,12 @@ class Instrumentation:
         """Have a module of a package that is not looked into say that it runs; None if it is not such a module."""
         top = _top(fullname)
         known = top in sys.stdlib_module_names or top in _RUN_ON or top == "__main__"
+        origin = str(spec.origin)
+        if not known and not self.contents.is_of_library(origin):
+            self.contents.note_file(origin)
         if self._foreign is None or known or type(spec.loader) is not SourceFileLoader:
             return None
-        spec.loader = MarkingLoader(fullname, str(spec.origin), self._foreign)
+        spec.loader = MarkingLoader(fullname, origin, self._foreign, self.contents)
         return spec
 
     def _own_spec(self, fullname: str, origin: str, locations: list[str] | None) -> ModuleSpec | None:
@@ -211,6 +213,17 @@ class Instrumentation:
         """The text that stands in for the file, if any."""
         return self._overlay.get(str(Path(path).resolve())) if self._overlay else None
 
+    def source(self, path: str) -> str | bytes:
+        """The text of a file that every execution runs: what stands in for it, or its content when first read.
+
+        Raises OSError.
+        """
+        overlay = self.overlay_of(path)
+        if overlay is None:
+            return self.contents.text(path)
+        self.contents.note_text(path, overlay)
+        return overlay
+
     def code(self, module_name: str, path: str) -> CodeType:
         """The instrumented code of a module; raises OSError or SyntaxError."""
         overlay = self.overlay_of(path)
@@ -218,7 +231,7 @@ class Instrumentation:
             lines = split_lines(overlay, keepends=True)
             linecache.cache[path] = (len(overlay), None, lines, path)
         rebound = self.rebound.get(module_name, frozenset())
-        code = self._code.compile(path, overlay, rebound, marks_lines=self._is_covered(path))
+        code = self._code.compile(path, self.source(path), rebound, marks_lines=self._is_covered(path))
         self._tell(code)
         return code
 
@@ -233,9 +246,9 @@ class Instrumentation:
             module.__dict__[FIRST_PARTY] = True
         if self._is_covered(path):
             if not self.reached:
-                overlay = self.overlay_of(path)
-                text = read_file(Path(path)) if overlay is None else overlay.encode()
-                self.reached = bytearray(len(text.splitlines()) + 2)
+                text = self.source(path)
+                content = text.encode(errors="surrogatepass") if isinstance(text, str) else text
+                self.reached = bytearray(len(content.splitlines()) + 2)
             module.__dict__[REACHED] = self.reached
 
     def _is_covered(self, path: str) -> bool:
@@ -257,13 +270,15 @@ class Foreign:
 class MarkingLoader(SourceFileLoader):
     """Loads one source file whose functions say that they run."""
 
-    def __init__(self, fullname: str, path: str, foreign: Foreign) -> None:
+    def __init__(self, fullname: str, path: str, foreign: Foreign, contents: Contents) -> None:
         super().__init__(fullname, path)
         self._foreign = foreign
+        self._contents = contents
 
     def get_code(self, fullname: str) -> CodeType:
         """The marked code; raises OSError, SyntaxError or ValueError."""
-        return library_code().compile(Path(self.path), self.path, Treatment.MARKED)
+        text = self._contents.text(self.path)
+        return library_code().compile(Path(self.path), self.path, Treatment.MARKED, text)
 
     def exec_module(self, module: ModuleType) -> None:
         """Run the module's body; raises what it raises."""

@@ -21,6 +21,7 @@ from dpor.instrument.transformer import compile_instrumented
 from dpor.reading import read_file
 
 _FOLDER = "dpor-lsp"
+_DIGEST_SIZE = hashlib.sha256().digest_size
 
 
 class Treatment(enum.StrEnum):
@@ -37,29 +38,34 @@ class LibraryCode:
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
-        self._compiled: dict[tuple[Path, str, Treatment], CodeType] = {}
+        self._compiled: dict[tuple[Path, str, Treatment, bytes | None], CodeType] = {}
 
-    def compile(self, source: Path, filename: str, treatment: Treatment = Treatment.INSTRUMENTED) -> CodeType:
-        """The code of a file, which names itself `filename`.
+    def compile(
+        self,
+        source: Path,
+        filename: str,
+        treatment: Treatment = Treatment.INSTRUMENTED,
+        text: bytes | None = None,
+    ) -> CodeType:
+        """The code of a file, which names itself `filename`; `text` is its content, if it has been read.
 
         Raises OSError if the file cannot be read, SyntaxError or ValueError if it is not valid Python.
         """
-        key = (source, filename, treatment)
+        key = (source, filename, treatment, text)
         code = self._compiled.get(key)
         if code is None:
-            code = self._compiled[key] = self._kept(source, filename, treatment)
+            content = read_file(source) if text is None else text
+            code = self._compiled[key] = self._kept(source, filename, treatment, content)
         return code
 
-    def _kept(self, source: Path, filename: str, treatment: Treatment) -> CodeType:
-        status = source.stat()
-        name = f"{source}\0{filename}\0{treatment}\0{status.st_mtime_ns}\0{status.st_size}\0{_version()}"
-        file = self._folder and self._folder / hashlib.sha256(name.encode()).hexdigest()[:32]
+    def _kept(self, source: Path, filename: str, treatment: Treatment, text: bytes) -> CodeType:
+        digest = hashlib.sha256(text).hexdigest()
+        name = f"{source}\0{filename}\0{treatment}\0{digest}\0{_version()}"
+        file = self._folder and self._folder / hashlib.sha256(os.fsencode(name)).hexdigest()[:32]
         if file is not None:
-            with contextlib.suppress(OSError, ValueError, EOFError, TypeError):
-                kept: object = marshal.loads(file.read_bytes())
-                if isinstance(kept, CodeType):
-                    return kept
-        text = read_file(source)
+            kept = _read(file)
+            if kept is not None:
+                return kept
         code = (
             compile_marked(text, filename)
             if treatment is Treatment.MARKED
@@ -95,10 +101,21 @@ def _version() -> str:
     return digest.hexdigest()[:16]
 
 
+def _read(file: Path) -> CodeType | None:
+    """The code that a file keeps; None if there is none, or if it is damaged: what is no code can end the process."""
+    with contextlib.suppress(OSError, ValueError, EOFError, TypeError):
+        content = file.read_bytes()
+        digest, kept = content[:_DIGEST_SIZE], content[_DIGEST_SIZE:]
+        if hashlib.sha256(kept).digest() == digest:
+            code: object = marshal.loads(kept)
+            return code if isinstance(code, CodeType) else None
+    return None
+
+
 def _write(file: Path, content: bytes) -> None:
     """Write a file as a whole or not at all: several processes may do so at once."""
     with contextlib.suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
         unfinished = file.with_suffix(f".{os.getpid()}")
-        unfinished.write_bytes(content)
+        unfinished.write_bytes(hashlib.sha256(content).digest() + content)
         unfinished.replace(file)

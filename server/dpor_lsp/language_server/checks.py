@@ -172,7 +172,7 @@ class Checks:
             self._session.client.notify("dpor/output", {"model": record.identity, "text": result.output})
             self._session.client.log(f"{record.identity} printed:\n{result.output}")
         assert record.environment is not None
-        keep = partial(self._session.planner.keep, job.subject, record.environment, result, record.started)
+        keep = partial(self._session.planner.keep, job.subject, record.environment, result)
         self._keeping.add(
             keeping := self._session.spawn(self._session.in_thread(keep), f"keep {record.identity}")
         )

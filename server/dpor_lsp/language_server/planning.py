@@ -192,10 +192,10 @@ class Planner:
         places = Places(subject.root, subject.texts, self._uri_of, encoding)
         return findings_of(result, model, places, read.imports, hints=hints)
 
-    def keep(self, subject: Subject, environment: Environment, result: ModelResult, started: float) -> None:
-        """Keep a result in the project's cache; `started` is the time before its check began."""
+    def keep(self, subject: Subject, environment: Environment, result: ModelResult) -> None:
+        """Keep a result in the project's cache."""
         if read_settings(subject.root).cache:
-            self._cache(subject.root, environment).keep(subject, result, started)
+            self._cache(subject.root, environment).keep(subject, result)
 
     def close(self) -> None:
         """Let go of the caches."""
@@ -208,7 +208,7 @@ class Planner:
         if known is None or known[0] != environment.stamp:
             if known is not None:
                 known[1].close()
-            known = self._caches[root] = (environment.stamp, Cache(root, self._warn, environment.stamp))
+            known = self._caches[root] = (environment.stamp, Cache(root, self._warn, environment.stamp, root))
         return known[1]
 
 

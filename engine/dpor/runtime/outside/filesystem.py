@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from dpor.assumptions import OF_A_FILE, OF_A_FOLDER
+from dpor.contents import Contents
 from dpor.runtime.outside.numbers import Numbers, OpenFile
 from dpor.runtime.outside.overlay import Overlay, SharedFileError, TooLargeError, fold
 from dpor.runtime.outside.real import HARMLESS_DEVICES, now_ns, system
@@ -63,6 +64,7 @@ class FileSystem:
         self.overlay = Overlay(self._copied)
         self.descriptors = Numbers()
         self.read: set[str] = set()
+        self.contents = Contents()
         self._contents: dict[str, str] = {}
         self._began = 0
         self._installed: tuple[str, ...] = ()
@@ -112,6 +114,8 @@ class FileSystem:
         if not os.path.isabs(path):
             if folder is None:
                 names.append(CURRENT_FOLDER)
+                if self.overlay.cwd is None:
+                    self.contents.note_current_folder()
             else:
                 path = os.path.join(folder.path, path)
         resolved, passed = self.overlay.resolve(path, follow)
@@ -249,7 +253,7 @@ class FileSystem:
     def note_read(self, target: Target, entries: bool = False) -> None:
         """Note that the verdict rests on what the user's file is, or on which entries the user's folder has.
 
-        That a folder is there, or that nothing is, goes without saying; what is kept of a check is good for no other.
+        That a folder is there, or that nothing is, goes without saying, but what is kept of the check rests on it too.
         """
         path = target.path
         if target.installed or (path in self.read and not entries):
@@ -258,7 +262,12 @@ class FileSystem:
             is_folder = stat.S_ISDIR(system.stat(path).st_mode)
         except (OSError, ValueError):
             self.read.add(path)
+            self.contents.note_file(path)
             return
+        if entries and is_folder:
+            self.contents.note_names(path)
+        else:
+            self.contents.note_file(path)
         if entries or not is_folder:
             self.read.add(path)
             self.world.assume(f"{OF_A_FOLDER if is_folder else OF_A_FILE}{_shown(target.given)}")

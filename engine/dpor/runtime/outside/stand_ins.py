@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
+from dpor.contents import Contents
 from dpor.results import AssumptionKind
 from dpor.runtime.mode import Mode
 from dpor.runtime.outside.asking import is_asked_by_model
@@ -110,6 +111,11 @@ class Outside:
     def read(self) -> frozenset[str]:
         """The user's files whose content the executions so far have read."""
         return frozenset(self._files.read)
+
+    @property
+    def contents(self) -> Contents:
+        """What the check rests on outside of its process."""
+        return self._files.contents
 
     def before_import(self) -> None:
         """The model's modules are about to be imported: they find the world as it is without the model."""
