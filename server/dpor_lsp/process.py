@@ -19,6 +19,7 @@ from typing import Any, cast
 
 from dpor.continuing import Left
 from dpor.results import CheckRequest, Progress, ReplayRequest, TraceRequest, from_json, to_json
+from dpor_lsp.descendants import VARIABLE, end_descendants, end_marked, new_mark
 from dpor_lsp.head_and_tail import HeadAndTail
 from dpor_lsp.pipes import Mark, MarkedPipe
 from dpor_lsp.subjects import Limits
@@ -220,13 +221,14 @@ class Worker:
         self._streams = _Streams()
         self._ended = False
         self._output, self._channel = _pipes()
+        self._mark = new_mark()
         try:
             self._process: subprocess.Popen[bytes] = subprocess.Popen(
                 list(command),
                 stdin=subprocess.PIPE,
                 stdout=self._output.write_end,
                 stderr=self._channel.write_end,
-                env=_environment(),
+                env=_environment() | {VARIABLE: self._mark},
                 # A group of its own: signalled together with all it starts, and not by Ctrl-C in the terminal.
                 creationflags=_creation_flags(),
                 start_new_session=sys.platform != "win32",
@@ -343,10 +345,13 @@ class Worker:
             return
         self._ended = True
         if self._process.poll() is None:
+            # Nobody finds them any more once the worker has ended.
+            end_descendants(self._process.pid)
             _signal_group(self._process, polite=True)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(KILL_GRACE)
         _signal_group(self._process, polite=False)
+        end_marked(self._mark)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(5)
         if self._process.stdin is not None:

@@ -15,6 +15,7 @@ import pytest
 from dpor.reading import read_file
 
 if TYPE_CHECKING:
+    from dpor.errors import DporError
     from dpor.results import ModelInfo
     from dpor_lsp.checker import Checker
 
@@ -28,7 +29,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--dpor", action="store_true", help="check functions marked @dpor.model as tests")
     group.addoption(
         "--dpor-timeout",
-        type=float,
         default=None,
         metavar="S",
         help="seconds after which the check of a model ends as incomplete, and its test fails",
@@ -45,12 +45,11 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "dpor: a model of concurrent code that --dpor checks (set by the plugin)"
     )
-    timeout = config.getoption("--dpor-timeout")
-    if timeout is not None and not 0 < timeout < float("inf"):
-        raise pytest.UsageError(
-            f"DPOR105: --dpor-timeout does not accept {timeout}: it takes seconds above 0"
-        )
+    # First: what ends the run here is unconfigured too.
     config.stash[_SESSION] = DporSession(config)
+    given = config.getoption("--dpor-timeout")
+    if given is not None:
+        config.option.dpor_timeout = _read_timeout(given)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -103,10 +102,11 @@ class DporSession:
         self._config = config
         self._checkers: dict[Path, Checker] = {}
         self._counted: set[Path] = set()
+        self._accepted: set[Path] = set()
         self.unchecked = 0
 
     def find(self, path: Path) -> tuple[list[ModelInfo], Path]:
-        """Return the models of a file and its project's root; raises DporError if the file cannot be parsed."""
+        """Return the models of a file and its project's root; raises DporError if it cannot be read or parsed."""
         from dpor.discovery import find_models
         from dpor_lsp.project import find_root
 
@@ -134,6 +134,20 @@ class DporSession:
             self._checkers[root] = make_checker(Arguments(Mode.CHECK), root)
         return self._checkers[root]
 
+    def require_settings(self, root: Path) -> None:
+        """End the run with a usage error if the settings of a project are not accepted."""
+        from dpor.errors import DporError
+        from dpor_lsp.project import read_settings
+
+        if root in self._accepted:
+            return
+        try:
+            read_settings(root)
+        except DporError as error:
+            where = f"{root / error.span.file}:{error.span.line}: " if error.span is not None else ""
+            raise pytest.UsageError(f"{where}{_told(error)}") from None
+        self._accepted.add(root)
+
     def close(self) -> None:
         """Let go of the caches."""
         for checker in self._checkers.values():
@@ -148,12 +162,18 @@ class DporFile(pytest.File):
 
     def collect(self) -> Iterator[DporItem]:
         """Yield a test for each model."""
+        from dpor.codes import Code
         from dpor.errors import DporError
 
+        session = self.config.stash[_SESSION]
         try:
-            models, root = self.config.stash[_SESSION].find(self.path)
+            models, root = session.find(self.path)
         except DporError as error:
-            raise self.CollectError(str(error)) from None
+            raise self.CollectError(_told(error)) from None
+        except (OSError, UnicodeError) as error:
+            raise self.CollectError(f"{Code.NOT_FOUND.value}: {self.path} cannot be read: {error}") from None
+        if models:
+            session.require_settings(root)
         for info in models:
             yield DporItem.from_parent(  # pyright: ignore[reportUnknownMemberType]
                 self, name=info.name, info=info, root=root
@@ -218,6 +238,25 @@ class NotAsExpectedError(Exception):
         from dpor_lsp.report import Entry
 
         return entry(Entry(replace(self.result, output=""), self.root), Style()).rstrip()
+
+
+def _read_timeout(given: object) -> float:
+    """Return the seconds that --dpor-timeout gives; raises UsageError for what the command line does not accept."""
+    from dpor.errors import DporError
+    from dpor_lsp.options import read_option
+
+    try:
+        seconds: float | None = read_option("timeout", given, shown_as="--dpor-timeout")
+    except DporError as error:
+        raise pytest.UsageError(_told(error)) from None
+    if seconds is None:
+        raise pytest.UsageError("DPOR105: --dpor-timeout does not accept 'none'\n  leave it out")
+    return seconds
+
+
+def _told(error: DporError) -> str:
+    hint = f"\n  {error.mend}" if error.mend else ""
+    return f"{error.code.value}: {error.message}{hint}"
 
 
 def _is_wanted(path: Path, parent: pytest.Collector) -> bool:

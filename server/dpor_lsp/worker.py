@@ -31,6 +31,8 @@ from dpor.results import (
     from_json,
     to_json,
 )
+from dpor.runtime.outside.real import system
+from dpor_lsp.descendants import adopt_orphans, end_descendants
 
 PROGRESS_INTERVAL = 0.1
 GRACE = 1.0
@@ -115,6 +117,7 @@ def main() -> None:
     channel = _take_streams(wanted)
     if message.get("directory"):
         os.chdir(message["directory"])
+    adopt_orphans()
     _lower_priority()
     _limit_memory(int(message["memory"]))
     alarm = Alarm(channel.descriptor, float(message["hang"]), message["timeout"])
@@ -126,6 +129,7 @@ def main() -> None:
             stream.flush()
         except (OSError, ValueError):
             continue
+    end_descendants(os.getpid())
     channel.send(kind="result", result=result)
     # What the model left running (threads, exit handlers) must not delay or change the answer.
     os._exit(0)
@@ -279,6 +283,7 @@ def _listen(lifeline: int, wanted: PartsWanted) -> None:
                 wanted.ask()
     except OSError:
         pass
+    end_descendants(system.getpid())
     os._exit(1)
 
 

@@ -265,6 +265,37 @@ def test_what_a_worker_started_ends_with_it(act: Act, make_subject: MakeSubject,
     os.close(reader)
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only there are such processes found")
+@pytest.mark.parametrize("end", ["os._exit(3)", "answer()", "progress(1); time.sleep(60)"])
+def test_what_a_worker_started_in_a_session_of_its_own_ends_with_it(
+    act: Act, make_subject: MakeSubject, tmp_path: Path, end: str
+) -> None:
+    held = tmp_path / "held"
+    os.mkfifo(held)
+    reader = os.open(held, os.O_RDONLY | os.O_NONBLOCK)
+    code = f"""
+        import subprocess
+        descriptor = os.open({str(held)!r}, os.O_WRONLY)
+        os.write(descriptor, b"x")
+        sleep = [sys.executable, "-c", "import time; time.sleep(60)"]
+        subprocess.Popen(sleep, pass_fds=[descriptor], start_new_session=True)
+        {end}
+    """
+    cancellation = Cancellation()
+    run_worker(
+        make_subject().request,
+        Limits(),
+        cancellation=cancellation,
+        command=act(code),
+        on_progress=lambda progress: cancellation.cancel(),
+    )
+    assert os.read(reader, 1) == b"x"
+    ready, _, _ = select.select([reader], [], [], 10)
+    assert ready
+    assert os.read(reader, 1) == b""
+    os.close(reader)
+
+
 def test_cancelling_ends_a_worker_that_ignores_requests_to_end(act: Act, make_subject: MakeSubject) -> None:
     cancellation = Cancellation()
     code = (

@@ -98,8 +98,22 @@ def test_a_file_that_is_not_python_is_an_error_of_collection(project: Path, run_
     assert "DPOR101" in output
 
 
-def test_a_timeout_that_is_none_is_a_usage_error(models: Path, run_pytest: RunPytest) -> None:
-    assert "DPOR105: --dpor-timeout does not accept -1" in run_pytest("--dpor-timeout=-1")
+@pytest.mark.parametrize("timeout", ["-1", "0", "nan", "inf", "1e999", "x", "none"])
+def test_a_timeout_that_is_none_is_a_usage_error(models: Path, run_pytest: RunPytest, timeout: str) -> None:
+    output = run_pytest("--dpor", f"--dpor-timeout={timeout}")
+    assert f"ERROR: DPOR105: --dpor-timeout does not accept '{timeout}'" in output
+    assert "Traceback" not in output
+
+
+def test_settings_that_are_not_accepted_are_one_usage_error(
+    project: Path, models: Path, run_pytest: RunPytest
+) -> None:
+    (project / "pyproject.toml").write_text("[tool.dpor]\nmagic = 1\n")
+    output = run_pytest("--dpor")
+    assert output.count("DPOR105") == 1
+    assert "pyproject.toml:1: DPOR105: [tool.dpor] has no key 'magic'" in output
+    assert "Traceback" not in output
+    assert "INTERNALERROR" not in output
 
 
 @pytest.mark.parametrize("words", [["--dpor"], ["--dpor", "-n", "2"]])

@@ -221,7 +221,8 @@ def test_a_check_that_ctrl_c_ended_goes_on_from_what_was_last_told(
     act: Act, make_subject: MakeSubject
 ) -> None:
     subject = make_subject(options=PARSIMONIOUS)
-    told = "send(kind='left', left=dict(frontiers=['rest'], executions=2)); progress(2); time.sleep(60)"
+    left = "left=dict(frontiers=['rest'], executions=2, contents=contents)"
+    told = f"send(kind='left', {left}); progress(2); time.sleep(60)"
     checker = Checker(RunSettings(jobs=1), warn, act(told))
 
     def interrupt(event: Event) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import select
 import subprocess
 import sys
 import textwrap
@@ -194,6 +196,30 @@ def test_threads_and_exit_handlers_of_the_model_do_not_delay_the_answer(check: C
         Limits(timeout=20),
     )
     assert result.verdict is Verdict.VERIFIED
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only there are such processes found")
+def test_a_process_that_left_everything_of_the_worker_behind_ends_with_it(
+    check: Check, tmp_path: Path
+) -> None:
+    held = tmp_path / "held"
+    os.mkfifo(held)
+    reader = os.open(held, os.O_RDONLY | os.O_NONBLOCK)
+    result = check(
+        f"""
+        descriptor = os.open({str(held)!r}, os.O_WRONLY)
+        code = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'], "
+        code += "close_fds=False, start_new_session=True)"
+        os.set_inheritable(descriptor, True)
+        subprocess.run([sys.executable, "-c", code], env={{}}, close_fds=False, start_new_session=True)
+        """,
+        Limits(timeout=20),
+    )
+    assert result.verdict is Verdict.VERIFIED
+    ready, _, _ = select.select([reader], [], [], 10)
+    assert ready
+    assert os.read(reader, 1) == b""
+    os.close(reader)
 
 
 def test_an_engine_that_still_reports_may_finish_beyond_the_timeout(check: Check) -> None:
