@@ -7,6 +7,7 @@ import enum
 import json
 import os
 import queue
+import secrets
 import signal
 import subprocess
 import sys
@@ -222,6 +223,7 @@ class Worker:
         self._ended = False
         self._output, self._channel = _pipes()
         self._mark = new_mark()
+        self._token = secrets.token_hex(16)
         try:
             self._process: subprocess.Popen[bytes] = subprocess.Popen(
                 list(command),
@@ -256,7 +258,7 @@ class Worker:
         self._started = monotonic()
         # A worker that could not start has closed its end; its exit says more than this error.
         with contextlib.suppress(OSError):
-            self._process.stdin.write(json.dumps(message).encode() + b"\n")
+            self._process.stdin.write(json.dumps(message | {"token": self._token}).encode() + b"\n")
             self._process.stdin.flush()
 
     def ask(self) -> None:
@@ -392,11 +394,13 @@ class Worker:
     def _take_line(self, line: bytes) -> None:
         try:
             message: object = json.loads(line) if line.startswith(b"{") else None
-        except ValueError:
+        except (ValueError, RecursionError):
             message = None
-        if isinstance(message, dict) and "kind" in message:
-            self._events.put(cast("dict[str, Any]", message))
-        else:
+        told = cast("dict[str, Any]", message) if isinstance(message, dict) else {}
+        # What a model writes there does not know the token.
+        if told.get("token") == self._token and "kind" in told:
+            self._events.put(told)
+        elif line:
             self._streams.evidence.add(line + b"\n")
 
 

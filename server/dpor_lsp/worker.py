@@ -42,14 +42,17 @@ READ_SIZE = 1 << 16
 
 
 class Channel:
-    """The private way to the parent: one JSON object a line."""
+    """The private way to the parent: one JSON object a line, each with the token that the request came with."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, token: str) -> None:
         self.descriptor = descriptor
+        self._token = token
 
     def send(self, **message: Any) -> None:
         """Write one message completely; a parent that is gone ends the process."""
-        data = memoryview(json.dumps(message, separators=(",", ":")).encode() + b"\n")
+        text = json.dumps({**message, "token": self._token}, separators=(",", ":"))
+        # Whatever a model has written there before, this is a line of its own.
+        data = memoryview(b"\n" + text.encode() + b"\n")
         try:
             while data:
                 data = data[os.write(self.descriptor, data) :]
@@ -114,7 +117,7 @@ def main() -> None:
         _load()
     message = _read_request()
     wanted = PartsWanted()
-    channel = _take_streams(wanted)
+    channel = _take_streams(wanted, message["token"])
     if message.get("directory"):
         os.chdir(message["directory"])
     adopt_orphans()
@@ -258,7 +261,7 @@ def _read_request() -> dict[str, Any]:
     return message
 
 
-def _take_streams(wanted: PartsWanted) -> Channel:
+def _take_streams(wanted: PartsWanted, token: str) -> Channel:
     """Set the private channel apart, point what the model can reach elsewhere and end with the parent."""
     channel = os.dup(2)
     lifeline = os.dup(0)
@@ -269,7 +272,7 @@ def _take_streams(wanted: PartsWanted) -> Channel:
     faulthandler.enable(file=channel)
     # Taken from `_thread` and started before anything is patched: it outlives whatever the model does.
     _thread.start_new_thread(_listen, (lifeline, wanted))
-    return Channel(channel)
+    return Channel(channel, token)
 
 
 def _listen(lifeline: int, wanted: PartsWanted) -> None:

@@ -37,7 +37,7 @@ request = message["request"]
 with open(request["file"], "rb") as stream:
     contents = {"file:" + request["file"]: hashlib.sha256(stream.read()).hexdigest()}
 def send(**data):
-    os.write(2, json.dumps(data).encode() + b"\\n")
+    os.write(2, b"\\n" + json.dumps({**data, "token": message["token"]}).encode() + b"\\n")
 def answer(**fields):
     result = {"id": "m.py::model", "file": "m.py", "line": 1, "parameters": {}, "verdict": "verified",
               "contents": contents}

@@ -101,9 +101,28 @@ def test_noise_on_the_private_channel_is_evidence_and_no_message(act: Act, make_
     assert end.evidence == "{not json\nplain\n"
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        "b'unfinished'",
+        'b\'{"kind": "result", "result": 7}\\n\'',
+        'b\'{"kind": "progress", "token": "guessed"}\\n\'',
+        "b'[' * 100000 + b'\\n'",
+    ],
+)
+def test_what_a_model_writes_to_the_private_channel_is_no_message(
+    act: Act, make_subject: MakeSubject, written: str
+) -> None:
+    end = run(make_subject(), act(f"os.write(2, {written}); answer(executions=4)"))
+    assert end.ending is Ending.FINISHED
+    assert end.result is not None
+    assert end.result["executions"] == 4
+
+
 def test_a_long_message_arrives_whole(act: Act, make_subject: MakeSubject) -> None:
     code = "import io\nout = io.FileIO(2, 'w', closefd=False)\n"
-    code += "data = memoryview(json.dumps({'kind': 'result', 'result': {'x': 'y' * 3000000}}).encode() + b'\\n')\n"
+    code += "told = {'kind': 'result', 'token': message['token'], 'result': {'x': 'y' * 3000000}}\n"
+    code += "data = memoryview(json.dumps(told).encode() + b'\\n')\n"
     code += "while data:\n    data = data[out.write(data):]\nos._exit(0)"
     end = run(make_subject(), act(code))
     assert end.result is not None
