@@ -32,6 +32,7 @@ class Code(enum.Enum):
     ASSUMED = "DPOR116"
     UNRUN = "DPOR117"
     PREDICATE = "DPOR118"
+    NO_RESOURCES = "DPOR119"
 
     ASSERTION = "DPOR201"
     EXCEPTION = "DPOR202"
@@ -83,6 +84,7 @@ _MEANINGS = {
     Code.ASSUMED: "the verdict rests on assumptions, which the option strict does not accept",
     Code.UNRUN: "calling the model's function does not run it: it makes a generator or an awaitable",
     Code.PREDICATE: "a predicate of wait_until does more than read",
+    Code.NO_RESOURCES: "the system refuses what a check needs: files, processes or memory",
     Code.ASSERTION: "an assertion fails in some schedule",
     Code.EXCEPTION: "an exception leaves a thread in some schedule",
     Code.DEADLOCK: "some schedule ends with threads that wait for each other for ever",

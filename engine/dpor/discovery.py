@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dpor.codes import Code
-from dpor.errors import DporError
+from dpor.errors import DporError, too_deep
 from dpor.instrument.blocks import statements
 from dpor.instrument.first_party import is_foreign_folder
 from dpor.lines import split_lines
@@ -34,15 +34,7 @@ def find_models(path: Path, root: Path, source: str | None = None) -> list[Model
     """
     name = _relative(path, root)
     text: str | bytes = source if source is not None else read_source(path, name)
-    try:
-        tree = ast.parse(text, str(path))
-    except SyntaxError as error:
-        span = SourceSpan(
-            name, error.lineno or 1, max(error.offset or 1, 1), error.end_lineno, error.end_offset or None
-        )
-        raise DporError(Code.SYNTAX_ERROR, error.msg, "correct the syntax", span) from error
-    except ValueError as error:
-        raise DporError(Code.SYNTAX_ERROR, str(error), "correct the file", SourceSpan(name, 1)) from error
+    tree = _parsed(text, path, name)
     lines = split_lines(text if isinstance(text, str) else text.decode("utf-8", "replace"))
     decorators = _Decorators(tree)
     return [
@@ -50,6 +42,21 @@ def find_models(path: Path, root: Path, source: str | None = None) -> list[Model
         for function, qualified in _functions(tree)
         for call in decorators.marking(function)[:1]
     ]
+
+
+def _parsed(text: str | bytes, path: Path, name: str) -> ast.Module:
+    """The syntax tree of a file. Raises DporError: SYNTAX_ERROR, UNSUPPORTED_CONSTRUCT."""
+    try:
+        return ast.parse(text, str(path))
+    except SyntaxError as error:
+        span = SourceSpan(
+            name, error.lineno or 1, max(error.offset or 1, 1), error.end_lineno, error.end_offset or None
+        )
+        raise DporError(Code.SYNTAX_ERROR, error.msg, "correct the syntax", span) from error
+    except (RecursionError, MemoryError) as error:
+        raise too_deep(name) from error
+    except (ValueError, LookupError) as error:
+        raise DporError(Code.SYNTAX_ERROR, str(error), "correct the file", SourceSpan(name, 1)) from error
 
 
 def pass_over(error: DporError) -> None:
@@ -132,7 +139,8 @@ def _describe(
     function: _Function, file: str, qualified: str, decorator: ast.expr, lines: Sequence[str]
 ) -> ModelInfo:
     keywords = decorator.keywords if isinstance(decorator, ast.Call) else []
-    line = lines[function.lineno - 1]
+    # An encoding such as unicode_escape makes more lines than the file has.
+    line = lines[function.lineno - 1] if function.lineno <= len(lines) else ""
     prefix = line.encode()[: function.col_offset].decode("utf-8", "replace")
     match = re.compile(r"(?:async\s+)?def\s+").match(line, len(prefix))
     column = (match.end() if match else len(prefix)) + 1
@@ -143,30 +151,40 @@ def _describe(
         column=column,
         end_line=function.lineno,
         end_column=column + len(function.name),
-        parameters=_parameters(function),
-        options={keyword.arg: _value(keyword.value) for keyword in keywords if keyword.arg},
+        parameters=_parameters(function, lines),
+        options={keyword.arg: _value(keyword.value, lines) for keyword in keywords if keyword.arg},
     )
 
 
-def _parameters(function: _Function) -> dict[str, Any]:
+def _parameters(function: _Function, lines: Sequence[str]) -> dict[str, Any]:
     arguments = function.args
     positional = [*arguments.posonlyargs, *arguments.args]
     with_default = positional[len(positional) - len(arguments.defaults) :]
     parameters = {
-        argument.arg: _value(default)
+        argument.arg: _value(default, lines)
         for argument, default in zip(with_default, arguments.defaults, strict=True)
     }
     for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
         if default is not None:
-            parameters[argument.arg] = _value(default)
+            parameters[argument.arg] = _value(default, lines)
     return parameters
 
 
-def _value(node: ast.expr) -> Any:
+def _value(node: ast.expr, lines: Sequence[str]) -> Any:
     try:
-        return ast.literal_eval(node)
-    except ValueError:
+        value = ast.literal_eval(node)
+        # Numbers of thousands of digits are literals that nobody can write down.
+        repr(value)
+    except (ValueError, TypeError, MemoryError, RecursionError):
+        return _source_text(node, lines)
+    return value
+
+
+def _source_text(node: ast.expr, lines: Sequence[str]) -> str:
+    try:
         return ast.unparse(node)
+    except (ValueError, RecursionError):
+        return ast.get_source_segment("\n".join(lines), node) or "..."
 
 
 def _relative(path: Path, root: Path) -> str:
@@ -195,7 +213,7 @@ def _has_models(file: Path, skipped: Callable[[DporError], object]) -> bool:
     except OSError as error:
         skipped(unreadable(str(file), error))
         return False
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, LookupError, RecursionError, MemoryError):
         # It may hold models: whoever reads it next says what is wrong, rather than nobody.
         return True
     decorators = _Decorators(tree)

@@ -24,3 +24,13 @@ class DporError(Exception):
         where = f"{self.span.file}:{self.span.line}: " if self.span else ""
         mend = f" ({self.mend})" if self.mend else ""
         return f"{self.code.value}: {where}{self.message}{mend}"
+
+
+def too_deep(name: str) -> DporError:
+    """The error of a file that nests deeper than the interpreter's parser and compiler, or ours, can follow."""
+    return DporError(
+        Code.UNSUPPORTED_CONSTRUCT,
+        f"an expression or a block of {name} nests too deeply to be compiled",
+        "split it: a sum of a thousand terms, or a chain of as many elif, is as deep as it is long",
+        SourceSpan(name, 1),
+    )

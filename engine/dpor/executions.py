@@ -13,7 +13,9 @@ from dpor.counterexample.explain import explain
 from dpor.counterexample.frames import characters
 from dpor.counterexample.recorder import Recorder
 from dpor.counterexample.schedule import Schedule, encode, model_id
+from dpor.counterexample.values import class_name
 from dpor.errors import DporError
+from dpor.exception_texts import text_of, titled
 from dpor.hosted import HostedModel, json_parameters
 from dpor.options import MemoryModel, ModelOptions, Partition, Races, chooses_reads, waits_by_looking
 from dpor.results import SourceSpan, Violation, ViolationKind
@@ -45,12 +47,12 @@ class Found:
             return (self.kind, self.raced)
         if self.exception is None:
             return (self.kind, *((thread, operation) for thread, operation, _ in self.waiting))
-        return (self.kind, type(self.exception).__qualname__, _innermost(self.exception))
+        return (self.kind, class_name(self.exception), _innermost(self.exception))
 
     @property
     def key(self) -> tuple[object, ...]:
         """What makes two failures worth two reports: also the message."""
-        return (*self.place, str(self.exception))
+        return (*self.place, None if self.exception is None else text_of(self.exception))
 
 
 def _innermost(error: BaseException) -> tuple[str, int]:
@@ -139,10 +141,10 @@ def message_of(found: Found, recorder: Recorder) -> str:
                 f"livelock: {found.thread} goes round in a loop for ever, and nothing that it reads changes"
             )
         return f"deadlock: {_who_waits(len(found.waiting), recorder.tasks_of_waiting_loops())} for ever"
-    text = str(error)
     if found.kind is ViolationKind.ASSERTION:
+        text = text_of(error)
         return f"assertion failed: {text}" if text else ""
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return titled(error)
 
 
 def _who_waits(threads: int, tasks: Sequence[int]) -> str:

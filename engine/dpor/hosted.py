@@ -21,18 +21,19 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, Self, cast
 
-from dpor._kernel import Abort, Host
+from dpor._kernel import Host
 from dpor.codes import Code
 from dpor.counterexample.frames import Locator
 from dpor.discovery import find_models
 from dpor.errors import DporError
+from dpor.exception_texts import titled
 from dpor.instrument.hooks import Hook
 from dpor.instrument.import_hook import Foreign, Instrumentation
 from dpor.instrument.in_place import Library
 from dpor.instrument.library_state import keep_unseen, objects_of
 from dpor.instrument.texts import Texts
 from dpor.model import options_of
-from dpor.options import Algorithm, ModelOptions, override
+from dpor.options import OPTIONS, Algorithm, ModelOptions, override, shown_value
 from dpor.reading import read_text
 from dpor.results import ModelInfo, SourceSpan
 from dpor.runtime.output import Output
@@ -41,6 +42,9 @@ from dpor.runtime.unrun import unrun
 from dpor.symbolic.places import Places
 from dpor.symbolic.session import Session
 
+_DEEPEST = 50
+_MOST_BITS = 2048
+"""Larger numbers and deeper lists than these are shown as text; neither can always be written as JSON."""
 OPTIONS_OF_A_CHECK = frozenset({"elide"})
 
 
@@ -92,8 +96,7 @@ class HostedModel:
         self.parameters: dict[str, Any] = {}
         self.host = Host()
         self.patches = Patches(self.host)
-        packages = tuple(self._overrides.get("instrument") or self.info.options.get("instrument") or ())
-        self.packages = (packages,) if isinstance(packages, str) else packages
+        self.packages = self._named_packages()
         hooks = {hook.value: getattr(self.host, hook.value) for hook in Hook}
         self.instrumentation = Instrumentation(
             self.root,
@@ -104,6 +107,7 @@ class HostedModel:
             foreign=Foreign(self.host.marker, self._asleep),
             tell=self.host.tell_instrumented,
             contents=self.patches.outside.contents,
+            refuse=self._refuse_module,
         )
         self.texts = Texts(self.host)
         self.library = Library(self.host, hooks, self.patches.stand_ins())
@@ -270,9 +274,16 @@ class HostedModel:
             return self.overlay[path] if path in self.overlay else read_text(path)
         return None
 
+    def _named_packages(self) -> tuple[str, ...]:
+        named = self._overrides.get("instrument") or self.info.options.get("instrument") or ()
+        try:
+            return OPTIONS["instrument"].check(named)
+        except DporError as error:
+            raise DporError(error.code, error.message, error.mend, self._span_of_model()) from None
+
     def _check_packages(self) -> None:
         for package in self.packages:
-            if importlib.util.find_spec(package.split(".")[0]) is None:
+            if not _is_installed(package.split(".")[0]):
                 raise DporError(
                     Code.BAD_OPTION,
                     f"instrument names {package!r}, which is not installed",
@@ -284,24 +295,47 @@ class HostedModel:
         self._note_packages()
         try:
             with self.patches.importing():
-                return self.instrumentation.load_file(self.file, self._module_name)
-        except DporError:
-            raise
+                module = self.instrumentation.load_file(self.file, self._module_name)
+        except DporError as error:
+            raise self.instrumentation.refusal or self._placed(error) from None
+        except MemoryError as error:
+            raise DporError(
+                Code.OUT_OF_MEMORY,
+                f"importing {self.file.name} ran out of memory",
+                "load less in the module, or raise --memory-limit",
+                self.span_of_traceback(error) or self._span_of_model(),
+            ) from error
         except SyntaxError as error:
             span = SourceSpan(
                 self.relative(Path(error.filename or str(self.file))), error.lineno or 1, error.offset or 1
             )
-            raise DporError(Code.SYNTAX_ERROR, error.msg or "invalid syntax", span=span) from error
-        except (Exception, SystemExit, Abort) as error:
-            mend = ""
+            raise DporError(
+                Code.SYNTAX_ERROR, error.msg or "invalid syntax", "correct the syntax", span
+            ) from error
+        except BaseException as error:
+            if self.instrumentation.refusal is not None:
+                raise self.instrumentation.refusal from None
+            mend = "have the module run to its end when it is imported"
             if isinstance(error, ModuleNotFoundError) and error.name:
                 mend = f"is {error.name} installed for {sys.executable}?"
             raise DporError(
                 Code.IMPORT_ERROR,
-                f"importing {self.file.name} raised {type(error).__name__}: {error}{self._inner_calls(error)}",
+                f"importing {self.file.name} raised {titled(error)}{self._inner_calls(error)}",
                 mend,
                 self.span_of_traceback(error) or SourceSpan(self.relative(self.file), 1),
             ) from error
+        if self.instrumentation.refusal is not None:
+            raise self.instrumentation.refusal
+        return module
+
+    def _placed(self, error: DporError) -> DporError:
+        span = error.span or self.span_of_traceback(error) or self._span_of_model()
+        return DporError(error.code, error.message, error.mend, span)
+
+    def _refuse_module(self, error: DporError) -> None:
+        # While the model itself is imported, whoever imports it asks for the refusal.
+        if self._function is not None:
+            self.host.refuse(error)
 
     def _note_packages(self) -> None:
         """Note what the name of the model's module rests on: which folders around it are packages."""
@@ -408,6 +442,14 @@ class HostedModel:
         return any(part in tops or part.removesuffix(".py") in tops for part in path.parts[-4:])
 
 
+def _is_installed(package: str) -> bool:
+    try:
+        return importlib.util.find_spec(package) is not None
+    except (ImportError, ValueError):
+        # A module that is loaded already need not know where it came from.
+        return False
+
+
 def module_name_of(file: Path) -> str:
     """The name that a model's file is imported under: dotted if it lies in a package."""
     parts = [file.stem]
@@ -422,10 +464,22 @@ def module_name_of(file: Path) -> str:
 
 def json_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters as a report can hold them: literals as they are, anything else as its repr."""
-    return {name: value if _is_json(value) else repr(value) for name, value in parameters.items()}
+    return {name: value if _is_json(value) else _repr(value) for name, value in parameters.items()}
 
 
-def _is_json(value: Any) -> bool:
+def _repr(value: object) -> str:
+    # Code of the value's class may raise anything and return what is no text.
+    try:
+        return str.__str__(repr(value))
+    except BaseException:
+        return shown_value(value)
+
+
+def _is_json(value: Any, depth: int = 0) -> bool:
+    if depth > _DEEPEST:
+        return False
     if isinstance(value, list | tuple):
-        return all(_is_json(item) for item in cast("list[Any]", value))
-    return value is None or isinstance(value, bool | int | float | str)
+        return all(_is_json(item, depth + 1) for item in cast("list[Any]", value))
+    if isinstance(value, int):
+        return int.bit_length(value) <= _MOST_BITS
+    return value is None or isinstance(value, float | str)

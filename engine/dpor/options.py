@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from dpor.errors import DporError
@@ -140,6 +140,7 @@ class Option:
     help: str
     choices: type[enum.Enum] | None = None
     minimum: int | None = None
+    maximum: int | None = None
     optional: bool = False
     unlimited: str | None = None
 
@@ -160,14 +161,7 @@ class Option:
         if self.choices is not None:
             return self._check_choice(value, self.choices)
         if self.kind is Kind.NAMES:
-            names: tuple[Any, ...] = (value,) if isinstance(value, str) else ()
-            if not names and isinstance(value, list | tuple | set | frozenset):
-                names = tuple(sorted(value) if isinstance(value, set | frozenset) else value)  # pyright: ignore
-            elif not names:
-                raise self._refusal(value)
-            if not all(isinstance(name, str) and name for name in names):
-                raise self._refusal(value)
-            return names
+            return self._check_names(value)
         if self.kind is Kind.THREAD:
             if not isinstance(value, str) or not re.fullmatch(r"main(\.\d{1,5})*", value):
                 raise self._refusal(value)
@@ -182,6 +176,8 @@ class Option:
         # Not `value < minimum`: a NaN is to be refused as well.
         if self.minimum is not None and not value >= self.minimum:
             raise self._refusal(value, f"it must be at least {self.minimum}")
+        if self.maximum is not None and value > self.maximum:
+            raise self._refusal(value, f"it must be at most {self.maximum}")
         if self.kind is Kind.SECONDS and value == 0:
             raise self._refusal(value, "it must be more than 0")
         return value
@@ -204,6 +200,18 @@ class Option:
             raise self._refusal(text) from error
         return self.check(value)
 
+    def _check_names(self, value: Any) -> tuple[str, ...]:
+        given: list[Any] = [value] if isinstance(value, str) else []
+        if isinstance(value, list | tuple | set | frozenset):
+            given = list(cast("Iterable[Any]", value))
+        elif not given:
+            raise self._refusal(value)
+        names = [name for name in given if isinstance(name, str)]
+        dotted = all(part.isidentifier() for name in names for part in name.split("."))
+        if len(names) < len(given) or not dotted:
+            raise self._refusal(value, "it must be a name that `import` takes, or a sequence of such names")
+        return tuple(sorted(names) if isinstance(value, set | frozenset) else names)
+
     def _check_choice(self, value: Any, choices: type[enum.Enum]) -> enum.Enum:
         if isinstance(value, choices):
             return value
@@ -218,9 +226,25 @@ class Option:
         from dpor.errors import DporError
 
         return DporError(
-            Code.BAD_OPTION, f"{self.name}={value!r} is not accepted", mend or f"it must be {self.kind.value}"
+            Code.BAD_OPTION,
+            f"{self.name}={shown_value(value)} is not accepted",
+            mend or f"it must be {self.kind.value}",
         )
 
+
+def shown_value(value: object) -> str:
+    """A value as messages show it: shortened, and without running any code of its class."""
+    from dpor.counterexample.values import class_name, describe
+
+    return describe(value, class_name)
+
+
+_LARGEST = 2**63 - 1
+"""The largest number that the kernel takes everywhere."""
+_LONGEST = 10**9
+"""The longest time in seconds: no timer of Python or of the system takes much more."""
+_LONGEST_QUESTION = 4 * 10**6
+"""The solver counts milliseconds in 32 bits."""
 
 _DEFAULTS: Mapping[str, Any] = {item.name: item.default for item in fields(ModelOptions)}
 
@@ -241,13 +265,30 @@ OPTIONS: Mapping[str, Option] = {
             Kind.INTEGER,
             "how far alternatives of `unfolding` look, or optimal for all the way",
             minimum=1,
+            maximum=_LARGEST,
             optional=True,
             unlimited="optimal",
         ),
-        Option("max_steps", Kind.INTEGER, "longest execution, in visible operations", minimum=1),
-        Option("max_executions", Kind.INTEGER, "how many executions to explore", minimum=1, optional=True),
-        Option("preemption_bound", Kind.INTEGER, "preemptions in an execution", minimum=0, optional=True),
-        Option("timeout", Kind.SECONDS, "how long to explore", minimum=0, optional=True),
+        Option(
+            "max_steps", Kind.INTEGER, "longest execution, in visible operations", minimum=1, maximum=_LARGEST
+        ),
+        Option(
+            "max_executions",
+            Kind.INTEGER,
+            "how many executions to explore",
+            minimum=1,
+            maximum=_LARGEST,
+            optional=True,
+        ),
+        Option(
+            "preemption_bound",
+            Kind.INTEGER,
+            "preemptions in an execution",
+            minimum=0,
+            maximum=_LARGEST,
+            optional=True,
+        ),
+        Option("timeout", Kind.SECONDS, "how long to explore", minimum=0, maximum=_LONGEST, optional=True),
         Option("expect", Kind.CHOICE, "the verdict that is right for this model", Expectation, optional=True),
         Option("instrument", Kind.NAMES, "packages whose accesses are visible operations too"),
         Option("races", Kind.CHOICE, "what to do about a data race", Races),
@@ -258,9 +299,13 @@ OPTIONS: Mapping[str, Option] = {
             "whether tasks of asyncio go in the order of the loop or in any",
             TaskOrder,
         ),
-        Option("seed", Kind.INTEGER, "what randomness starts from"),
+        Option("seed", Kind.INTEGER, "what randomness starts from", minimum=0, maximum=_LARGEST),
         Option(
-            "solver_timeout", Kind.SECONDS, "how long one question about symbolic values may take", minimum=0
+            "solver_timeout",
+            Kind.SECONDS,
+            "how long one question about symbolic values may take",
+            minimum=0,
+            maximum=_LONGEST_QUESTION,
         ),
         Option("strict", Kind.FLAG, "whether a verdict that rests on assumptions is refused"),
     )
@@ -277,7 +322,7 @@ def check_options(values: Mapping[str, Any]) -> ModelOptions:
         option = OPTIONS.get(name)
         if option is None:
             mend = _suggest(name, tuple(OPTIONS)) or f"the options are {', '.join(OPTIONS)}"
-            raise DporError(Code.BAD_OPTION, f"a model has no option {name!r}", mend)
+            raise DporError(Code.BAD_OPTION, f"a model has no option {shown_value(name)}", mend)
         checked[name] = option.check(value)
     options = ModelOptions(**checked)
     if options.k is not None and options.algorithm is not Algorithm.UNFOLDING:
@@ -373,5 +418,5 @@ def override(options: ModelOptions, values: Mapping[str, Any]) -> ModelOptions:
 def _suggest(value: Any, known: tuple[str, ...]) -> str:
     import difflib
 
-    near = difflib.get_close_matches(str(value), known, 1)
+    near = difflib.get_close_matches(value, known, 1) if isinstance(value, str) else []
     return f"did you mean {near[0]!r}?" if near else ""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from dpor.codes import Code
 from dpor.errors import DporError
+from dpor.options import shown_value
 from dpor.results import ModelInfo
 from dpor_lsp.options import did_you_mean
 
@@ -45,7 +47,7 @@ def check_names(models: Sequence[ModelInfo], assignments: Mapping[str, str]) -> 
 
 
 def assigned_parameters(
-    model: ModelInfo, assignments: Mapping[str, str], read_source: Callable[[], str]
+    model: ModelInfo, assignments: Mapping[str, str], read_source: Callable[[], str | bytes]
 ) -> dict[str, Any]:
     """Return the values for those of the model's parameters that are assigned, each of its default's type.
 
@@ -60,11 +62,11 @@ def assigned_parameters(
         # A default that is no literal is known by its source text, which looks like a string.
         if isinstance(default, str) and not _is_string_literal(read_source(), model.line, name):
             default = None
-        values[name] = _typed(name, text, default)
+        values[name] = _writable(name, text, _typed(name, text, default))
     return values
 
 
-def _is_string_literal(source: str, line: int, name: str) -> bool:
+def _is_string_literal(source: str | bytes, line: int, name: str) -> bool:
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.lineno == line:
             arguments = node.args
@@ -82,6 +84,19 @@ def _is_string_literal(source: str, line: int, name: str) -> bool:
     return True
 
 
+def _writable(name: str, text: str, value: Any) -> Any:
+    """Return the value, if it can be handed to a worker. Raises DporError (DPOR106)."""
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError, RecursionError):
+        raise DporError(
+            Code.BAD_PARAMETER,
+            f"parameter {name!r} does not accept {text!r}",
+            "give it a number, a string, a truth value, None, or a list of those",
+        ) from None
+    return value
+
+
 def _typed(name: str, text: str, default: object) -> Any:
     if isinstance(default, bool) and text.lower() in _TRUTH:
         return _TRUTH[text.lower()]
@@ -92,7 +107,10 @@ def _typed(name: str, text: str, default: object) -> Any:
     if isinstance(default, str):
         return value if isinstance(value, str) else text
     if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:
+            value = text
     if default is None or type(value) is type(default):
         return value
     kind = type(default).__name__
@@ -100,5 +118,5 @@ def _typed(name: str, text: str, default: object) -> Any:
     raise DporError(
         Code.BAD_PARAMETER,
         f"parameter {name!r} does not accept {text!r}",
-        f"its default is {default!r}, so it takes {article} {kind}",
+        f"its default is {shown_value(default)}, so it takes {article} {kind}",
     )

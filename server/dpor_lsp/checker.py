@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from dpor.codes import Code
 from dpor.results import ModelResult, Reason, Verdict
 from dpor_lsp.cache import Cache
-from dpor_lsp.options import DEFAULT_HANG_TIMEOUT, DEFAULT_MEMORY_LIMIT
+from dpor_lsp.options import DEFAULT_HANG_TIMEOUT, DEFAULT_MEMORY_LIMIT, Seconds
 from dpor_lsp.report import Entry
 from dpor_lsp.subjects import Limits, Subject
 from dpor_lsp.targets import Problem
@@ -63,7 +63,11 @@ class Checker:
     def limits(self, subject: Subject) -> Limits:
         """Return what the worker of a model may use; the request's timeout wins over the decorator's."""
         timeout = subject.request.options.get("timeout", subject.info.options.get("timeout"))
-        seconds = float(timeout) if isinstance(timeout, int | float) and timeout > 0 else None
+        try:
+            seconds = None if timeout is None or isinstance(timeout, str) else Seconds().value(timeout)
+        except ValueError:
+            # The worker says what is wrong with it.
+            seconds = None
         return Limits(seconds, self.settings.hang_timeout, self.settings.memory_limit)
 
     def cache(self, root: Path) -> Cache | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Sequence
@@ -11,8 +10,8 @@ from typing import TYPE_CHECKING
 from dpor.codes import Code
 from dpor.errors import DporError
 from dpor_lsp.arguments import Arguments, Mode, parse
-from dpor_lsp.console import PROGRAM, deliver, fail, make_streams_safe, warn
-from dpor_lsp.report import Entry, ExitCode, Report
+from dpor_lsp.console import PROGRAM, deliver, fail, leave_streams, make_streams_safe, warn
+from dpor_lsp.report import Entry, ExitCode, Report, raised
 
 if TYPE_CHECKING:
     from dpor_lsp.checker import Checker
@@ -33,9 +32,15 @@ def main(words: Sequence[str] | None = None) -> int:
         warn(Code.CANCELLED, "interrupted")
         return ExitCode.INCOMPLETE
     except BrokenPipeError:
-        # Whoever read the report has gone; Python must not fail again when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Whoever read the report has gone, and wants to hear no more of it.
         return ExitCode.ERROR
+    except Exception as error:
+        from dpor_lsp.failures import reason_of
+
+        fail(raised(reason_of(error)))
+        return ExitCode.ERROR
+    finally:
+        leave_streams()
 
 
 def _run(arguments: Arguments) -> int:
@@ -102,7 +107,7 @@ def _check(arguments: Arguments) -> ExitCode:
     else:
         from dpor_lsp import formats
 
-        deliver(formats.render(report, arguments.format), arguments.output)
+        deliver(formats.render(report, arguments.format), arguments.output, utf_8=True)
     return _interrupted(report.exit_code) if checker.interrupted else report.exit_code
 
 
@@ -143,7 +148,8 @@ def _list(arguments: Arguments) -> ExitCode:
     problems = [item for item in items if not isinstance(item, Found)]
     code = ExitCode.ERROR if problems else ExitCode.EXPECTED
     if arguments.format == "json":
-        deliver(format_json.render_list([item.info for item in models], int(code)), arguments.output)
+        text = format_json.render_list([item.info for item in models], int(code))
+        deliver(text, arguments.output, utf_8=True)
     else:
         deliver("".join(f"{_listed(item)}\n" for item in models), arguments.output)
     for problem in problems:
@@ -159,8 +165,6 @@ def _listed(found: Found) -> str:
 
 
 def _fail_with(problem: Problem) -> None:
-    from dpor_lsp.report import raised
-
     assert problem.result.reason is not None
     fail(raised(problem.result.reason))
 
@@ -192,7 +196,8 @@ def _replay(arguments: Arguments) -> ExitCode:
         checker.close()
     code = replay_exit_code(result)
     if arguments.format == "json":
-        deliver(format_json.render_replay(subject.info.id, result, int(code)), arguments.output)
+        text = format_json.render_replay(subject.info.id, result, int(code))
+        deliver(text, arguments.output, utf_8=True)
         return code
     from dpor.counterexample.text import render_replay
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import sys
-from pathlib import Path
 
 from dpor.codes import Code
 from dpor.errors import DporError
@@ -14,55 +15,86 @@ PROGRAM = "dpor-lsp"
 
 def warn(code: Code, message: str) -> None:
     """Print a coded warning on standard error."""
-    print(f"{PROGRAM}: warning: {code.value}: {message}", file=sys.stderr)
+    _say(f"{PROGRAM}: warning: {code.value}: {message}")
 
 
 def fail(error: DporError) -> None:
     """Print a coded error on standard error."""
-    print(f"{PROGRAM}: {error}", file=sys.stderr)
+    _say(f"{PROGRAM}: {error}")
 
 
-def deliver(text: str, output: str | None, option: str = "--output") -> None:
+def _say(text: str) -> None:
+    # Nobody can be told that there is nobody to tell; the exit code still says it.
+    with contextlib.suppress(OSError, ValueError):
+        print(text, file=sys.stderr, flush=True)
+
+
+def deliver(text: str, output: str | None, option: str = "--output", *, utf_8: bool = False) -> None:
     """Write a whole report to the file `output`, or to standard output if that is None.
 
-    `option` is the option that named the file, for the error message.
-    A file appears complete or not at all. Raises DporError (DPOR105) if it cannot be written.
+    `option` is the option that named the file, for the error message; `utf_8` is for formats that are UTF-8 whatever
+    the terminal is. Raises DporError (DPOR105) if it cannot be written, BrokenPipeError if whoever read it has gone.
     """
-    if output is None:
+    if output is not None:
+        # Imported here because most reports go to standard output.
+        from dpor_lsp.files import write_report
+
+        write_report(text, output, option)
+        return
+    try:
+        if utf_8 and isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
         sys.stdout.write(text)
         sys.stdout.flush()
-        return
-    # Imported here because most reports go to standard output.
-    import tempfile
-
-    target = Path(output)
-    try:
-        descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-        temporary = Path(name)
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as stream:
-                stream.write(text)
-            temporary.chmod(0o666 & ~_umask())
-            temporary.replace(target)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        message = f"{option} cannot write {output}: {error.strerror or error}"
+    except BrokenPipeError:
+        raise
+    except (OSError, ValueError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise DporError(
-            Code.BAD_OPTION, message, "name a file in a folder that exists and can be written"
+            Code.BAD_OPTION,
+            f"the report cannot be written to standard output: {reason}",
+            "name a file with --output, or see where standard output leads",
         ) from error
 
 
 def make_streams_safe() -> None:
-    """Have characters that a stream cannot show replaced instead of failing."""
+    """Have the three standard streams open, and characters that they cannot show replaced instead of failing.
+
+    The number of a stream that the parent process has closed would be given to the next file or pipe that is opened,
+    which then got what is meant for the stream.
+    """
+    missing = [number for number in range(3) if not _is_open(number)]
+    for number in missing:
+        # A standard output that nobody has opened refuses what is written to it, as it would without this.
+        descriptor = os.open(os.devnull, os.O_WRONLY if number == 2 else os.O_RDONLY)
+        if descriptor != number:
+            os.dup2(descriptor, number)
+            os.close(descriptor)
+    for name, number in (("stdout", 1), ("stderr", 2)):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, "w", encoding="utf-8", closefd=False))  # noqa: SIM115
+    if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]
+        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def leave_streams() -> None:
+    """Have the interpreter fail at nothing when it flushes the standard streams at exit."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            os.dup2(nothing, stream.fileno())
+    os.close(nothing)
+
+
+def _is_open(number: int) -> bool:
+    try:
+        os.fstat(number)
+    except OSError:
+        return False
+    return True

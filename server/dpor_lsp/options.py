@@ -9,13 +9,14 @@ from typing import Any
 
 from dpor.codes import Code
 from dpor.errors import DporError
-from dpor.options import OPTIONS, Option
+from dpor.options import OPTIONS, Option, shown_value
 from dpor.options import Kind as EngineKind
 
 FORMATS = ("text", "json", "sarif", "github", "junit")
 
 DEFAULT_MEMORY_LIMIT = 2 << 30
 DEFAULT_HANG_TIMEOUT = 20.0
+_MOST_JOBS = 4096
 _DECORATOR_ONLY = ("expect", "instrument")
 
 
@@ -66,13 +67,19 @@ class Whole:
     """An option that takes a whole number, of at least `least` if that is given, or the word `unlimited`."""
 
     least: int | None = None
+    most: int | None = None
     unlimited: str | None = None
 
     @property
     def accepted(self) -> str:
         """What the option accepts, in words."""
-        least = "" if self.least is None else f" of at least {self.least}"
-        return "a whole number" + least + (f", or {self.unlimited}" if self.unlimited else "")
+        bounds = [
+            f"{word} {bound}"
+            for word, bound in (("at least", self.least), ("at most", self.most))
+            if bound is not None
+        ]
+        limits = f" of {' and '.join(bounds)}" if bounds else ""
+        return "a whole number" + limits + (f", or {self.unlimited}" if self.unlimited else "")
 
     def value(self, given: object) -> int | None:
         """Return the number, None if it is unlimited; raises ValueError if `given` is not one that is accepted."""
@@ -83,19 +90,26 @@ class Whole:
             raise ValueError
         if self.least is not None and number < self.least:
             raise ValueError
+        if self.most is not None and number > self.most:
+            raise ValueError
         return number
 
 
 @dataclass(frozen=True)
 class Seconds:
-    """An option that takes a positive, finite number of seconds."""
+    """An option that takes a positive number of seconds that a timer of the system can count."""
 
-    accepted = "a number of seconds above 0"
+    most: int = 10**9
+
+    @property
+    def accepted(self) -> str:
+        """What the option accepts, in words."""
+        return f"a number of seconds above 0, up to {self.most}"
 
     def value(self, given: object) -> float:
-        """Return the seconds; raises ValueError if `given` is not a positive finite number."""
+        """Return the seconds; raises ValueError if `given` is not such a number."""
         number = float(given.removesuffix("s")) if isinstance(given, str) else given
-        if isinstance(number, bool) or not isinstance(number, int | float) or not 0 < number < float("inf"):
+        if isinstance(number, bool) or not isinstance(number, int | float) or not 0 < number <= self.most:
             raise ValueError
         return float(number)
 
@@ -105,14 +119,16 @@ class Size:
     """An option that takes an amount of memory, such as `512M` or `2G`; 0 stands for no limit."""
 
     accepted = "a size such as 512M or 2G of at least 64M, or 0 for no limit"
+    most = 2**62
 
     def value(self, given: object) -> int:
         """Return the number of bytes; raises ValueError if `given` is not a size that a worker can live with."""
-        match = re.fullmatch(r"(\d+)\s*([kmgt]?)(i?b)?", str(given).strip().lower())
+        text = given if isinstance(given, str) else str(given) if isinstance(given, int) else ""
+        match = re.fullmatch(r"(\d+)\s*([kmgt]?)(i?b)?", text.strip().lower())
         if match is None:
             raise ValueError
         size = int(match[1]) << {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}[match[2]]
-        if 0 < size < 64 << 20:
+        if 0 < size < 64 << 20 or size > self.most:
             raise ValueError
         return size
 
@@ -146,7 +162,9 @@ def _kind(option: Option) -> Kind:
         return Flag()
     if option.kind is EngineKind.THREAD:
         return Thread(option)
-    return Seconds() if option.kind is EngineKind.SECONDS else Whole(option.minimum, option.unlimited)
+    if option.kind is EngineKind.SECONDS:
+        return Seconds() if option.maximum is None else Seconds(option.maximum)
+    return Whole(option.minimum, option.maximum, option.unlimited)
 
 
 ENGINE_OPTIONS: dict[str, Kind] = {
@@ -155,7 +173,7 @@ ENGINE_OPTIONS: dict[str, Kind] = {
 """The options that the engine gets; a model's decorator may name them too."""
 
 RUN_OPTIONS: dict[str, Kind] = {
-    "jobs": Whole(1),
+    "jobs": Whole(1, _MOST_JOBS),
     "memory_limit": Size(),
     "hang_timeout": Seconds(),
     "format": Choice(FORMATS),
@@ -176,8 +194,8 @@ def read_option(name: str, given: object, *, shown_as: str | None = None) -> Any
     try:
         return kind.value(given)
     except ValueError:
-        hint = did_you_mean(str(given), kind.names) if isinstance(kind, Choice) else ""
+        hint = did_you_mean(given, kind.names) if isinstance(kind, Choice) and isinstance(given, str) else ""
         accepted = f"it accepts {kind.accepted}" + (", or none" if optional else "")
         raise DporError(
-            Code.BAD_OPTION, f"{shown_as or name} does not accept {given!r}", hint + accepted
+            Code.BAD_OPTION, f"{shown_as or name} does not accept {shown_value(given)}", hint + accepted
         ) from None

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from dpor.codes import Code
-from dpor.options import OPTIONS
+from dpor.options import OPTIONS, shown_value
 from dpor.results import (
     ModelInfo,
     ModelResult,
@@ -40,6 +42,7 @@ def check_outcome(subject: Subject, end: WorkerEnd, limits: Limits) -> ModelResu
             return unchecked(subject, Verdict.ERROR, reason, end)
         return replace(
             result,
+            reason=_placed(subject, result.verdict, result.reason),
             id=subject.info.id,
             file=subject.info.file,
             line=subject.info.line,
@@ -62,9 +65,9 @@ def unchecked(
         line=subject.info.line,
         parameters={**subject.info.parameters, **subject.request.parameters},
         verdict=verdict,
-        reason=reason,
-        algorithm=str(options.get("algorithm", OPTIONS["algorithm"].default.value)),
-        memory_model=str(options.get("memory_model", OPTIONS["memory_model"].default.value)),
+        reason=_placed(subject, verdict, reason),
+        algorithm=_chosen(options, "algorithm"),
+        memory_model=_chosen(options, "memory_model"),
         executions=progress.executions,
         blocked=progress.blocked,
         redundant=progress.redundant,
@@ -73,6 +76,19 @@ def unchecked(
         expect=expected_verdict(subject.info),
         output=end.output if end else "",
     )
+
+
+def _chosen(options: Mapping[str, Any], name: str) -> str:
+    given = options.get(name, OPTIONS[name].default.value)
+    return given if isinstance(given, str) else shown_value(given)
+
+
+def _placed(subject: Subject, verdict: Verdict, reason: Reason | None) -> Reason | None:
+    """Return why a model cannot be checked, at the model if nobody knows a better place."""
+    if reason is None or reason.location is not None or verdict is not Verdict.ERROR:
+        return reason
+    info = subject.info
+    return replace(reason, location=SourceSpan(info.file, info.line, info.column))
 
 
 def cancelled(subject: Subject, end: WorkerEnd | None = None) -> ModelResult:

@@ -31,13 +31,25 @@ Value = TypeVar("Value")
 
 def run_root(arguments: Arguments) -> Path:
     """Return the project folder that a run is about: that of its first path that exists, else of the current folder."""
-    working_directory = Path.cwd()
+    here = working_directory()
     for target in (arguments.replay,) if arguments.replay else arguments.paths:
         try:
-            return find_root(locate(split_target(target)[0], working_directory), working_directory)
+            return find_root(locate(split_target(target)[0], here), here)
         except DporError:
             continue
-    return find_root(working_directory, working_directory)
+    return find_root(here, here)
+
+
+def working_directory() -> Path:
+    """Return the current folder. Raises DporError (DPOR103) if it has been deleted or cannot be reached."""
+    try:
+        return Path.cwd()
+    except OSError as error:
+        raise DporError(
+            Code.NOT_FOUND,
+            f"the current folder cannot be used: {error.strerror or error}",
+            "change to a folder that exists (cd)",
+        ) from error
 
 
 def make_checker(arguments: Arguments, root: Path) -> Checker:
@@ -93,7 +105,9 @@ class Skipped:
 def found(arguments: Arguments, root: Path, skipped: Skipped) -> list[Found | Problem]:
     """Find the models that the paths name; `skipped` is told of files that cannot be read."""
     settings: Settings = read_settings(root)
-    return find_targets(arguments.paths, Path.cwd(), settings, skipped, ignore_empty=arguments.ignore_empty)
+    return find_targets(
+        arguments.paths, working_directory(), settings, skipped, ignore_empty=arguments.ignore_empty
+    )
 
 
 def planned(arguments: Arguments, root: Path, skipped: Skipped) -> list[Subject | Problem]:
@@ -107,7 +121,7 @@ def only_model(arguments: Arguments, root: Path, asked: Wishes) -> Subject:
     Raises DporError if the target means no model, or more than one.
     """
     assert arguments.replay is not None
-    items = plan(find_targets([arguments.replay], Path.cwd(), asked.settings, Skipped()), asked)
+    items = plan(find_targets([arguments.replay], working_directory(), asked.settings, Skipped()), asked)
     for item in items:
         if isinstance(item, Problem) and item.result.reason is not None:
             raise raised(item.result.reason)

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from dpor.codes import Code
 from dpor.errors import DporError
+from dpor.options import shown_value
 from dpor.reading import read_file, unreadable
 from dpor.results import SourceSpan
 from dpor_lsp.options import ENGINE_OPTIONS, RUN_OPTIONS, did_you_mean, read_option
@@ -75,17 +76,27 @@ def read_settings(root: Path) -> Settings:
 
     try:
         document = tomllib.loads(content.decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except RecursionError as error:
+        raise DporError(
+            Code.SYNTAX_ERROR,
+            "pyproject.toml nests too deeply to be read",
+            "take brackets out of the value that nests",
+            SourceSpan("pyproject.toml", 1),
+        ) from error
+    except ValueError as error:
+        # Also a number of more digits than Python reads, which is no error of TOML.
         place = re.search(r"at line (\d+), column (\d+)", str(error))
         line, column = (int(place[1]), int(place[2])) if place is not None else (1, 1)
         span = SourceSpan("pyproject.toml", line, column)
-        raise DporError(Code.SYNTAX_ERROR, f"pyproject.toml is not valid TOML: {error}", span=span) from error
+        raise DporError(
+            Code.SYNTAX_ERROR, f"pyproject.toml is not valid TOML: {error}", "correct the file", span
+        ) from error
     line = _table_line(content)
     table: object = document
     for name in ("tool", "dpor"):
         table = cast("dict[str, object]", table).get(name, {})
         if not isinstance(table, dict):
-            message = f"{name!r} in pyproject.toml is no table but {table!r}"
+            message = f"{name!r} in pyproject.toml is no table but {shown_value(table)}"
             raise DporError(Code.BAD_OPTION, message, "write [tool.dpor]", SourceSpan("pyproject.toml", line))
     return _settings(cast("dict[str, object]", table), line)
 
@@ -106,7 +117,9 @@ def _settings(table: Mapping[str, object], line: int) -> Settings:
             elif name == "cache":
                 if not isinstance(value, bool):
                     raise DporError(
-                        Code.BAD_OPTION, f"[tool.dpor] {key} does not accept {value!r}", "use true or false"
+                        Code.BAD_OPTION,
+                        f"[tool.dpor] {key} does not accept {shown_value(value)}",
+                        "use true or false",
                     )
                 fields[name] = value
             else:
@@ -125,7 +138,9 @@ def _strings(key: str, value: object) -> tuple[str, ...]:
     items = cast("list[object]", value) if isinstance(value, list) else []
     if not isinstance(value, list) or not all(isinstance(item, str) for item in items):
         raise DporError(
-            Code.BAD_OPTION, f"[tool.dpor] {key} does not accept {value!r}", "it accepts a list of strings"
+            Code.BAD_OPTION,
+            f"[tool.dpor] {key} does not accept {shown_value(value)}",
+            "it accepts a list of strings",
         )
     return tuple(str(item) for item in items)
 

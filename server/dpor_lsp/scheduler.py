@@ -8,9 +8,9 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from dpor.codes import Code
 from dpor.continuing import Left
-from dpor.results import ModelResult, Progress, Reason, ReplayRequest, ReplayResult, Verdict, from_json
+from dpor.results import ModelResult, Progress, ReplayRequest, ReplayResult, Verdict, from_json
+from dpor_lsp.failures import reason_of
 from dpor_lsp.outcomes import cancelled, check_outcome, unchecked
 from dpor_lsp.process import Cancellation, Ending, Worker, run_worker
 from dpor_lsp.sharing import Places, SharedCheck, can_continue
@@ -123,10 +123,7 @@ def run_job(
             directory=job.directory,
         )
     except OSError as error:
-        reason = Reason(
-            Code.WORKER_DIED, f"a worker process cannot be started: {error}", "free some resources"
-        )
-        return unchecked(job.subject, Verdict.ERROR, reason), None
+        return unchecked(job.subject, Verdict.ERROR, reason_of(error)), None
     return check_outcome(job.subject, end, job.limits), None
 
 
@@ -182,7 +179,25 @@ class Scheduler:
                 return
             thread = threading.Thread(target=self._work, daemon=True)
             self._threads.add(thread)
-        thread.start()
+        try:
+            thread.start()
+        except RuntimeError as error:
+            with self._lock:
+                self._threads.discard(thread)
+                served = bool(self._threads)
+            if not served:
+                self._give_up(error)
+
+    def _give_up(self, error: RuntimeError) -> None:
+        """Deliver an error for each open job, as there is nobody to run them."""
+        while True:
+            with self._lock:
+                taken = self._waiting.take()
+                if taken is None:
+                    return
+                number, job = taken
+                del self._open[number]
+            self._deliver(Finished(job, unchecked(job.subject, Verdict.ERROR, reason_of(error)), None))
 
     def resize(self, workers: int) -> None:
         """Run up to `workers` jobs at once from now on; those that run go on."""
@@ -241,5 +256,4 @@ class Scheduler:
             )
         except Exception as error:
             # The thread has nobody to raise to, and a check without a result would be waited for in vain.
-            reason = Reason(Code.INTERNAL_ERROR, f"{type(error).__name__}: {error}", "please report this")
-            return unchecked(job.subject, Verdict.ERROR, reason), None
+            return unchecked(job.subject, Verdict.ERROR, reason_of(error)), None

@@ -15,6 +15,7 @@ from dpor.errors import DporError
 from dpor.reading import read_source, require_readable
 from dpor.results import CheckRequest, ModelInfo, ModelResult, Reason, SourceSpan, Verdict
 from dpor_lsp.assignments import assigned_parameters, check_names
+from dpor_lsp.failures import reason_of
 from dpor_lsp.options import did_you_mean
 from dpor_lsp.project import Settings, find_root, relative_name
 from dpor_lsp.subjects import Subject
@@ -60,13 +61,22 @@ def locate(text: str, working_directory: Path) -> Path:
 
     Raises DporError (DPOR103) if there is none.
     """
-    path = working_directory / text
-    if path.exists():
-        return path.resolve()
-    in_project = find_root(working_directory, working_directory) / text
-    if in_project.exists():
-        return in_project.resolve()
-    siblings = [item.name for item in path.parent.iterdir()] if path.parent.is_dir() else []
+    try:
+        path = working_directory / text
+        if path.exists():
+            return path.resolve()
+        in_project = find_root(working_directory, working_directory) / text
+        if in_project.exists():
+            return in_project.resolve()
+        siblings = [item.name for item in path.parent.iterdir()] if path.parent.is_dir() else []
+    except (OSError, ValueError, RuntimeError) as error:
+        # A name that no system takes, a folder that may not be entered, a link to itself.
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise DporError(
+            Code.NOT_FOUND,
+            f"no such file or folder: {text} ({reason})",
+            "check the spelling, or give a path relative to this folder",
+        ) from error
     hint = did_you_mean(path.name, siblings) or "check the spelling, or give a path relative to this folder. "
     raise DporError(Code.NOT_FOUND, f"no such file or folder: {text}", hint.strip())
 
@@ -112,14 +122,14 @@ def _find_target(
         else:
             require_readable(path, text)
             files = [path]
-    except (DporError, OSError) as error:
+    except (DporError, OSError, ValueError, RecursionError, MemoryError) as error:
         return [_problem(text, working_directory.resolve(), error)]
     found: list[Found | Problem] = []
     for file in files:
         root = find_root(file, working_directory)
         try:
             models = [Found(info, root, file) for info in find_models(file, root)]
-        except (DporError, OSError, UnicodeError) as error:
+        except (DporError, OSError, ValueError, RecursionError, MemoryError) as error:
             found.append(_problem(relative_name(file, root), root, error))
             continue
         found.extend(models)
@@ -172,9 +182,11 @@ def _problem(name: str, root: Path, error: Exception, model: str | None = None) 
         reason = Reason(Code.NOT_FOUND, f"{name} vanished before it was read", "check whether it was moved")
     elif isinstance(error, UnicodeError):
         reason = Reason(Code.SYNTAX_ERROR, f"{name} is not valid text: {error}", "save it as UTF-8")
-    else:
+    elif isinstance(error, OSError):
         reason = Reason(Code.NOT_FOUND, f"{name} cannot be read: {error}", "check its permissions")
-    if reason.location is None and reason.code is Code.SYNTAX_ERROR:
+    else:
+        reason = reason_of(error)
+    if reason.location is None and reason.code not in (Code.NOT_FOUND, Code.NO_MODELS):
         reason = Reason(reason.code, reason.message, reason.mend, SourceSpan(name, 1))
     line = reason.location.line if reason.location else 1
     identity = f"{name}{MODEL_SEPARATOR}{model}" if model else name

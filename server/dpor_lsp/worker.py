@@ -127,6 +127,10 @@ def main() -> None:
     alarm.progress()
     result = _serve(message, channel, alarm, wanted)
     alarm.off()
+    try:
+        json.dumps(result)
+    except (TypeError, ValueError, RecursionError) as error:
+        result = _unreadable(message, error)
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -145,6 +149,13 @@ def _load() -> None:
     # The second is loaded for a replay alone, and loads what shows a counterexample.
     for name in ("dpor.checking", "dpor.counterexample.replay"):
         importlib.import_module(name)
+
+
+def _unreadable(message: dict[str, Any], error: Exception) -> Any:
+    """Return the result of a request whose own result cannot be written down."""
+    if message["kind"] == "check":
+        return to_json(_failed(from_json(CheckRequest, message["request"]), error))
+    return {"reason": to_json(_reason(error))}
 
 
 def _serve(message: dict[str, Any], channel: Channel, alarm: Alarm, wanted: PartsWanted) -> Any:
@@ -227,17 +238,18 @@ def _reason(error: BaseException) -> Reason:
     if isinstance(error, MemoryError):
         _lift_memory_limit()
         return out_of_memory()
+    # Imported here because only a failure of this program needs it.
+    from dpor.exception_texts import titled
+
     if isinstance(error, SystemExit):
         return Reason(
             Code.WORKER_DIED,
-            f"the model ended the interpreter with SystemExit({error.code!r})",
+            f"the model ended the interpreter with {titled(error)}",
             "raise another exception, or return from the function",
         )
-    # Imported here because only a failure of this program needs it.
-    import traceback
+    from dpor_lsp.failures import reason_of
 
-    text = "".join(traceback.format_exception(error))
-    return Reason(Code.INTERNAL_ERROR, f"{type(error).__name__}: {error}", f"please report this:\n{text}")
+    return reason_of(error)
 
 
 def out_of_memory() -> Reason:
@@ -311,7 +323,7 @@ def _limit_memory(size: int) -> None:
         size = min(size, hard)
     try:
         resource.setrlimit(kind, (size, hard))
-    except (OSError, ValueError):
+    except (OSError, ValueError, OverflowError):
         return
 
 

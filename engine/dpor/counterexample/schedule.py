@@ -114,7 +114,7 @@ def encode(schedule: Schedule) -> str:
         *([True] if schedule.chosen_reads else [_LOOKS] if schedule.waits_by_looking else ()),
         *([schedule.failure] if schedule.failure else ()),
     ]
-    data = json.dumps(content, separators=(",", ":"), ensure_ascii=False).encode()
+    data = json.dumps(content, separators=(",", ":"), ensure_ascii=False).encode(errors="surrogatepass")
     text = base64.urlsafe_b64encode(zlib.compress(data, 9)).decode().rstrip("=")
     return f"dpor{VERSION}:{text}"
 

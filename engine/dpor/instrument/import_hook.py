@@ -14,6 +14,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 
 from dpor.contents import Contents
+from dpor.errors import DporError, too_deep
 from dpor.instrument.coverage import REACHED
 from dpor.instrument.entries import MARKER
 from dpor.instrument.first_party import OWN_MODULES, FirstParty
@@ -21,6 +22,7 @@ from dpor.instrument.hooks import FIRST_PARTY, NAMESPACE, is_temporary, namespac
 from dpor.instrument.library_code import Treatment, library_code
 from dpor.instrument.transformer import compile_instrumented
 from dpor.lines import split_lines
+from dpor.results import SourceSpan
 
 _Key = tuple[object, ...]
 # Operators of symbolic values run the solver in the middle of a model.
@@ -45,8 +47,8 @@ class CodeCache:
         return entry[1]
 
 
-def _nobody(code: CodeType) -> None:
-    """Told of code that nobody asks for."""
+def _nobody(code: object) -> None:
+    """Told of code, or of an error, that nobody asks for."""
 
 
 class Instrumentation:
@@ -56,7 +58,8 @@ class Instrumentation:
     of further packages; `hooks` maps hook names (`load_attribute`...) to callables; `overlay` gives the text to use
     in place of a file's content, by path; `rebound` names, by module, globals that are rebound from outside.
     A `code_cache` can be shared between instances. `reached` tells which lines of the file `covered` were reached.
-    `tell` is called with the code of each module before it runs. `contents` notes what is read and looked for.
+    `tell` is called with the code of each module before it runs, and `refuse` with the error of one that cannot be
+    instrumented, which `refusal` holds afterwards. `contents` notes what is read and looked for.
     """
 
     def __init__(
@@ -71,6 +74,7 @@ class Instrumentation:
         foreign: Foreign | None = None,
         tell: Callable[[CodeType], object] = _nobody,
         contents: Contents | None = None,
+        refuse: Callable[[DporError], object] = _nobody,
     ) -> None:
         self.contents = contents or Contents()
         self.covered = covered
@@ -87,6 +91,9 @@ class Instrumentation:
         self._displaced: dict[str, ModuleType] = {}
         self._foreign = foreign
         self._tell = tell
+        self._root = root.resolve()
+        self._refuse = refuse
+        self.refusal: DporError | None = None
 
     def install(self) -> None:
         """Start to instrument imports; modules that were imported without it are set aside until `uninstall`."""
@@ -231,9 +238,26 @@ class Instrumentation:
             lines = split_lines(overlay, keepends=True)
             linecache.cache[path] = (len(overlay), None, lines, path)
         rebound = self.rebound.get(module_name, frozenset())
-        code = self._code.compile(path, self.source(path), rebound, marks_lines=self._is_covered(path))
+        try:
+            code = self._code.compile(path, self.source(path), rebound, marks_lines=self._is_covered(path))
+        except RecursionError as error:
+            raise self._refused(too_deep(self._shown(path))) from error
+        except DporError as error:
+            line = error.span.line if error.span is not None else 1
+            span = SourceSpan(self._shown(path), line)
+            raise self._refused(DporError(error.code, error.message, error.mend, span)) from error
         self._tell(code)
         return code
+
+    def _refused(self, error: DporError) -> DporError:
+        # Code that catches what its imports raise must not go on as if it were checked.
+        self.refusal = self.refusal or error
+        self._refuse(error)
+        return error
+
+    def _shown(self, path: str) -> str:
+        file = Path(path)
+        return file.relative_to(self._root).as_posix() if file.is_relative_to(self._root) else path
 
     def enter(self, module: ModuleType, path: str) -> None:
         """Give a module its hooks before its body runs, and remember that it is instrumented."""

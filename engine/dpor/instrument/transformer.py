@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from types import CodeType
 
+from dpor.codes import Code
+from dpor.errors import DporError
 from dpor.instrument.assignments import Assignments
 from dpor.instrument.calls import Calls
 from dpor.instrument.comprehensions import Comprehensions
@@ -13,6 +15,9 @@ from dpor.instrument.definitions import Definitions
 from dpor.instrument.expressions import Expressions
 from dpor.instrument.scopes import analyze
 from dpor.instrument.statements import Statements
+from dpor.results import SourceSpan
+
+_BUILTINS = "__builtins__"
 
 
 class Transformer(Definitions, Statements, Assignments, Calls, Comprehensions, Expressions):
@@ -47,14 +52,31 @@ def compile_instrumented(
 ) -> CodeType:
     """Compile a module's source, instrumented, and with `marks_lines` so that it tells which lines are reached.
 
-    Raises SyntaxError or ValueError as `compile` does. Assertions are kept even under `python -O`.
+    Raises SyntaxError or ValueError as `compile` does, RecursionError for what nests too deeply, and DporError
+    (UNSUPPORTED_CONSTRUCT) for code that replaces the namespace of the built-in functions. Assertions are kept even under `python -O`.
     """
     tree = ast.parse(source, filename)
-    may_match = "match" in source if isinstance(source, str) else b"match" in source
-    if may_match and any(isinstance(node, ast.Match) for node in ast.walk(tree)):
+    if _mentions(source, "match") and any(isinstance(node, ast.Match) for node in ast.walk(tree)):
         # Patterns that the compiler refuses are not there any more once they are conditions.
         compile(tree, filename, "exec", dont_inherit=True)
+    if _mentions(source, _BUILTINS):
+        _require_builtins(tree, filename)
     tree = instrument_tree(tree, rebound)
     if marks_lines:
         tree = mark_lines(tree)
     return compile(tree, filename, "exec", dont_inherit=True, optimize=0)
+
+
+def _mentions(source: str | bytes, word: str) -> bool:
+    return word in source if isinstance(source, str) else word.encode() in source
+
+
+def _require_builtins(tree: ast.Module, filename: str) -> None:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id == _BUILTINS and not isinstance(node.ctx, ast.Load):
+            raise DporError(
+                Code.UNSUPPORTED_CONSTRUCT,
+                f"a module that rebinds {_BUILTINS} cannot be checked: its hooks are found like built-in functions",
+                f"leave {_BUILTINS} as it is; to replace one function, bind its name in the module",
+                SourceSpan(filename, node.lineno, node.col_offset + 1),
+            )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import Any
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
+from dpor.options import shown_value
 from dpor.results import (
     Assumption,
     CallSite,
@@ -22,6 +24,8 @@ from dpor.results import (
 from dpor_lsp.report import Report
 
 VERSION = 2
+_MOST_BITS = 14_000
+"""A number of more bits has more digits than Python writes."""
 
 
 def render(report: Report) -> str:
@@ -36,7 +40,25 @@ def render(report: Report) -> str:
 
 def dumps(document: object) -> str:
     """Return indented JSON text with a newline at its end; what JSON cannot hold appears as its repr."""
-    return json.dumps(document, indent=1, ensure_ascii=False, default=repr) + "\n"
+    try:
+        text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False, default=repr)
+    except ValueError:
+        plain = _plain(document)
+        text = json.dumps(plain, indent=1, ensure_ascii=False, allow_nan=False, default=repr)
+    return f"{text}\n"
+
+
+def _plain(value: Any) -> Any:
+    """Return a document with text for the numbers that JSON has no form for: infinite ones, and vast ones."""
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in cast("Mapping[str, Any]", value).items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in cast("list[Any]", value)]
+    if isinstance(value, float) and not math.isfinite(value):
+        return repr(value)
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        return shown_value(value)
+    return value
 
 
 def model(result: ModelResult) -> dict[str, Any]:
