@@ -168,7 +168,7 @@ class Cache:
 
     def _holds(self, subject: Subject, key: str, row: Sequence[object]) -> bool:
         """Whether what a row rests on is as it was. Raises MisfitError for a row that is damaged, or another's."""
-        if row[0] != subject.info.id or row[3] != digest(key, *row[:3]):
+        if row[0] != _told(subject.info.id) or row[3] != digest(key, *row[:3]):
             raise MisfitError("it was changed")
         contents = read_contents(row[1], subject.root)
         if key_of(Kind.FILE, str(subject.path)) not in contents:
@@ -195,7 +195,7 @@ class Cache:
             return
         key, contents = found
         # What it rests on is in a column of its own.
-        row = (result.id, contents, json.dumps(to_json(replace(result, contents={}))))
+        row = (_told(result.id), contents, json.dumps(to_json(replace(result, contents={}))))
         with connection:
             connection.execute(
                 "INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?)",
@@ -204,7 +204,7 @@ class Cache:
             connection.execute(
                 "DELETE FROM results WHERE model = ? AND key NOT IN"
                 " (SELECT key FROM results WHERE model = ? ORDER BY stored DESC LIMIT ?)",
-                (result.id, result.id, KEPT_PER_MODEL),
+                (_told(result.id), _told(result.id), KEPT_PER_MODEL),
             )
 
     def _found_texts(
@@ -239,14 +239,14 @@ class Cache:
     def _keep_left(self, connection: sqlite3.Connection, subject: Subject, left: Left | None) -> None:
         with connection:
             # One for each model is enough, and those of older code must not pile up.
-            connection.execute("DELETE FROM stopped WHERE model = ?", (subject.info.id,))
+            connection.execute("DELETE FROM stopped WHERE model = ?", (_told(subject.info.id),))
             if left is None or not all(map(is_known_to_hold, left.assumptions)):
                 return
             found = self._found_texts(subject, left.contents, continuation_key)
             if found is None:
                 return
             key, contents = found
-            row = (subject.info.id, contents, json.dumps(to_json(replace(left, contents={}))))
+            row = (_told(subject.info.id), contents, json.dumps(to_json(replace(left, contents={}))))
             connection.execute(
                 "INSERT OR REPLACE INTO stopped VALUES (?, ?, ?, ?, ?, ?)",
                 (key, *row, time.time(), digest(key, *row)),
@@ -257,7 +257,7 @@ class Cache:
     ) -> None:
         request = subject.request
         row = (
-            result.id,
+            _told(result.id),
             result.violations[0].schedule,
             json.dumps(to_json(request.parameters)),
             json.dumps(to_json(request.options)),
@@ -268,18 +268,24 @@ class Cache:
             )
 
     def _last_counterexample(self, connection: sqlite3.Connection, model: str) -> Counterexample | None:
+        stored = _told(model)
         row = connection.execute(
-            "SELECT schedule, parameters, options, digest FROM counterexamples WHERE model = ?", (model,)
+            "SELECT schedule, parameters, options, digest FROM counterexamples WHERE model = ?", (stored,)
         ).fetchone()
         if row is None:
             return None
         try:
-            if row[3] != digest(model, *row[:3]):
+            if row[3] != digest(stored, *row[:3]):
                 raise MisfitError("it was changed")
             return read_counterexample(model, *row[:3])
         except MisfitError as error:
-            self._drop(connection, "counterexamples", "model", model, error)
+            self._drop(connection, "counterexamples", "model", stored, error)
             return None
+
+
+def _told(model: str) -> str:
+    """A model's id as the database takes it: the name of its file need not be text."""
+    return model.encode(errors="backslashreplace").decode()
 
 
 def _connect(folder: Path, file: Path) -> sqlite3.Connection:

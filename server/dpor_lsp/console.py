@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import os
 import sys
 
@@ -42,8 +41,8 @@ def deliver(text: str, output: str | None, option: str = "--output", *, utf_8: b
         write_report(text, output, option)
         return
     try:
-        if utf_8 and isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
+        if utf_8:
+            _reconfigure(sys.stdout, encoding="utf-8", errors="backslashreplace")
         sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
@@ -76,9 +75,7 @@ def make_streams_safe() -> None:
     if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]
         sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(errors="backslashreplace")
+        _reconfigure(stream, errors="backslashreplace")
 
 
 def leave_streams() -> None:
@@ -90,6 +87,12 @@ def leave_streams() -> None:
         except (OSError, ValueError):
             os.dup2(nothing, stream.fileno())
     os.close(nothing)
+
+
+def _reconfigure(stream: object, **how: str) -> None:
+    reconfigure = getattr(stream, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(**how)
 
 
 def _is_open(number: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import tempfile
@@ -13,6 +14,7 @@ from dpor.errors import DporError
 
 _READER_TIME = 10.0
 """Seconds for which somebody may take to open the other end of a named pipe."""
+_PAUSE = 0.05
 _DEVICES = ("/dev/", "/proc/")
 
 
@@ -75,10 +77,12 @@ def _write_to(output: str, data: bytes) -> None:
             # Without waiting: a named pipe that nobody ever reads must not hold the command for ever.
             descriptor = os.open(output, flags | getattr(os, "O_NONBLOCK", 0))
             break
-        except OSError:
-            if not stat.S_ISFIFO(os.stat(output).st_mode) or time.monotonic() >= end:
+        except OSError as error:
+            if error.errno != errno.ENXIO or not stat.S_ISFIFO(os.stat(output).st_mode):
                 raise
-            time.sleep(0.05)
+            if time.monotonic() >= end:
+                raise OSError(error.errno, "nobody reads this pipe") from error
+            time.sleep(_PAUSE)
     try:
         os.set_blocking(descriptor, True)
         view = memoryview(data)

@@ -243,8 +243,15 @@ class Worker:
             threading.Thread(target=self._read_output, daemon=True),
             threading.Thread(target=self._read_channel, daemon=True),
         ]
-        for thread in (*self._readers, threading.Thread(target=self._wait, daemon=True)):
-            thread.start()
+        try:
+            for thread in (*self._readers, threading.Thread(target=self._wait, daemon=True)):
+                thread.start()
+        except BaseException:
+            # A system without room for a thread must not be left with a process that nobody listens to.
+            self.end()
+            self._output.close()
+            self._channel.close()
+            raise
 
     @property
     def alive(self) -> bool:

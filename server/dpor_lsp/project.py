@@ -135,8 +135,8 @@ def _settings(table: Mapping[str, object], line: int) -> Settings:
 
 
 def _strings(key: str, value: object) -> tuple[str, ...]:
-    items = cast("list[object]", value) if isinstance(value, list) else []
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in items):
+    items = cast("list[object]", value) if isinstance(value, list) else None
+    if items is None or not all(isinstance(item, str) for item in items):
         raise DporError(
             Code.BAD_OPTION,
             f"[tool.dpor] {key} does not accept {shown_value(value)}",

@@ -141,7 +141,7 @@ def keep_unseen(host: Host) -> None:
     for module in modules:
         if not isinstance(module, ModuleType) or not is_unseen(module):
             continue
-        shown = module.__name__.lstrip("_")
+        shown = str(module.__dict__.get("__name__", "")).lstrip("_")
         host.use_unseen(vars(module), shown)
         native = is_native(module)
         # Some ten thousand names are looked at in each check, and few hold what changes.

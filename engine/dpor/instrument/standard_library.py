@@ -148,7 +148,7 @@ def is_unseen(module: ModuleType) -> bool:
     Such a one is written in C or left as it is, and stand-ins do not describe it; or code in C uses what it keeps.
     """
     spec = getattr(module, "__spec__", None)
-    name = str(getattr(spec, "name", module.__name__))
+    name = str(getattr(spec, "name", module.__dict__.get("__name__", "")))
     top = name.partition(".")[0]
     if (
         top not in sys.stdlib_module_names

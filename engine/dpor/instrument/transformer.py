@@ -53,7 +53,8 @@ def compile_instrumented(
     """Compile a module's source, instrumented, and with `marks_lines` so that it tells which lines are reached.
 
     Raises SyntaxError or ValueError as `compile` does, RecursionError for what nests too deeply, and DporError
-    (UNSUPPORTED_CONSTRUCT) for code that replaces the namespace of the built-in functions. Assertions are kept even under `python -O`.
+    (UNSUPPORTED_CONSTRUCT) for code that replaces the namespace of the built-in functions. Assertions are kept even
+    under `python -O`.
     """
     tree = ast.parse(source, filename)
     if _mentions(source, "match") and any(isinstance(node, ast.Match) for node in ast.walk(tree)):

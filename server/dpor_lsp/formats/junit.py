@@ -24,7 +24,7 @@ def render(report: Report) -> str:
     for entry in report.entries:
         file = entry.result.file
         if file not in suites:
-            suites[file] = TestSuite(file)
+            suites[file] = TestSuite(_clean(file))
             suites[file].timestamp = datetime.fromtimestamp(report.started, UTC).isoformat()
         suites[file].add_testcase(_case(entry))
     for suite in suites.values():
@@ -39,7 +39,9 @@ def render(report: Report) -> str:
 def _case(entry: Entry) -> TestCase:
     result = entry.result
     classname = result.file.removesuffix(".py").replace("/", ".")
-    case = TestCase(result.id.partition("::")[2] or result.file, classname=classname, time=result.seconds)
+    case = TestCase(
+        _clean(result.id.partition("::")[2] or result.file), classname=_clean(classname), time=result.seconds
+    )
     style = format_text.Style()
     if result.as_expected:
         case.system_out = _clean(_facts(result))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -180,7 +181,7 @@ class _Run:
     def _artifact(self, file: str, root: Path) -> dict[str, str]:
         if Path(file).is_absolute() or root != self._report.root:
             return {"uri": (root / file).as_uri()}
-        return {"uri": quote(file), "uriBaseId": ROOT_ID}
+        return {"uri": quote(os.fsencode(file)), "uriBaseId": ROOT_ID}
 
 
 def _findings(result: ModelResult) -> tuple[Violation, ...]:
@@ -241,7 +242,7 @@ def _shortened(trace: Sequence[TraceStep], most: int) -> list[TraceStep]:
 def _fingerprint(entry: Entry, violation: Violation) -> str:
     """Return a text that stays the same when lines move: model, code and the words on the failing line."""
     parts = [entry.result.id, violation.code.value, _line_text(entry.root, violation.location)]
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+    return hashlib.sha256("\0".join(parts).encode(errors="surrogatepass")).hexdigest()[:32]
 
 
 def _line_text(root: Path, location: SourceSpan | None) -> str:
