@@ -249,8 +249,11 @@ class Worker:
         except BaseException:
             # A system without room for a thread must not be left with a process that nobody listens to.
             self.end()
-            self._output.close()
-            self._channel.close()
+            for reader, pipe in zip(self._readers, (self._output, self._channel), strict=True):
+                if reader.ident is None:
+                    pipe.close()
+                else:
+                    pipe.end()
             raise
 
     @property

@@ -29,6 +29,7 @@ VERSION = 1
 Choice = int | str | bool | None
 
 _LOOKS = "looks"
+_THREAD = re.compile(r"main(\.\d{1,5})*(!\d{1,9})?")
 _LARGEST = 64 * 1024 * 1024
 _SHAPE = re.compile(r"dpor(\d+):([A-Za-z0-9_-]*)")
 
@@ -210,7 +211,7 @@ def _build(content: Any) -> Schedule:
         thread, operation, target, choice = _indices(numbers[start : start + 4])
         steps.append(
             ScheduleStep(
-                _string(threads[thread]),
+                _thread(threads[thread]),
                 _string(operations[operation]),
                 None if targets[target] is None else _string(targets[target]),
                 _choice(choices[choice]),
@@ -244,6 +245,13 @@ def _indices(numbers: Iterable[Any]) -> list[int]:
 
 def _string(value: Any) -> str:
     return value if isinstance(value, str) else _refuse(value)
+
+
+def _thread(value: Any) -> str:
+    """The path of a thread, or of a store that leaves its buffer."""
+    if isinstance(value, str) and _THREAD.fullmatch(value):
+        return value
+    raise ValueError("not a thread")
 
 
 def _choice(value: Any) -> Choice:

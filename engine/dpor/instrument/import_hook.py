@@ -270,9 +270,10 @@ class Instrumentation:
             module.__dict__[FIRST_PARTY] = True
         if self._is_covered(path):
             if not self.reached:
-                text = self.source(path)
-                content = text.encode(errors="surrogatepass") if isinstance(text, str) else text
-                self.reached = bytearray(len(content.splitlines()) + 2)
+                source = self.source(path)
+                # Decoded: an encoding such as unicode_escape makes lines that the file does not have.
+                text = source if isinstance(source, str) else importlib.util.decode_source(source)
+                self.reached = bytearray(len(text.splitlines()) + 2)
             module.__dict__[REACHED] = self.reached
 
     def _is_covered(self, path: str) -> bool:
