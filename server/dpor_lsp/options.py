@@ -29,6 +29,10 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f"did you mean {close[0]!r}? " if close else ""
 
 
+class TooLargeError(ValueError):
+    """A number is larger than an option accepts; the text says what the largest one is."""
+
+
 @dataclass(frozen=True)
 class Choice:
     """An option that takes one of a few names."""
@@ -73,13 +77,8 @@ class Whole:
     @property
     def accepted(self) -> str:
         """What the option accepts, in words."""
-        bounds = [
-            f"{word} {bound}"
-            for word, bound in (("at least", self.least), ("at most", self.most))
-            if bound is not None
-        ]
-        limits = f" of {' and '.join(bounds)}" if bounds else ""
-        return "a whole number" + limits + (f", or {self.unlimited}" if self.unlimited else "")
+        least = "" if self.least is None else f" of at least {self.least}"
+        return "a whole number" + least + (f", or {self.unlimited}" if self.unlimited else "")
 
     def value(self, given: object) -> int | None:
         """Return the number, None if it is unlimited; raises ValueError if `given` is not one that is accepted."""
@@ -91,7 +90,7 @@ class Whole:
         if self.least is not None and number < self.least:
             raise ValueError
         if self.most is not None and number > self.most:
-            raise ValueError
+            raise TooLargeError(f"it accepts at most {self.most}")
         return number
 
 
@@ -193,6 +192,9 @@ def read_option(name: str, given: object, *, shown_as: str | None = None) -> Any
         return None
     try:
         return kind.value(given)
+    except TooLargeError as error:
+        message = f"{shown_as or name} does not accept {shown_value(given)}"
+        raise DporError(Code.BAD_OPTION, message, str(error)) from None
     except ValueError:
         hint = did_you_mean(given, kind.names) if isinstance(kind, Choice) and isinstance(given, str) else ""
         accepted = f"it accepts {kind.accepted}" + (", or none" if optional else "")

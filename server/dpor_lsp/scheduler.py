@@ -8,8 +8,9 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from dpor.codes import Code
 from dpor.continuing import Left
-from dpor.results import ModelResult, Progress, ReplayRequest, ReplayResult, Verdict, from_json
+from dpor.results import ModelResult, Progress, Reason, ReplayRequest, ReplayResult, Verdict, from_json
 from dpor_lsp.failures import reason_of
 from dpor_lsp.outcomes import cancelled, check_outcome, unchecked
 from dpor_lsp.process import Cancellation, Ending, Worker, run_worker
@@ -122,6 +123,10 @@ def run_job(
             start=job.start,
             directory=job.directory,
         )
+    except (FileNotFoundError, PermissionError) as error:
+        message = f"a worker process cannot be started: {error}"
+        reason = Reason(Code.WORKER_DIED, message, "see whether the interpreter is there and may be run")
+        return unchecked(job.subject, Verdict.ERROR, reason), None
     except OSError as error:
         return unchecked(job.subject, Verdict.ERROR, reason_of(error)), None
     return check_outcome(job.subject, end, job.limits), None
