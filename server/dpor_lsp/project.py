@@ -137,9 +137,10 @@ def _settings(table: Mapping[str, object], line: int) -> Settings:
 def _strings(key: str, value: object) -> tuple[str, ...]:
     items = cast("list[object]", value) if isinstance(value, list) else None
     if items is None or not all(isinstance(item, str) for item in items):
+        given = shown_value(cast("object", value))
         raise DporError(
             Code.BAD_OPTION,
-            f"[tool.dpor] {key} does not accept {shown_value(value)}",
+            f"[tool.dpor] {key} does not accept {given}",
             "it accepts a list of strings",
         )
     return tuple(str(item) for item in items)
