@@ -273,7 +273,7 @@ class Instrumentation:
                 source = self.source(path)
                 # Decoded: an encoding such as unicode_escape makes lines that the file does not have.
                 text = source if isinstance(source, str) else importlib.util.decode_source(source)
-                self.reached = bytearray(len(text.splitlines()) + 2)
+                self.reached = bytearray(len(split_lines(text)) + 2)
             module.__dict__[REACHED] = self.reached
 
     def _is_covered(self, path: str) -> bool:
