@@ -11,6 +11,7 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,10 +19,11 @@ from dpor.checking import check_model
 from dpor.counterexample.trace_document import TraceDocument
 from dpor.results import CheckRequest, ReplayRequest
 from dpor.tracing import trace_model
-from dpor_lsp.debug_adapter.framing import ProtocolError, Writer, read_message
+from dpor_lsp.debug_adapter.framing import ProtocolError, Reader, Writer
 from dpor_lsp.debug_adapter.recalling import recall, recall_variable
 from dpor_lsp.debug_adapter.sources import Sources
 from dpor_lsp.debug_adapter.timeline import Access, Breakpoints, Timeline, Watch, place_of
+from dpor_lsp.trace import trace_to_json
 
 BANK = """
     import dpor
@@ -66,7 +68,8 @@ def frame(message: object) -> bytes:
 
 def test_messages_are_read_one_after_the_other_until_the_end() -> None:
     stream = io.BytesIO(frame({"seq": 1}) + frame({"seq": 2, "text": "→"}))
-    assert [read_message(stream), read_message(stream), read_message(stream)] == [
+    reader = Reader(stream)
+    assert [reader.message(), reader.message(), reader.message()] == [
         {"seq": 1},
         {"seq": 2, "text": "→"},
         None,
@@ -86,11 +89,11 @@ def test_messages_are_read_one_after_the_other_until_the_end() -> None:
 )
 def test_what_is_no_message_is_refused(data: bytes) -> None:
     with pytest.raises(ProtocolError):
-        read_message(io.BytesIO(data))
+        Reader(io.BytesIO(data)).message()
 
 
 def test_a_message_that_is_cut_off_is_the_end() -> None:
-    assert read_message(io.BytesIO(frame({"seq": 1})[:-1])) is None
+    assert Reader(io.BytesIO(frame({"seq": 1})[:-1])).message() is None
 
 
 def test_what_is_written_can_be_read() -> None:
@@ -99,8 +102,9 @@ def test_what_is_written_can_be_read() -> None:
     writer.send(type="event", event="stopped")
     writer.send(type="event", event="output", body={"output": "←"})
     stream.seek(0)
-    assert read_message(stream) == {"seq": 1, "type": "event", "event": "stopped"}
-    assert read_message(stream) == {"seq": 2, "type": "event", "event": "output", "body": {"output": "←"}}
+    reader = Reader(stream)
+    assert reader.message() == {"seq": 1, "type": "event", "event": "stopped"}
+    assert reader.message() == {"seq": 2, "type": "event", "event": "output", "body": {"output": "←"}}
 
 
 @pytest.mark.parametrize(("data", "status"), [(b"", 0), (b"Content-Length: no\r\n\r\n", 2)])
@@ -181,3 +185,109 @@ def test_sources_are_found_by_path_and_by_uri(document: TraceDocument, tmp_path:
     assert sources.describe("bank.py") == {"name": "bank.py", "path": path.as_uri()}
     path.unlink()
     assert Sources(document).changed == ("bank.py",)
+
+
+class Talk:
+    """All that an adapter answers to these requests, which come in at once."""
+
+    def __init__(self, folder: Path, *requests: object, junk: bytes = b"") -> None:
+        data = junk + b"".join(frame(request) for request in requests)
+        self.end = subprocess.run(
+            [sys.executable, "-m", "dpor_lsp", "--debug-adapter"],
+            input=data,
+            capture_output=True,
+            timeout=60,
+            cwd=folder,
+        )
+        reader = Reader(io.BytesIO(self.end.stdout))
+        self.answers: dict[int, dict[str, Any]] = {}
+        while (message := reader.message()) is not None:
+            if message["type"] == "response":
+                self.answers[message["request_seq"]] = message
+
+    def refused(self, number: int) -> str:
+        """The message of a refusal, which has a code that is not that of an internal error."""
+        answer = self.answers[number]
+        assert answer["success"] is False
+        assert answer["body"]["error"]["id"] not in (0, 501)
+        return answer["message"]
+
+
+def ask(number: int, command: object, arguments: object = None) -> dict[str, Any]:
+    return {"seq": number, "type": "request", "command": command, "arguments": arguments}
+
+
+HELLO = ask(1, "initialize", {})
+
+
+def test_requests_out_of_their_stage_are_answered(tmp_path: Path) -> None:
+    talk = Talk(
+        tmp_path, ask(2, "threads"), HELLO, ask(3, "initialize"), ask(4, "disconnect"), ask(5, "threads")
+    )
+    assert "before initialize" in talk.refused(2)
+    assert talk.answers[1]["success"]
+    assert "before" in talk.refused(3)
+    assert talk.answers[4]["success"]
+    assert "after disconnect" in talk.refused(5)
+    assert talk.end.returncode == 0
+
+
+def test_what_is_no_frame_costs_no_message_after_it(tmp_path: Path) -> None:
+    talk = Talk(tmp_path, HELLO, ask(2, "disconnect"), junk=b"Content-Length: 99999999999999999999\r\n\r\n{}")
+    assert talk.answers[1]["success"]
+    assert (talk.end.returncode, b"99999999" in talk.end.stderr) == (0, True)
+
+
+WRONG: list[tuple[object, object]] = [
+    ("stackTrace", []),
+    ("stackTrace", {"threadId": "1"}),
+    ("setBreakpoints", {"source": 3, "lines": [1]}),
+    ("setBreakpoints", {"source": {"path": "x"}, "lines": 5}),
+    ("setBreakpoints", {"source": {"path": "x"}, "breakpoints": [{"line": True}]}),
+    ("setExceptionBreakpoints", {"filters": 3}),
+    ("setExceptionBreakpoints", {}),
+    ("setDataBreakpoints", {"breakpoints": [1]}),
+    ("evaluate", {"expression": ["x"]}),
+    ("evaluate", {}),
+    ("no such request \ud800", {}),
+    (None, {}),
+    (["next"], {}),
+]
+
+
+@pytest.mark.parametrize(("command", "arguments"), WRONG)
+def test_a_request_with_wrong_arguments_is_refused(
+    tmp_path: Path, command: object, arguments: object
+) -> None:
+    talk = Talk(tmp_path, HELLO, ask(2, command, arguments), ask(3, "cancel"))
+    assert talk.refused(2)
+    assert talk.answers[3]["success"]
+
+
+@pytest.mark.parametrize("name", ["trace", "model", "cwd"])
+@pytest.mark.parametrize(
+    "value", ["a" * 5000, "a/" * 5000, "a\0b", "\ud800", 3, ["x"]], ids=lambda v: repr(v)[:9]
+)
+def test_a_launch_of_what_can_be_no_file_is_refused(tmp_path: Path, name: str, value: object) -> None:
+    given = {"model": "x.py::m", name: value} if name == "cwd" else {name: value}
+    talk = Talk(tmp_path, HELLO, ask(2, "launch", given), ask(3, "cancel"))
+    assert talk.refused(2)
+    assert talk.answers[3]["success"]
+    assert b"Traceback" not in talk.end.stderr
+
+
+@pytest.mark.parametrize("text", ["\0", "\ud800", "/a\0b", "x" * 5000])
+def test_a_trace_with_any_text_is_shown(tmp_path: Path, document: TraceDocument, text: str) -> None:
+    data = trace_to_json(document)
+    data["sources"] = {text: text, **data["sources"]}
+    data["threads"][0]["name"] = text
+    data["root"] = data["root"] + text
+    (tmp_path / "trace.json").write_text(json.dumps(data))
+    talk = Talk(
+        tmp_path,
+        HELLO,
+        ask(2, "launch", {"trace": "trace.json"}),
+        ask(3, "cancel"),
+    )
+    assert talk.answers[2]["success"]
+    assert b"Traceback" not in talk.end.stderr

@@ -18,7 +18,7 @@ def number(given: Arguments, name: str) -> int:
     """Return a number that a request must have. Raises RefusedError if it has none."""
     value = given.get(name)
     if type(value) is not int:
-        raise RefusedError(f"the argument {name!r} must be a number, not {value!r}")
+        raise RefusedError(f"the argument {name!r} must be a number, not {shown(value)}")
     return value
 
 
@@ -36,3 +36,12 @@ def mapping(value: object) -> Arguments:
 def mappings(value: object) -> list[Arguments]:
     """Return the objects of a list that a request holds."""
     return [mapping(item) for item in cast("list[object]", value)] if isinstance(value, list) else []
+
+
+def shown(value: object) -> str:
+    """A value of a request in a message, cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
+
+_LONGEST = 80

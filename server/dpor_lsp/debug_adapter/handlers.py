@@ -8,7 +8,8 @@ from typing import Any
 from dpor.codes import Code
 from dpor.errors import DporError
 from dpor_lsp.debug_adapter import inspection, movements, stopping_places
-from dpor_lsp.debug_adapter.answers import Answer, Arguments, RefusedError, mapping
+from dpor_lsp.debug_adapter.answers import Answer, Arguments, RefusedError, shown
+from dpor_lsp.debug_adapter.parameters import checked
 from dpor_lsp.debug_adapter.session import Reply, Session
 
 Handler = Callable[[Session, Arguments], Answer]
@@ -36,14 +37,15 @@ def serve_request(session: Session, command: str, arguments: object, reply: Repl
 
     What the request says of stopping and moving happens after the reply, as the protocol wants it.
     """
-    given = mapping(arguments)
-    if command in ("launch", "attach", "restart"):
-        session.start(command, given, reply)
-        return
     handler = _HANDLERS.get(command)
     try:
+        if handler is None and command not in _STARTING:
+            raise RefusedError(f"the debug adapter does not know the request {shown(command)}")
+        _require_stage(session, command)
+        given = checked(command, arguments)
         if handler is None:
-            raise RefusedError(f"the debug adapter does not know the request {command!r}")
+            session.start(command, given, reply)
+            return
         body, afterwards = handler(session, given)
     except RefusedError as refusal:
         reply(DporError(Code.BAD_OPTION, str(refusal)))
@@ -51,6 +53,17 @@ def serve_request(session: Session, command: str, arguments: object, reply: Repl
     reply(body)
     if afterwards is not None:
         afterwards()
+
+
+def _require_stage(session: Session, command: str) -> None:
+    """Raise RefusedError for a request that does not belong where client and adapter have come to."""
+    if session.ended:
+        raise RefusedError(f"{command} came after disconnect")
+    if command == "initialize":
+        if session.client is not None:
+            raise RefusedError("initialize was sent before")
+    elif session.client is None and command != "disconnect":
+        raise RefusedError(f"{command} came before initialize")
 
 
 def _initialize(session: Session, given: Arguments) -> Answer:
@@ -79,6 +92,7 @@ def _cancel(session: Session, _: Arguments) -> Answer:
     return None, None
 
 
+_STARTING = frozenset({"launch", "attach", "restart"})
 _HANDLERS: Mapping[str, Handler] = {
     "initialize": _initialize,
     "configurationDone": _configuration_done,

@@ -12,6 +12,7 @@ from dpor_lsp.debug_adapter.answers import (
     mapping,
     number,
     optional_number,
+    shown,
 )
 from dpor_lsp.debug_adapter.recalling import recall
 from dpor_lsp.debug_adapter.session import Session
@@ -49,7 +50,7 @@ def stack_trace(session: Session, given: Arguments) -> Answer:
             "line": session.to_client(place.line),
             "column": session.to_client(place.column, "columnsStartAt1"),
         }
-        if place.file in timeline.document.sources or sources.path(place.file).is_file():
+        if place.file in timeline.document.sources or sources.is_file(place.file):
             described["source"] = _describe_source(session, place.file)
         if place.end_line is not None and place.end_column is not None:
             described["endLine"] = session.to_client(place.end_line)
@@ -116,7 +117,7 @@ def evaluate(session: Session, given: Arguments) -> Answer:
     value = recall(timeline, expression, session.position, local)
     if value is None:
         raise RefusedError(
-            f"{expression.strip()!r} was not recorded: names of variables can be asked for, nothing is run"
+            f"{shown(expression.strip())} was not recorded: names of variables can be asked for, nothing is run"
         )
     return {"result": value, "variablesReference": 0}, None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,7 @@ from dpor.errors import DporError
 from dpor.results import Progress, Verdict
 from dpor_lsp.arguments import Arguments, Mode
 from dpor_lsp.checker import Checker
+from dpor_lsp.debug_adapter.answers import shown
 from dpor_lsp.options import ENGINE_OPTIONS, did_you_mean, read_option
 from dpor_lsp.outcomes import check_outcome
 from dpor_lsp.preparation import make_checker, only_model, run_root, wishes
@@ -57,10 +59,8 @@ def read_launch(arguments: object) -> Launch:
     Raises DporError (DPOR105) that names the argument, for one that is missing or has a value it does not accept.
     """
     given: dict[str, Any] = cast("dict[str, Any]", arguments) if isinstance(arguments, dict) else {}
-    cwd = Path(_text(given, "cwd") or Path.cwd())
-    if not cwd.is_dir():
-        raise _bad(f'the launch argument "cwd" names {cwd}, which is no folder', "name a folder that exists")
-    trace, model = _text(given, "trace"), _text(given, "model")
+    cwd = _folder(given)
+    trace, model = _path(given, "trace"), _path(given, "model")
     if (trace is None) == (model is None):
         both = "both" if trace is not None else "neither"
         raise _bad(
@@ -184,8 +184,39 @@ def _text(given: Mapping[str, Any], name: str) -> str | None:
     if value is None or value == "":
         return None
     if not isinstance(value, str):
-        raise _bad(f'the launch argument "{name}" does not accept {value!r}', "give a text")
+        raise _bad(f'the launch argument "{name}" does not accept {shown(value)}', "give a text")
     return value
+
+
+def _path(given: Mapping[str, Any], name: str) -> str | None:
+    """A text that can be the name of a file."""
+    value = _text(given, name)
+    if value is None:
+        return None
+    try:
+        if "\0" in value:
+            raise ValueError
+        os.fsencode(value)
+    except ValueError:
+        raise _bad(
+            f'the launch argument "{name}" is {shown(value)}, which no file is called', "name a file"
+        ) from None
+    return value
+
+
+def _folder(given: Mapping[str, Any]) -> Path:
+    name = _path(given, "cwd")
+    try:
+        folder = Path.cwd() if name is None else Path(name)
+        found = folder.is_dir()
+    except OSError as error:
+        text = f"the working folder cannot be used: {error.strerror or error}"
+        raise _bad(text, 'name a folder that exists, as "cwd"') from error
+    if not found:
+        raise _bad(
+            f'the launch argument "cwd" names {folder}, which is no folder', "name a folder that exists"
+        )
+    return folder
 
 
 def _mapping(given: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -193,7 +224,7 @@ def _mapping(given: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise _bad(f'the launch argument "{name}" does not accept {value!r}', "give an object")
+        raise _bad(f'the launch argument "{name}" does not accept {shown(value)}', "give an object")
     return cast("dict[str, Any]", value)
 
 
@@ -201,7 +232,9 @@ def _options(given: Mapping[str, Any]) -> Mapping[str, Any]:
     for name in given:
         if name not in ENGINE_OPTIONS:
             hint = did_you_mean(name, ENGINE_OPTIONS)
-            raise _bad(f'the launch argument "options" has no option {name!r}', f"{hint}see docs/replay.md")
+            raise _bad(
+                f'the launch argument "options" has no option {shown(name)}', f"{hint}see docs/replay.md"
+            )
     return {name: read_option(name, value, shown_as=f'"{name}"') for name, value in given.items()}
 
 
@@ -209,7 +242,7 @@ def _one_of(given: Mapping[str, Any], name: str, accepted: tuple[str, ...]) -> s
     value = given.get(name, accepted[0])
     if value not in accepted:
         hint = did_you_mean(value, accepted) if isinstance(value, str) else ""
-        message = f'the launch argument "{name}" does not accept {value!r}'
+        message = f'the launch argument "{name}" does not accept {shown(value)}'
         raise _bad(message, f"{hint}it accepts {', '.join(accepted)}")
     return value
 

@@ -12,8 +12,7 @@ from typing import IO, Any
 from dpor.codes import Code
 from dpor.counterexample.trace_document import TraceDocument
 from dpor.errors import DporError
-from dpor_lsp.debug_adapter.answers import mapping
-from dpor_lsp.debug_adapter.framing import ProtocolError, Writer, read_message
+from dpor_lsp.debug_adapter.framing import ClientGoneError, ProtocolError, Reader, Writer
 from dpor_lsp.debug_adapter.handlers import serve_request
 from dpor_lsp.debug_adapter.launching import Launch, load
 from dpor_lsp.debug_adapter.session import Session
@@ -21,6 +20,8 @@ from dpor_lsp.process import Cancellation
 from dpor_lsp.report import ExitCode
 
 _Event = dict[str, Any] | Callable[[], None] | ProtocolError | None
+_LAST_REQUESTS = 0.3
+"""Seconds without a request after which the adapter ends once its client has disconnected."""
 _LOADING_TIME = 5.0
 """Seconds that a worker which is being ended may take before the adapter ends without it."""
 
@@ -46,74 +47,98 @@ class Adapter:
         self._loader: threading.Thread | None = None
         self._progress: str | None = None
         self._progresses = 0
-        self._reports_progress = False
         self._session = Session(self._send_event, self._begin, self._cancel)
 
     def run(self) -> ExitCode:
         """Serve requests until the session has ended or the client is gone."""
         threading.Thread(target=self._read, daemon=True).start()
+        status = ExitCode.EXPECTED
         try:
-            while not self._session.ended:
-                event = self._events.get()
-                if event is None:
-                    return ExitCode.EXPECTED
+            while (event := self._next()) is not None:
                 if isinstance(event, ProtocolError):
-                    print(f"dpor-lsp: debug adapter: {event}", file=sys.stderr)
-                    return ExitCode.ERROR
-                if callable(event):
+                    # It has no number to answer to.
+                    print(f"dpor-lsp: debug adapter: {event}", file=sys.stderr, flush=True)
+                    status = ExitCode.ERROR
+                elif callable(event):
                     event()
                 else:
                     self._take(event)
-            return ExitCode.EXPECTED
-        except OSError:
-            # The client has closed its end: there is nobody left to serve.
+            self._finish_loading()
+            return ExitCode.EXPECTED if self._session.ended else status
+        except ClientGoneError:
+            # There is nobody left to serve.
             return ExitCode.EXPECTED
         finally:
             self._cancellation.cancel()
             if self._loader is not None:
                 self._loader.join(_LOADING_TIME)
 
-    def _read(self) -> None:
-        try:
-            while (message := read_message(self._source)) is not None:
-                self._events.put(message)
-        except ProtocolError as error:
-            self._events.put(error)
+    def _finish_loading(self) -> None:
+        """Answer the request whose trace is still being loaded, which is given up."""
+        self._cancellation.cancel()
+        if self._loader is None:
             return
-        except (OSError, ValueError):
-            pass
-        self._events.put(None)
+        self._loader.join(_LOADING_TIME)
+        while not self._events.empty():
+            event = self._events.get()
+            if callable(event):
+                event()
+
+    def _next(self) -> _Event:
+        """What is to be done next; None at the end."""
+        if not self._session.ended:
+            return self._events.get()
+        # What the client has sent after `disconnect` is answered too.
+        try:
+            return self._events.get(timeout=_LAST_REQUESTS)
+        except queue.Empty:
+            return None
+
+    def _read(self) -> None:
+        reader = Reader(self._source)
+        while True:
+            event: _Event
+            try:
+                event = reader.message()
+            except ProtocolError as error:
+                event = error
+            except (OSError, ValueError):
+                event = None
+            self._events.put(event)
+            if event is None:
+                return
 
     def _take(self, message: dict[str, Any]) -> None:
-        if message.get("type") != "request" or not isinstance(message.get("command"), str):
+        if message.get("type") in ("response", "event"):
             return
-        command: str = message["command"]
-        arguments = mapping(message.get("arguments"))
-        if command == "initialize":
-            self._reports_progress = bool(arguments.get("supportsProgressReporting"))
+        command, arguments = message.get("command"), message.get("arguments")
+
+        answered = False
 
         def reply(answer: dict[str, Any] | DporError | None) -> None:
-            self._reply(message, answer)
+            nonlocal answered
+            if not answered:
+                answered = True
+                self._reply(message, answer)
+            elif isinstance(answer, DporError):
+                # What goes wrong after the answer has no other place.
+                print(f"dpor-lsp: debug adapter: {answer}", file=sys.stderr, flush=True)
 
+        if message.get("type") != "request" or not isinstance(command, str):
+            reply(DporError(Code.BAD_OPTION, 'a request has the type "request" and a command'))
+            return
         try:
             serve_request(self._session, command, arguments, reply)
-        except OSError:
+        except ClientGoneError:
             raise
         except Exception as error:
-            self._reply(
-                message,
-                DporError(
-                    Code.INTERNAL_ERROR,
-                    f"{type(error).__name__}: {error}",
-                    "this is a bug in dpor-lsp: please report it",
-                ),
-            )
+            reply(_internal(error))
 
     def _reply(self, request: dict[str, Any], answer: dict[str, Any] | DporError | None) -> None:
         fields: dict[str, Any] = {
             "type": "response",
-            "request_seq": request.get("seq", 0),
-            "command": request["command"],
+            "request_seq": number if type(number := request.get("seq")) is int else 0,
+            "command": command if isinstance(command := request.get("command"), str) else "",
             "success": not isinstance(answer, DporError),
         }
         if isinstance(answer, DporError):
@@ -142,12 +167,10 @@ class Adapter:
             except DporError as error:
                 loaded = error
             except Exception as error:
-                loaded = DporError(
-                    Code.INTERNAL_ERROR, f"{type(error).__name__}: {error}", "please report this"
-                )
+                loaded = _internal(error)
             self._events.put(lambda: self._finish(finish, loaded))
 
-        if self._reports_progress:
+        if self._session.reports_progress:
             self._progresses += 1
             self._progress = f"load-{self._progresses}"
             self._send_event(
@@ -170,7 +193,20 @@ class Adapter:
         if self._progress is not None:
             self._send_event("progressEnd", {"progressId": self._progress})
             self._progress = None
-        finish(loaded)
+        try:
+            finish(loaded)
+        except ClientGoneError:
+            raise
+        except Exception as error:
+            finish(_internal(error))
 
     def _cancel(self) -> None:
         self._cancellation.cancel()
+
+
+def _internal(error: Exception) -> DporError:
+    return DporError(
+        Code.INTERNAL_ERROR,
+        f"{type(error).__name__}: {error}",
+        "this is a bug in dpor-lsp: please report it",
+    )

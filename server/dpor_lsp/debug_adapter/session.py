@@ -43,7 +43,8 @@ class Session:
         self.breakpoints = Breakpoints()
         self.lines = LineBreakpoints()
         self._last_number = 0
-        self.client: Arguments = {}
+        self.client: Arguments | None = None
+        """What the client said of itself in `initialize`; None before that."""
         self.ended = False
 
     # Starting and ending
@@ -61,6 +62,9 @@ class Session:
             reply(DporError(Code.BAD_OPTION, "a trace is being loaded already"))
             return
         restarting = command == "restart"
+        if not restarting and self.timeline is not None:
+            reply(DporError(Code.BAD_OPTION, "a trace is loaded already", "restart to show another one"))
+            return
         arguments: object = given.get("arguments", {}) if restarting else given
         try:
             # A client that has nothing new to say restarts what it launched.
@@ -92,7 +96,7 @@ class Session:
     def _show(self, document: TraceDocument, launch: Launch) -> None:
         self._launch = launch
         self.timeline = Timeline(document, only_matters=launch.steps == "matters")
-        self.sources = Sources(document, uris=self.client.get("pathFormat") == "uri")
+        self.sources = Sources(document, uris=self._told("pathFormat", "path") == "uri")
         self.position = self.timeline.first(launch.start)
         self.breakpoints.lines = self.lines.resolve(self.sources)
         if document.output:
@@ -190,13 +194,21 @@ class Session:
             raise RefusedError(f"there is no thread {wanted}")
         return timeline.lanes[wanted - 1].id
 
+    @property
+    def reports_progress(self) -> bool:
+        """True if the client shows how far something is."""
+        return self._told("supportsProgressReporting", default=False) is True
+
+    def _told(self, name: str, default: object) -> object:
+        return default if self.client is None else self.client.get(name, default)
+
     def to_client(self, number: int, flag: str = "linesStartAt1") -> int:
         """A line or column as the client counts it."""
-        return number if self.client.get(flag, True) else number - 1
+        return number if self._told(flag, True) else number - 1
 
     def from_client(self, line: int) -> int:
         """A line of the client's, counted from 1."""
-        return line if self.client.get("linesStartAt1", True) else line + 1
+        return line if self._told("linesStartAt1", True) else line + 1
 
 
 def _names_a_subject(arguments: object) -> bool:

@@ -39,7 +39,10 @@ class Sources:
         if not isinstance(text, str):
             return None
         if text.startswith("file:"):
-            text = _WINDOWS_DRIVE.sub(r"\1", unquote(urlparse(text).path))
+            try:
+                text = _WINDOWS_DRIVE.sub(r"\1", unquote(urlparse(text).path))
+            except ValueError:
+                return None
         wanted = Path(text)
         for name in self._references:
             path = self.path(name)
@@ -53,7 +56,7 @@ class Sources:
         if name in self.changed:
             described = {"name": f"{path.name} (as recorded)", "sourceReference": self._references[name]}
             return {**described, "origin": "the file has changed since the trace was recorded"}
-        return {"name": path.name, "path": path.as_uri() if self._uris else str(path)}
+        return {"name": path.name, "path": _address(path) if self._uris else str(path)}
 
     def all(self) -> list[dict[str, Any]]:
         """The descriptions of all files."""
@@ -69,12 +72,27 @@ class Sources:
     def _has_changed(self, name: str) -> bool:
         try:
             return read_file(self.path(name)).decode(errors="replace") != self._texts[name]
-        except OSError:
+        except (OSError, ValueError):
             return True
+
+    def is_file(self, name: str) -> bool:
+        """True if there is such a file on this machine; a trace may name what no file can be called."""
+        try:
+            return self.path(name).is_file()
+        except (OSError, ValueError):
+            return False
+
+
+def _address(path: Path) -> str:
+    try:
+        return path.as_uri()
+    except ValueError:
+        # A trace may name what is no path of this machine.
+        return str(path)
 
 
 def _same_file(one: Path, other: Path) -> bool:
     try:
         return one.samefile(other)
-    except OSError:
+    except (OSError, ValueError):
         return False

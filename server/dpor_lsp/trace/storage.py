@@ -72,7 +72,7 @@ def load_trace(path: Path) -> TraceDocument:
         raise DporError(Code.NOT_FOUND, f"there is no trace file {path}", _MEND) from error
     except OSError as error:
         raise _bad(unreadable(str(path), error).message) from error
-    except UnicodeDecodeError as error:
+    except ValueError as error:
         raise _bad(f"{path} cannot be read: {error}") from error
     try:
         data: object = json.loads(text)
