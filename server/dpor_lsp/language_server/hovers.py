@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from lsprotocol import types
 
@@ -11,6 +11,7 @@ from dpor.results import ModelResult, Verdict
 from dpor_lsp.formats import wording as format_wording
 from dpor_lsp.language_server import wording
 from dpor_lsp.language_server.documents import path_of
+from dpor_lsp.language_server.markup import block, code, literal
 from dpor_lsp.language_server.positions import contains_line
 from dpor_lsp.language_server.records import ModelRecord, State
 from dpor_lsp.language_server.server import DporServer
@@ -38,39 +39,42 @@ def register(server: DporServer) -> None:
 
 def describe(record: ModelRecord) -> Iterator[str]:
     """The paragraphs about a model, in Markdown."""
-    yield f"**{record.name}**: {escape(record.message())}"
+    yield f"**{literal(record.name)}**: {literal(record.message())}"
     if record.outline.summary:
-        yield f"*{escape(record.outline.summary)}*"
+        yield f"*{literal(record.outline.summary)}*"
     result = record.shown
     if result is None or record.state is State.UNCHECKED:
         if record.reason is not None and record.reason.mend:
-            yield escape(record.reason.mend)
+            yield literal(record.reason.mend)
         parameters = record.outline.info.parameters
         if parameters:
-            yield "Parameters: " + ", ".join(f"`{name}={value!r}`" for name, value in parameters.items())
+            yield _parameters(parameters)
         return
     if record.stale:
         yield "What follows is of the text before the last change."
-    yield f"{wording.counts(result)} · algorithm `{result.algorithm}` · memory model `{result.memory_model}`"
+    how = f"algorithm {code(result.algorithm)} · memory model {code(result.memory_model)}"
+    yield f"{literal(wording.counts(result))} · {how}"
     yield from _violations(result)
     yield _covered(result)
     if result.coverage is not None:
         yield _lines(result)
     limits = list(_limits(record, result))
     if limits:
-        yield "Not covered:\n" + "\n".join(f"- {escape(item)}" for item in limits)
+        yield "Not covered:\n" + "\n".join(f"- {literal(item)}" for item in limits)
     if result.parameters:
-        values = ", ".join(f"`{name}={value!r}`" for name, value in result.parameters.items())
-        yield f"Parameters: {values}"
+        yield _parameters(result.parameters)
     if result.reason is not None and result.reason.mend:
-        yield escape(f"{result.reason.code.value}: {result.reason.mend}")
+        yield literal(f"{result.reason.code.value}: {result.reason.mend}")
+
+
+def _parameters(values: Mapping[str, object]) -> str:
+    return "Parameters: " + ", ".join(code(f"{name}={value!r}") for name, value in values.items())
 
 
 def _violations(result: ModelResult) -> Iterator[str]:
     for violation in result.violations[:3]:
         lines = [f"{violation.code.value} {violation.message}", *wording.essential_schedule(violation)]
-        text = "\n".join(lines).replace("```", "'''")
-        yield f"```text\n{text}\n```"
+        yield block("\n".join(lines))
     if len(result.violations) > 3:
         yield f"... and {format_wording.amount(len(result.violations) - 3, 'more violation')}"
 
@@ -126,8 +130,3 @@ def _limits(record: ModelRecord, result: ModelResult) -> Iterator[str]:
     if options.get("races", OPTIONS["races"].default.value) == "ignore":
         yield "data races that break no assertion (set races to look for them)"
     yield from map(wording.assumption, result.assumptions)
-
-
-def escape(text: str) -> str:
-    """A text as Markdown shows it literally."""
-    return "".join(f"\\{character}" if character in "\\`*_{}[]<>#|" else character for character in text)
