@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Awaitable, Sequence
 from concurrent.futures import Future
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
+from dpor_lsp.language_server.markup import unlinked
 from dpor_lsp.language_server.positions import Encoding
+
+PATIENCE = 10.0
+"""Seconds that an editor may take to answer while a request of its own waits for that."""
+
+Answer = TypeVar("Answer")
 
 
 class Client:
@@ -84,7 +92,7 @@ class Client:
 
     def say(self, text: str, kind: types.MessageType) -> None:
         """Show a message."""
-        self._server.window_show_message(types.ShowMessageParams(kind, text))
+        self._server.window_show_message(types.ShowMessageParams(kind, unlinked(text)))
 
     def refresh(self) -> None:
         """Have lenses, inlay hints, inline values and pulled diagnostics asked for again."""
@@ -104,19 +112,40 @@ class Client:
         """Open a document in the editor, at a place, if it can."""
         if self.shows_documents:
             params = types.ShowDocumentParams(uri, take_focus=True, selection=place)
-            await self._server.window_show_document_async(params)
+            await self._answer(
+                "window/showDocument", self._server.window_show_document_async(params), PATIENCE
+            )
 
     async def apply(self, edit: types.WorkspaceEdit, label: str) -> types.ApplyWorkspaceEditResult:
-        """Have the editor change documents."""
-        return await self._server.workspace_apply_edit_async(types.ApplyWorkspaceEditParams(edit, label))
+        """Have the editor change documents; what it does not answer is not applied."""
+        params = types.ApplyWorkspaceEditParams(edit, label)
+        asked = self._server.workspace_apply_edit_async(params)
+        answer = await self._answer("workspace/applyEdit", asked, PATIENCE)
+        if answer is None:
+            return types.ApplyWorkspaceEditResult(applied=False, failure_reason="it gave no answer")
+        return answer
+
+    async def _answer(
+        self, method: str, asked: Awaitable[Answer], patience: float | None = None
+    ) -> Answer | None:
+        """The answer to a request; None if the editor refuses it, answers what is none, or takes too long."""
+        try:
+            async with asyncio.timeout(patience):
+                return await asked
+        except JsonRpcException as error:
+            self.log(f"dpor-lsp: the editor refused {method}: {error}")
+        except TimeoutError:
+            self.log(f"dpor-lsp: the editor has not answered {method}")
+        return None
 
     async def configuration(self) -> object:
         """Ask for the settings of section `dpor`; None if the client does not tell them."""
         if not self.tells_configuration:
             return None
         items = [types.ConfigurationItem(section="dpor")]
-        answers = await self._server.workspace_configuration_async(types.ConfigurationParams(items))
-        return answers[0] if answers else None
+        asked = self._server.workspace_configuration_async(types.ConfigurationParams(items))
+        answers: object = await self._answer("workspace/configuration", asked)
+        return cast("Sequence[object]", answers)[0] if isinstance(answers, list | tuple) and answers else None
 
     async def watch_files(self) -> None:
         """Ask to be told of changes of files that no editor has open."""
@@ -126,14 +155,20 @@ class Client:
         options = types.DidChangeWatchedFilesRegistrationOptions(watchers)
         method = types.WORKSPACE_DID_CHANGE_WATCHED_FILES
         registration = types.Registration("dpor-files", method, options)
-        await self._server.client_register_capability_async(types.RegistrationParams([registration]))
+        asked = self._server.client_register_capability_async(types.RegistrationParams([registration]))
+        await self._answer("client/registerCapability", asked)
 
     async def begin_progress(self, token: str, title: str, message: str) -> bool:
         """Show progress that the user can cancel; False if the editor does not show any."""
         if not self.shows_progress:
             return False
         progress: Any = self._server.work_done_progress
-        await progress.create_async(token)
+        try:
+            await progress.create_async(token)
+        except JsonRpcException as error:
+            self.log(f"dpor-lsp: the editor refused to show progress: {error}")
+            return False
+        message = unlinked(message)
         progress.begin(
             token, types.WorkDoneProgressBegin(title, cancellable=True, message=message, percentage=0)
         )
@@ -141,13 +176,15 @@ class Client:
 
     def report_progress(self, token: str, message: str, percentage: int) -> None:
         """Say how far something is."""
-        report = types.WorkDoneProgressReport(cancellable=True, message=message, percentage=percentage)
+        report = types.WorkDoneProgressReport(
+            cancellable=True, message=unlinked(message), percentage=percentage
+        )
         self._server.work_done_progress.report(token, report)
 
     def end_progress(self, token: str, message: str) -> None:
         """Take progress away."""
         progress: Any = self._server.work_done_progress
-        progress.end(token, types.WorkDoneProgressEnd(message=message))
+        progress.end(token, types.WorkDoneProgressEnd(message=unlinked(message)))
         # pygls keeps a token for good.
         progress.tokens.pop(token, None)
 

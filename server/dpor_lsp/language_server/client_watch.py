@@ -9,8 +9,31 @@ import threading
 import time
 from collections.abc import Callable
 
+_LARGEST = (1 << 31) - 1
 _INTERVAL = 1.0
 """Seconds between looks, where the system offers no way to wait for a process that is not a child."""
+
+
+def is_process(number: int) -> bool:
+    """True if a process can have this number; 0 and below stand for groups of processes."""
+    return 0 < number <= _LARGEST
+
+
+def watch_reader(descriptor: int, gone: Callable[[], None]) -> None:
+    """Call `gone`, from a thread, when nobody reads any more what is written to a pipe or a socket.
+
+    Where the system cannot tell, the next write does.
+    """
+    if hasattr(select, "poll"):
+        threading.Thread(target=_wait_for_reader, args=(descriptor, gone), daemon=True).start()
+
+
+def _wait_for_reader(descriptor: int, gone: Callable[[], None]) -> None:
+    poll = select.poll()
+    # Errors and hang-ups are reported whatever is asked for; asked for nothing, a poll waits for these only.
+    poll.register(descriptor, 0)
+    if any(happened & (select.POLLERR | select.POLLHUP) for _, happened in poll.poll()):
+        gone()
 
 
 def watch_process(process: int, ended: Callable[[], None]) -> None:

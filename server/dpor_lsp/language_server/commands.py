@@ -13,6 +13,7 @@ from pygls.exceptions import JsonRpcInvalidParams
 from dpor.errors import DporError
 from dpor_lsp.language_server import editing, pinning, schedules
 from dpor_lsp.language_server.documents import path_of
+from dpor_lsp.language_server.markup import unlinked
 from dpor_lsp.language_server.names import ServerCommand
 from dpor_lsp.language_server.records import UNTRUSTED, ModelRecord
 from dpor_lsp.language_server.replaying import ShownStep
@@ -106,7 +107,7 @@ class Commands:
 
     async def cancel(self, *arguments: Any) -> None:
         """Cancel the check of a model: [uri, model]."""
-        self._session.checks.cancel(await require_model(self._session, arguments))
+        self._session.cancel(await require_model(self._session, arguments))
 
     async def show_schedule(self, *arguments: Any) -> dict[str, str]:
         """Show a counterexample as text: [uri, model, violation]. Returns the text and the file that has it."""
@@ -261,4 +262,4 @@ def require_violation(record: ModelRecord, arguments: tuple[Any, ...]) -> int:
 
 def refused(message: str) -> JsonRpcInvalidParams:
     """The answer to a request that cannot be served, in words."""
-    return JsonRpcInvalidParams(message)
+    return JsonRpcInvalidParams(unlinked(message))

@@ -8,7 +8,7 @@ from typing import cast
 from lsprotocol import types
 
 from dpor_lsp.language_server.client import initialization_options
-from dpor_lsp.language_server.client_watch import watch_process
+from dpor_lsp.language_server.client_watch import is_process, watch_process
 from dpor_lsp.language_server.diagnostics import register_pull
 from dpor_lsp.language_server.documents import path_of
 from dpor_lsp.language_server.server import DporServer
@@ -37,16 +37,19 @@ def register(server: DporServer) -> None:
         use(options.get("settings", plain))
         if client.pulls:
             register_pull(server)
-        if params.process_id is not None:
+        if params.process_id is None:
+            return
+        if is_process(params.process_id):
             watch_process(params.process_id, server.end)
+        else:
+            # The end of the connection still ends the server.
+            client.log(f"dpor-lsp: the client's processId {params.process_id} is no process's number")
 
     @server.feature(types.INITIALIZED)
     def initialized(params: types.InitializedParams) -> None:
-        session.spawn(prepare(), "prepare")
-
-    async def prepare() -> None:
-        await client.watch_files()
-        await ask()
+        # Side by side: a client that does not answer the one may answer the other.
+        session.spawn(client.watch_files(), "watch files")
+        session.spawn(ask(), "configuration")
 
     async def ask() -> None:
         answer = await client.configuration()

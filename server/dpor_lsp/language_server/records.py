@@ -216,16 +216,28 @@ class FileRecord:
 class Wanted:
     """What has been asked for and is not planned yet: whether to run checks, of which models (None: of all).
 
-    `force` checks again what is known; `options` are wishes for single models.
+    `force` checks again what is known; `options` are wishes for single models; `called_off` are models whose check was
+    cancelled before it began.
     """
 
     run: bool = False
     only: set[str] | None = None
     force: bool = False
     options: dict[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+    called_off: set[str] = field(default_factory=set[str])
+
+    def asks_for(self, model: str) -> bool:
+        """True if a model is to be checked."""
+        return self.run and (self.only is None or model in self.only) and model not in self.called_off
+
+    def call_off(self, model: str) -> None:
+        """No longer check a model, unless it is asked for again."""
+        self.called_off.add(model)
 
     def add(self, other: Wanted) -> None:
         """Ask for something more."""
+        if other.run:
+            self.called_off = set() if other.only is None else self.called_off - other.only
         if other.run and not self.run:
             self.only = other.only
         elif other.run:

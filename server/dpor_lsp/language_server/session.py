@@ -126,6 +126,10 @@ class Session:
 
     def opened(self, document: Document) -> None:
         """An editor shows a document."""
+        if document.path in self.documents:
+            # It was opened before: this is what it holds now.
+            self.changed(document, [None])
+            return
         self._uris[document.path] = document.uri
         self.documents[document.path] = document
         self.want(document.path, Wanted(run=self.settings.check_on is not CheckOn.MANUAL))
@@ -238,6 +242,13 @@ class Session:
         """Check models of a file because the user says so; `options` win over all others this once."""
         chosen = dict.fromkeys(models or (), options) if options else {}
         self.want(path, Wanted(run=True, only=models, force=True, options=chosen))
+
+    def cancel(self, record: ModelRecord) -> None:
+        """Call off the check of a model, whether it runs, waits, or has only been asked for."""
+        file = self.files.get(record.path)
+        if file is not None and file.wanted is not None:
+            file.wanted.call_off(record.name)
+        self.checks.cancel(record)
 
     async def check_workspace(self) -> int:
         """Check every model of the workspace whose answer is not known; returns how many files have models."""
@@ -359,7 +370,7 @@ class Session:
         block = SourceSpan(outline.info.file, outline.first, 1, outline.last, None)
         record.block = range_of(block, lines, encoding)
         name = outline.info.name
-        asked = wanted.run and (wanted.only is None or name in wanted.only)
+        asked = wanted.asks_for(name)
         record.reason = planned.problem
         record.note = None
         if outline.ignored is not None:

@@ -33,6 +33,7 @@ def serve_stdio() -> int:
     runner_of = _prepared()
 
     async def talk(server: DporServer) -> None:
+        from dpor_lsp.language_server.client_watch import watch_reader
         from dpor_lsp.language_server.wire.framing import FileSource, MessageReader
 
         def write(data: bytes) -> None:
@@ -40,6 +41,7 @@ def serve_stdio() -> int:
             output.flush()
 
         server.protocol.set_writer(_Writer(write, output.close, server.end))
+        watch_reader(output.fileno(), server.end)
         await _receive(server, MessageReader(FileSource(sys.stdin.buffer, ThreadPoolExecutor(1))))
 
     return _run(runner_of, talk)

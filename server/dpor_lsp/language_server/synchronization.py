@@ -36,7 +36,7 @@ def register(server: DporServer) -> None:
     @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
     def saved(params: types.DidSaveTextDocumentParams) -> None:
         path = path_of(params.text_document.uri)
-        if path is not None:
+        if path is not None and server.incoming.is_open(params.text_document.uri):
             session.saved(path)
 
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)

@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import enum
 import json
+import uuid
+from collections.abc import Generator
+from concurrent.futures import Future
 from typing import Any, cast
+from urllib.parse import unquote
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
-from pygls.protocol import JsonRPCProtocol, LanguageServerProtocol
+from pygls.protocol import JsonRPCProtocol, LanguageServerProtocol, lsp_method
 from pygls.protocol.json_rpc import JsonRPCNotification, JsonRPCRequestMessage
 
+from dpor_lsp.language_server.documents import is_address
 from dpor_lsp.language_server.wire.text_documents import LineWorkspace, with_lines
 
 _LONGEST_REASON = 300
@@ -39,12 +44,27 @@ _TAKEN: dict[Stage, frozenset[str]] = {
 }
 
 
+# pygls keeps notebooks for every server, and fails at a change to one that is not open. This server has none.
+_NOT_SERVED = (
+    types.NOTEBOOK_DOCUMENT_DID_OPEN,
+    types.NOTEBOOK_DOCUMENT_DID_CHANGE,
+    types.NOTEBOOK_DOCUMENT_DID_CLOSE,
+)
+_ADDRESSES = frozenset({"uri", "rootUri", "scopeUri", "baseUri", "targetUri", "oldUri", "newUri"})
+"""The fields of parameters that hold addresses."""
+
+
 class Protocol(LanguageServerProtocol):
     """The protocol of one client. `receive` takes what comes in; what pygls does with messages begins behind it."""
 
     def __init__(self, *arguments: Any) -> None:
+        # The numbers of requests to the client: pygls keeps those to the server in the same place.
+        self._asked: set[int | str] = set()
         super().__init__(*arguments)
         self._stage = Stage.NEW
+        served = cast("dict[str, Any]", self.fm.builtin_features)  # pyright: ignore[reportUnknownMemberType]
+        for method in _NOT_SERVED:
+            served.pop(method, None)
 
     @property
     def workspace(self) -> LineWorkspace:
@@ -112,7 +132,46 @@ class Protocol(LanguageServerProtocol):
             self._stage = Stage.READY
         elif method == types.SHUTDOWN:
             self._stage = Stage.ENDING
+        if number is not None and number in self._asked:
+            # pygls would take it for the server's own request.
+            self.refuse(number, types.ErrorCodes.InvalidRequest, "the server has a request of this id")
+            return
         self.handle_message(call)
+
+    def is_open(self, uri: str) -> bool:
+        """True if the client has opened a document at this address, and has not closed it."""
+        return unquote(uri) in self.workspace.text_documents
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
+    def lsp_text_document__did_change(
+        self, params: types.DidChangeTextDocumentParams
+    ) -> Generator[Any, Any, None]:
+        """Change a document, if it is open."""
+        if self._require_open(types.TEXT_DOCUMENT_DID_CHANGE, params.text_document.uri):
+            yield from super().lsp_text_document__did_change(params)
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_CLOSE)
+    def lsp_text_document__did_close(
+        self, params: types.DidCloseTextDocumentParams
+    ) -> Generator[Any, Any, None]:
+        """Close a document, if it is open."""
+        if self._require_open(types.TEXT_DOCUMENT_DID_CLOSE, params.text_document.uri):
+            yield from super().lsp_text_document__did_close(params)
+
+    @lsp_method(types.SHUTDOWN)
+    def lsp_shutdown(self, *arguments: Any) -> Generator[Any, Any, None]:
+        """End all requests but this one; pygls fails when the end of one takes it out of what it goes through."""
+        for number, future in list(self._request_futures.items()):
+            if number != self.msg_id:
+                future.cancel()
+        yield from super().lsp_shutdown(*arguments)  # pyright: ignore[reportUnknownMemberType]
+
+    def _require_open(self, method: str, uri: str) -> bool:
+        if self.is_open(uri):
+            return True
+        text = f"{method} names a document that is not open: {_cut(uri)}"
+        self._server.report_server_error(JsonRpcInvalidParams(text), JsonRpcInvalidParams)
+        return False
 
     def _takes(self, method: str) -> bool:
         if method == types.EXIT or method.startswith("$/"):
@@ -137,6 +196,9 @@ class Protocol(LanguageServerProtocol):
             message.setdefault("params", None)
         elif hasattr(kind, "__attrs_attrs__") and (number is None) is ("id" in _fields(kind)):
             raise ValueError("a request has an id" if number is None else "a notification has no id")
+        wrong = _wrong_address(message.get("params"))
+        if wrong is not None:
+            raise ValueError(f"{wrong!r} is no address")
         return self._converter.structure(message, kind)
 
     def _refuse_parameters(self, number: int | str | None, method: str, error: Exception) -> None:
@@ -146,7 +208,25 @@ class Protocol(LanguageServerProtocol):
         else:
             self.refuse(number, types.ErrorCodes.InvalidParams, text)
 
+    def send_request(
+        self, method: str, params: Any = None, callback: Any = None, msg_id: Any = None
+    ) -> Future[Any]:
+        """Ask the client something."""
+        number = str(uuid.uuid4()) if msg_id is None else msg_id
+        self._asked.add(number)
+        future = super().send_request(method, params, callback, number)
+        future.add_done_callback(lambda _: self._asked.discard(number))
+        return future
+
+    def _handle_cancel_notification(self, msg_id: Any) -> None:
+        # A client cancels its own requests only.
+        if msg_id not in self._asked:
+            super()._handle_cancel_notification(msg_id)
+
     def _receive_response(self, number: int | str, message: dict[str, Any]) -> None:
+        if number not in self._asked:
+            return
+        self._asked.discard(number)
         try:
             response: Any = self.structure_message(message)
         except Exception as error:
@@ -170,6 +250,25 @@ def _fields(kind: Any) -> frozenset[str]:
     return frozenset(field.name for field in kind.__attrs_attrs__)
 
 
+def _wrong_address(params: object) -> str | None:
+    """An address among parameters that is none, wherever it is; None if there is no such."""
+    waiting = [params]
+    while waiting:
+        found = waiting.pop()
+        if isinstance(found, dict):
+            for name, value in cast("dict[str, object]", found).items():
+                if name in _ADDRESSES and isinstance(value, str) and not is_address(value):
+                    return _cut(value)
+                if isinstance(value, dict | list):
+                    waiting.append(cast("object", value))
+        elif isinstance(found, list):
+            waiting.extend(cast("list[object]", found))
+    return None
+
+
 def _reason(error: BaseException) -> str:
-    text = str(error) or type(error).__name__
+    return _cut(str(error) or type(error).__name__)
+
+
+def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}..."
