@@ -73,6 +73,12 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> DporFile |
     return DporFile.from_parent(parent, path=file_path)  # pyright: ignore[reportUnknownMemberType]
 
 
+def pytest_collection_modifyitems(config: pytest.Config) -> None:
+    """End the run before it begins where settings are not accepted: once, however many files have models."""
+    if not hasattr(config, "workerinput"):
+        config.stash[_SESSION].require_settings()
+
+
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """Say how many models were not checked."""
     number = config.stash[_SESSION].unchecked
@@ -102,7 +108,8 @@ class DporSession:
         self._config = config
         self._checkers: dict[Path, Checker] = {}
         self._counted: set[Path] = set()
-        self._accepted: set[Path] = set()
+        # Why the settings of a project are not accepted, by its root.
+        self._refused: dict[Path, str | None] = {}
         self.unchecked = 0
 
     def find(self, path: Path) -> tuple[list[ModelInfo], Path]:
@@ -134,19 +141,27 @@ class DporSession:
             self._checkers[root] = make_checker(Arguments(Mode.CHECK), root)
         return self._checkers[root]
 
-    def require_settings(self, root: Path) -> None:
-        """End the run with a usage error if the settings of a project are not accepted."""
+    def refused_settings(self, root: Path) -> str | None:
+        """Why the settings of a project are not accepted; None if they are."""
         from dpor.errors import DporError
         from dpor_lsp.project import read_settings
 
-        if root in self._accepted:
-            return
+        if root in self._refused:
+            return self._refused[root]
         try:
             read_settings(root)
         except DporError as error:
             where = f"{root / error.span.file}:{error.span.line}: " if error.span is not None else ""
-            raise pytest.UsageError(f"{where}{_told(error)}") from None
-        self._accepted.add(root)
+            self._refused[root] = f"{where}{_told(error)}"
+        else:
+            self._refused[root] = None
+        return self._refused[root]
+
+    def require_settings(self) -> None:
+        """End the run with a usage error if the settings of a project are not accepted."""
+        refused = [reason for reason in self._refused.values() if reason is not None]
+        if refused:
+            raise pytest.UsageError(*refused)
 
     def close(self) -> None:
         """Let go of the caches."""
@@ -172,8 +187,12 @@ class DporFile(pytest.File):
             raise self.CollectError(_told(error)) from None
         except (OSError, UnicodeError) as error:
             raise self.CollectError(f"{Code.NOT_FOUND.value}: {self.path} cannot be read: {error}") from None
-        if models:
-            session.require_settings(root)
+        refused = session.refused_settings(root) if models else None
+        if refused is not None:
+            # What a worker of pytest-xdist raises elsewhere is a crash of it.
+            if hasattr(self.config, "workerinput"):
+                raise self.CollectError(refused)
+            return
         for info in models:
             yield DporItem.from_parent(  # pyright: ignore[reportUnknownMemberType]
                 self, name=info.name, info=info, root=root

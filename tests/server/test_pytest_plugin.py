@@ -109,8 +109,20 @@ def test_settings_that_are_not_accepted_are_one_usage_error(
     project: Path, models: Path, run_pytest: RunPytest
 ) -> None:
     (project / "pyproject.toml").write_text("[tool.dpor]\nmagic = 1\n")
+    (project / "test_others.py").write_text(models.read_text())
     output = run_pytest("--dpor")
     assert output.count("DPOR105") == 1
+    assert "pyproject.toml:1: DPOR105: [tool.dpor] has no key 'magic'" in output
+    assert "Interrupted" not in output
+    assert "Traceback" not in output
+    assert "INTERNALERROR" not in output
+
+
+def test_workers_of_xdist_tell_of_settings_that_are_not_accepted(
+    project: Path, models: Path, run_pytest: RunPytest
+) -> None:
+    (project / "pyproject.toml").write_text("[tool.dpor]\nmagic = 1\n")
+    output = run_pytest("--dpor", "-n", "2")
     assert "pyproject.toml:1: DPOR105: [tool.dpor] has no key 'magic'" in output
     assert "Traceback" not in output
     assert "INTERNALERROR" not in output

@@ -30,6 +30,11 @@ const initialize = { adapterID: "dpor", linesStartAt1: true, columnsStartAt1: tr
 /** Launch, configure and wait for the first stop. */
 async function begin(launch, configure = async () => {}) {
   await client.initializeRequest(initialize);
+  return launching(launch, configure);
+}
+
+/** Launch what is to be replayed, and configure it. */
+async function launching(launch, configure = async () => {}) {
   const initialized = client.waitForEvent("initialized");
   const launched = client.launchRequest(launch);
   await Promise.all([initialized, launched]);
@@ -373,7 +378,8 @@ describe("manners", () => {
     assert.match(await refusal(client.threadsRequest()), /no trace is loaded: send a launch request first/);
     assert.match(await refusal(client.nextRequest({ threadId: 1 })), /no trace is loaded/);
     assert.match(await refusal(client.customRequest("nonsense")), /does not know the request 'nonsense'/);
-    await begin({ trace: trace("lost_update") });
+    assert.match(await refusal(client.initializeRequest(initialize)), /initialize was sent before/);
+    await launching({ trace: trace("lost_update") });
   });
 
   it("answers many requests at once, each with its own", async () => {

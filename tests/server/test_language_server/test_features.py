@@ -148,7 +148,7 @@ def test_hover_says_what_the_verdict_covers_and_what_not(editor: Editor, write: 
     params = {"textDocument": {"uri": uri}, "position": {"line": 19, "character": 10}}
     hover = editor.request("textDocument/hover", params)
     text = hover["contents"]["value"]
-    assert text.startswith("**opposite_transfers**: violated: deadlock\n\n")
+    assert text.startswith("**opposite\\_transfers**: violated: deadlock\n\n")
     assert "*Two clerks transfer money in opposite directions.*" in text
     assert "algorithm `optimal` · memory model `sc`" in text
     assert "main.0 holds Account#1.lock and waits for Account#2.lock, held by main.1 (line 14)" in text

@@ -278,3 +278,12 @@ def test_a_hover_shows_texts_of_an_untrusted_folder_as_they_are(launch: Launch, 
     # In code and escaped, all of it is still there to read.
     assert "[run](command:x)" in page
     assert "&lt;img src=x&gt;" in page
+
+
+@pytest.mark.parametrize("number", [[], {}, None, 1.5, True])
+def test_a_cancel_of_what_can_be_no_request_is_left_aside(
+    editor: Editor, write: Write, number: object
+) -> None:
+    editor.notify("$/cancelRequest", {"id": number})
+    uri = editor.open(write("counter.py", COUNTER))
+    editor.state(uri, "two_adders", "violated")

@@ -15,7 +15,7 @@ from typing import Any, cast
 from urllib.parse import unquote
 
 from lsprotocol import types
-from pygls.exceptions import JsonRpcInvalidParams
+from pygls.exceptions import JsonRpcInternalError, JsonRpcInvalidParams
 from pygls.protocol import JsonRPCProtocol, LanguageServerProtocol, lsp_method
 from pygls.protocol.json_rpc import JsonRPCNotification, JsonRPCRequestMessage
 
@@ -136,7 +136,13 @@ class Protocol(LanguageServerProtocol):
             # pygls would take it for the server's own request.
             self.refuse(number, types.ErrorCodes.InvalidRequest, "the server has a request of this id")
             return
-        self.handle_message(call)
+        try:
+            self.handle_message(call)
+        # What pygls itself raises must not end the server.
+        except Exception as error:
+            self._server.report_server_error(error, JsonRpcInternalError)
+            if number is not None:
+                self.refuse(number, types.ErrorCodes.InternalError, f"{method} failed: {_reason(error)}")
 
     def is_open(self, uri: str) -> bool:
         """True if the client has opened a document at this address, and has not closed it."""

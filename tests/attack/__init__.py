@@ -1,0 +1,1 @@
+"""Attacks on each surface of the checker, seeded and bounded."""
