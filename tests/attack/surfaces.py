@@ -17,6 +17,7 @@ class Surface(enum.Enum):
     COMMAND_LINES = "command-line"
     LANGUAGE_SERVER = "language-server"
     EDITS = "edits"
+    DEBUG_ADAPTER = "debug-adapter"
     CACHES = "cache"
     KILLS = "kills"
     PYTEST_RUNS = "pytest"

@@ -13,6 +13,7 @@ SHARES = {
     Surface.COMMAND_LINES: 3,
     Surface.LANGUAGE_SERVER: 200,
     Surface.EDITS: 2,
+    Surface.DEBUG_ADAPTER: 10,
     Surface.CACHES: 1,
     Surface.KILLS: 2,
     Surface.PYTEST_RUNS: 4,
