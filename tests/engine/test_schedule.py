@@ -170,7 +170,7 @@ def test_a_shorter_and_a_longer_execution_are_told_apart():
     st.lists(
         st.builds(
             ScheduleStep,
-            st.text(max_size=5),
+            st.from_regex(r"main(\.[0-9]{1,3}){0,3}(![0-9]{1,4})?", fullmatch=True),
             st.text(max_size=5),
             st.none() | st.text(max_size=5),
             st.none() | st.integers() | st.booleans() | st.text(max_size=3),

@@ -30,6 +30,8 @@ Choice = int | str | bool | None
 
 _LOOKS = "looks"
 _THREAD = re.compile(r"main(\.\d{1,5})*(!\d{1,9})?")
+# The tables of threads, operations, targets and choices, and the numbers of the steps.
+_LISTS = 5
 _LARGEST = 64 * 1024 * 1024
 _SHAPE = re.compile(r"dpor(\d+):([A-Za-z0-9_-]*)")
 
@@ -144,7 +146,7 @@ def decode(text: str) -> Schedule:
     content = _unpack(body)
     try:
         return _build(json.loads(content))
-    except (ValueError, TypeError, IndexError, SyntaxError, RecursionError) as error:
+    except (ValueError, TypeError, IndexError, SyntaxError, RecursionError, MemoryError) as error:
         raise _bad("the schedule's content does not have the shape of a schedule") from error
 
 
@@ -198,9 +200,9 @@ def _unpack(body: str) -> bytes:
 
 
 def _build(content: Any) -> Schedule:
-    model, parameters, fingerprint, memory_model, threads, operations, targets, choices, numbers, *rest = (
-        content
-    )
+    model, parameters, fingerprint, memory_model, *others = _list(content)
+    threads, operations, targets, choices, numbers = map(_list, others[:_LISTS])
+    rest: list[Any] = others[_LISTS:]
     failure = rest.pop() if rest and type(rest[-1]) is int else 0
     if rest not in ([], [True], [_LOOKS]) or failure < 0:
         raise ValueError("unknown entries")
@@ -241,6 +243,10 @@ def _indices(numbers: Iterable[Any]) -> list[int]:
     if len(indices) != 4:
         raise ValueError("not an index")
     return indices
+
+
+def _list(value: Any) -> list[Any]:
+    return cast("list[Any]", value) if isinstance(value, list) else _refuse(value)
 
 
 def _string(value: Any) -> str:
