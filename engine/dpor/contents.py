@@ -105,6 +105,8 @@ class Contents:
         self._folders: dict[str, Sequence[str] | None] = {}
         self._states: dict[str, object] = {}
         self._installed = _installed_folders()
+        # Most modules share a folder with others.
+        self._known: dict[str, bool] = {}
 
     def text(self, path: str) -> bytes:
         """The text of a source file, as it was when it was first asked for. Raises OSError."""
@@ -177,10 +179,13 @@ class Contents:
         return "site-packages" not in path and "dist-packages" not in path and self._is_installed(folder)
 
     def _is_installed(self, folder: str) -> bool:
-        real = os.path.normpath(folder) + os.sep
-        return real.startswith(self._installed) or real.endswith(
-            (f"site-packages{os.sep}", f"dist-packages{os.sep}")
-        )
+        known = self._known.get(folder)
+        if known is None:
+            real = os.path.normpath(folder) + os.sep
+            known = self._known[folder] = real.startswith(self._installed) or real.endswith(
+                (f"site-packages{os.sep}", f"dist-packages{os.sep}")
+            )
+        return known
 
 
 def _installed_folders() -> tuple[str, ...]:
