@@ -173,7 +173,7 @@ def _replay(arguments: Arguments) -> ExitCode:
     from dpor_lsp.formats import json as format_json
     from dpor_lsp.formats import text as format_text
     from dpor_lsp.preparation import make_checker, only_model, run_root, wishes
-    from dpor_lsp.replaying import Pinned, last_schedule, replay, replay_exit_code
+    from dpor_lsp.replaying import Pinned, replay, replay_exit_code
 
     root = run_root(arguments)
     checker = make_checker(arguments, root)
@@ -183,7 +183,7 @@ def _replay(arguments: Arguments) -> ExitCode:
         if arguments.schedule is not None:
             pinned = Pinned(arguments.schedule, subject.request.parameters, subject.request.options)
         else:
-            pinned = last_schedule(checker, subject)
+            pinned = _last_schedule(checker, subject)
         if pinned is None:
             deliver(
                 f"{subject.info.id} is verified: there is no counterexample to replay\n", arguments.output
@@ -205,6 +205,23 @@ def _replay(arguments: Arguments) -> ExitCode:
     text = render_replay(result, width=style.width, color=style.color, root=subject.root)
     deliver(text.rstrip() + "\n", arguments.output)
     return code
+
+
+def _last_schedule(checker: Checker, subject: Subject) -> Pinned | None:
+    """The last counterexample if it can still be followed, or else that of a check that is made now."""
+    from dpor_lsp.replaying import found_schedule, kept_schedule, why_not
+
+    kept = kept_schedule(checker, subject)
+    if kept is None:
+        return found_schedule(checker, subject)
+    reason = why_not(checker, subject, kept)
+    if reason is None:
+        return kept
+    warn(
+        Code.DIVERGED,
+        f"the kept counterexample of {subject.info.id} no longer fits, it is checked anew: {reason}",
+    )
+    return found_schedule(checker, subject)
 
 
 def _write_page(file: str, checker: Checker, subject: Subject, pinned: Pinned) -> ExitCode:

@@ -26,15 +26,22 @@ class Pinned:
     options: Mapping[str, Any]
 
 
-def last_schedule(checker: Checker, subject: Subject) -> Pinned | None:
-    """Return the model's last counterexample: from the cache, or else from a check that is made now.
+def kept_schedule(checker: Checker, subject: Subject) -> Pinned | None:
+    """Return the model's last counterexample as the cache has it, or None. It may be that of other code."""
+    cache = checker.cache(subject.root)
+    kept = cache.last_counterexample(subject.info.id) if cache else None
+    return (
+        None
+        if kept is None
+        else Pinned(kept.schedule, {**kept.parameters, **subject.request.parameters}, kept.options)
+    )
+
+
+def found_schedule(checker: Checker, subject: Subject) -> Pinned | None:
+    """Return the counterexample of a check that is made now.
 
     Returns None if the check finds no violation. Raises DporError if the model cannot be checked.
     """
-    cache = checker.cache(subject.root)
-    kept = cache.last_counterexample(subject.info.id) if cache else None
-    if kept is not None:
-        return Pinned(kept.schedule, {**kept.parameters, **subject.request.parameters}, kept.options)
     for entry in checker.check([subject]):
         result = entry.result
         if result.violations:
@@ -43,6 +50,15 @@ def last_schedule(checker: Checker, subject: Subject) -> Pinned | None:
         if result.verdict is not Verdict.VERIFIED and result.reason is not None:
             raise raised(result.reason)
     return None
+
+
+def why_not(checker: Checker, subject: Subject, pinned: Pinned) -> str | None:
+    """Why a schedule that was kept cannot be followed to its end; None if it can."""
+    try:
+        divergence = replay(checker, subject, pinned).divergence
+    except DporError as error:
+        return f"{error.code.value}: {error.message}"
+    return divergence
 
 
 def replay(

@@ -251,6 +251,40 @@ def test_replaying_checks_first_if_it_must(run_command: Run, bank: Path) -> None
     assert (done.returncode, "is verified" in done.stdout) == (0, True)
 
 
+ADDING = """
+import dpor
+
+@dpor.model
+def adding({parameter}):
+    count = [0]
+    def add():
+        {body}
+    for thread in [dpor.spawn(add) for _ in range(2)]:
+        thread.join()
+    assert count[0] == 2
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ("seen = count[0]; seen += 0; count[0] = seen + 1", 1),
+        ("count[0] = 2", 0),
+    ],
+)
+def test_a_kept_counterexample_that_no_longer_fits_is_looked_for_anew(
+    run_command: Run, project: Path, body: str, code: int
+) -> None:
+    model = project / "adding.py"
+    model.write_text(ADDING.format(parameter="amount=1", body="count[0] += amount"))
+    assert run_command(["--check", "adding.py"], project).returncode == 1
+    # The kept one has a value for a parameter that there is no longer.
+    model.write_text(ADDING.format(parameter="", body=body))
+    done = run_command(["--replay", "adding.py::adding"], project)
+    assert "the kept counterexample of adding.py::adding no longer fits" in done.stderr
+    assert done.returncode == code, done.stderr
+
+
 def test_a_schedule_of_a_report_replays_to_the_same_violation(run_command: Run, bank: Path) -> None:
     found = checked(run_command, bank)["lost_update"]["violations"][0]
     words = ["--replay", "bank.py::lost_update", "--schedule", found["schedule"], "--format", "json"]
