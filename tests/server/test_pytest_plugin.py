@@ -151,7 +151,7 @@ def test_an_incomplete_check_fails_with_its_reason(project: Path, run_pytest: Ru
     (project / "test_hang.py").write_text(
         "import dpor\n@dpor.model\ndef hang():\n    turns = 0\n    while True:\n        turns += 1\n"
     )
-    output = run_pytest("--dpor", "--dpor-timeout=1")
+    output = run_pytest("--dpor", "--dpor-timeout=4")
     assert "1 failed" in output
     assert "DPOR304 test_hang.py:5" in output
 
