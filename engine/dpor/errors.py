@@ -26,6 +26,11 @@ class DporError(Exception):
         return f"{self.code.value}: {where}{self.message}{mend}"
 
 
+def reason_of_system(error: Exception) -> str:
+    """What the system says of what it refuses, without its number and the name; else the text of the error."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
 def too_deep(name: str) -> DporError:
     """The error of a file that nests deeper than the interpreter's parser and compiler, or ours, can follow."""
     return DporError(

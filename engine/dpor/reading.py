@@ -14,7 +14,7 @@ from os import stat as status_of
 from pathlib import Path
 
 from dpor.codes import Code
-from dpor.errors import DporError
+from dpor.errors import DporError, reason_of_system
 
 LARGEST_SOURCE = 16 << 20
 """How many bytes a file of source, or of settings, may have. Nobody writes as much, and parsing takes a hundredfold."""
@@ -108,7 +108,7 @@ def unreadable(name: str, error: OSError | ValueError) -> DporError:
         mend = "check the spelling, and whether it was moved"
     else:
         mend = "check its permissions"
-    reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+    reason = reason_of_system(error)
     return DporError(Code.NOT_FOUND, f"{name} cannot be read: {reason}", mend)
 
 

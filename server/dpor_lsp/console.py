@@ -7,7 +7,7 @@ import os
 import sys
 
 from dpor.codes import Code
-from dpor.errors import DporError
+from dpor.errors import DporError, reason_of_system
 
 PROGRAM = "dpor-lsp"
 
@@ -48,7 +48,7 @@ def deliver(text: str, output: str | None, option: str = "--output", *, utf_8: b
     except BrokenPipeError:
         raise
     except (OSError, ValueError) as error:
-        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        reason = reason_of_system(error)
         raise DporError(
             Code.BAD_OPTION,
             f"the report cannot be written to standard output: {reason}",

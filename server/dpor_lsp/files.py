@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from dpor.codes import Code
-from dpor.errors import DporError
+from dpor.errors import DporError, reason_of_system
 
 _READER_TIME = 10.0
 """Seconds for which somebody may take to open the other end of a named pipe."""
@@ -31,7 +31,7 @@ def write_report(text: str, output: str, option: str) -> None:
         else:
             _write_to(output, data)
     except (OSError, ValueError) as error:
-        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        reason = reason_of_system(error)
         raise DporError(
             Code.BAD_OPTION,
             f"{option} cannot write {output}: {reason}",

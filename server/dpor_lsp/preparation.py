@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from dpor.codes import Code
-from dpor.errors import DporError
+from dpor.errors import DporError, reason_of_system
 from dpor_lsp.arguments import Arguments
 from dpor_lsp.assignments import parse_assignments
 from dpor_lsp.checker import Checker, RunSettings
@@ -47,7 +47,7 @@ def working_directory() -> Path:
     except OSError as error:
         raise DporError(
             Code.NOT_FOUND,
-            f"the current folder cannot be used: {error.strerror or error}",
+            f"the current folder cannot be used: {reason_of_system(error)}",
             "change to a folder that exists (cd)",
         ) from error
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from dpor.codes import Code
 from dpor.discovery import find_model_files, find_models, pass_over
-from dpor.errors import DporError
+from dpor.errors import DporError, reason_of_system
 from dpor.reading import read_source, require_readable
 from dpor.results import CheckRequest, ModelInfo, ModelResult, Reason, SourceSpan, Verdict
 from dpor_lsp.assignments import assigned_parameters, check_names
@@ -71,7 +71,7 @@ def locate(text: str, working_directory: Path) -> Path:
         siblings = [item.name for item in path.parent.iterdir()] if path.parent.is_dir() else []
     except (OSError, ValueError, RuntimeError) as error:
         # A name that no system takes, a folder that may not be entered, a link to itself.
-        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        reason = reason_of_system(error)
         raise DporError(
             Code.NOT_FOUND,
             f"no such file or folder: {text} ({reason})",

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from dpor.codes import Code
 from dpor.counterexample.trace_document import TraceDocument
-from dpor.errors import DporError
+from dpor.errors import DporError, reason_of_system
 from dpor.results import Progress, Verdict
 from dpor_lsp.arguments import Arguments, Mode
 from dpor_lsp.checker import Checker
@@ -210,7 +210,7 @@ def _folder(given: Mapping[str, Any]) -> Path:
         folder = Path.cwd() if name is None else Path(name)
         found = folder.is_dir()
     except OSError as error:
-        text = f"the working folder cannot be used: {error.strerror or error}"
+        text = f"the working folder cannot be used: {reason_of_system(error)}"
         raise _bad(text, 'name a folder that exists, as "cwd"') from error
     if not found:
         raise _bad(

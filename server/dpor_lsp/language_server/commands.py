@@ -10,7 +10,7 @@ from typing import Any, cast
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
 
-from dpor.errors import DporError
+from dpor.errors import DporError, reason_of_system
 from dpor_lsp.language_server import editing, pinning, schedules
 from dpor_lsp.language_server.documents import path_of
 from dpor_lsp.language_server.markup import unlinked
@@ -160,7 +160,7 @@ class Commands:
             try:
                 path.write_text(after, encoding="utf-8")
             except OSError as error:
-                raise refused(f"{path} cannot be written: {error.strerror or error}") from None
+                raise refused(f"{path} cannot be written: {reason_of_system(error)}") from None
 
     async def ignore(self, *arguments: Any) -> None:
         """Ignore a model in the editor: [uri, model, reason]; a reason of null stops ignoring it."""

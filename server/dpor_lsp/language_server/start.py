@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from dpor.codes import Code
-from dpor.errors import DporError
+from dpor.errors import DporError, reason_of_system
 
 if TYPE_CHECKING:
     from dpor_lsp.language_server.running import Runner
@@ -77,7 +77,7 @@ def serve_tcp(address: str) -> int:
         except OSError as error:
             raise DporError(
                 Code.BAD_OPTION,
-                f"--tcp cannot listen on {address}: {error.strerror or error}",
+                f"--tcp cannot listen on {address}: {reason_of_system(error)}",
                 "choose another port, or 0 for any that is free",
             ) from error
         used = listener.sockets[0].getsockname()
