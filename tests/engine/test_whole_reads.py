@@ -164,6 +164,7 @@ def check(folder: Path, text: str, algorithm: str, **options: object):
     return check_model(request)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("algorithm", ["optimal", "exhaustive", "graph"])
 @pytest.mark.parametrize("name", SEEN)
 def test_what_is_inside_is_read(tmp_path: Path, name: str, algorithm: str) -> None:
@@ -172,6 +173,7 @@ def test_what_is_inside_is_read(tmp_path: Path, name: str, algorithm: str) -> No
     assert check(tmp_path, text, algorithm).verdict is Verdict.VIOLATED
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", SEEN)
 def test_nothing_is_broken_without_the_write(tmp_path: Path, name: str) -> None:
     fields, _, failing = SEEN[name]

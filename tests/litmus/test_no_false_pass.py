@@ -84,6 +84,7 @@ WAYS = {
 }
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(("file", "model"), WRONG)
 def test_a_wrong_model_is_violated_or_refused_in_other_ways(file, model, way, check):

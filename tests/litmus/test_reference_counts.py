@@ -75,7 +75,13 @@ def _as_tests(rows, longest=LONGEST):
     return [pytest.param(row, id=row.name) for row in short]
 
 
-@pytest.mark.parametrize("algorithm", ["optimal", "parsimonious", "graph", "unfolding"])
+@pytest.mark.parametrize(
+    "algorithm",
+    [
+        "optimal",
+        *(pytest.param(name, marks=pytest.mark.share(4)) for name in ("parsimonious", "graph", "unfolding")),
+    ],
+)
 @pytest.mark.parametrize("row", _as_tests(ROWS))
 def test_each_class_is_explored_once(row, algorithm, check):
     result = check(row.file, row.program, dict(row.parameters), algorithm=algorithm)
@@ -95,6 +101,7 @@ def test_the_expected_counts_are_those_of_the_pop_paper():
     assert counts == expectations.POP_TABLE
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("row", _as_tests(row for row in ROWS if row.name not in TOO_REDUNDANT))
 def test_source_finds_the_same_classes(row, check):
     result = check(row.file, row.program, dict(row.parameters), algorithm="source")
@@ -102,6 +109,7 @@ def test_source_finds_the_same_classes(row, check):
     assert not result.violations
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     "row",
     _as_tests((row for row in ROWS if row.rf_executions and row.classes <= RF_LIMIT), RF_LONGEST),

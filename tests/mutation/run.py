@@ -169,7 +169,18 @@ class _Copy:
             return self._judged(tests, self._root / _KERNEL, limit)
         if self._part is Part.HOST and not self._built():
             return Fate.UNBUILT
-        pytest = [self._python, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-n", str(self._jobs)]
+        pytest = [
+            self._python,
+            "-m",
+            "pytest",
+            "-q",
+            "-x",
+            "--whole",
+            "-p",
+            "no:cacheprovider",
+            "-n",
+            str(self._jobs),
+        ]
         return self._judged([*pytest, *_TESTS], self._root, limit)
 
     def _built(self) -> bool:

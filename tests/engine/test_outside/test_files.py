@@ -42,6 +42,8 @@ INCREMENTS = {
         "number = int(os.pread(NUMBER, 9, 0))\nos.pwrite(NUMBER, str(number + 1).encode(), 0)"
     ),
 }
+# Six calls in each thread: thousands of orders.
+LONG = ("database", "one file object")
 BEFORE = """
 write("n", "0")
 os.makedirs("numbers")
@@ -57,7 +59,9 @@ FINAL = """(read("n"), tuple(os.listdir("numbers")), os.environ["N"],
         DATABASE.execute("select n from t").fetchone()[0])"""
 
 
-@pytest.mark.parametrize("way", INCREMENTS)
+@pytest.mark.parametrize(
+    "way", [pytest.param(way, marks=[pytest.mark.long] if way in LONG else []) for way in INCREMENTS]
+)
 def test_an_increment_in_two_steps_can_be_lost_and_in_one_execution_alone(
     way: str, check: Callable[..., Any]
 ) -> None:

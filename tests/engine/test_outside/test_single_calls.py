@@ -88,6 +88,7 @@ GROUPS = (
 PAIRS = sorted({tuple(sorted((one, other))) for group in GROUPS for one in group for other in group})
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize(("one", "other"), PAIRS)
 def test_two_calls_come_to_what_their_orders_come_to(
     one: str, other: str, check: Callable[..., Any], orders: Callable[..., frozenset[Any]]

@@ -106,6 +106,7 @@ def test_a_message_that_is_none_does_not_end_the_server(editor: Editor, write: W
     editor.state(uri, "two_adders", "violated")
 
 
+@pytest.mark.long
 def test_memory_stays_flat(editor: Editor, write: Write) -> None:
     uri = editor.open(write("counter.py", COUNTER))
     editor.state(uri, "two_adders", "violated")

@@ -1,0 +1,49 @@
+"""Leaves out what takes too long for every run; `--whole` leaves out nothing.
+
+A table here is a parametrised test with hundreds of rows that take the same way through the code:
+`@pytest.mark.share(8)` runs one in eight of them. Which ones follows from their names alone, so that a run can be
+repeated, and a row that is added or renamed changes no other's turn. `@pytest.mark.long` is for a test, or a row, of
+more than half a minute.
+
+What is left out is counted as deselected. What is named on the command line is run.
+"""
+
+from __future__ import annotations
+
+import zlib
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--whole", action="store_true", help="run the long tests and all rows of the long tables"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "share(one_in): run one in so many of the test's rows, and all with --whole"
+    )
+    config.addinivalue_line("markers", "long: run with --whole only")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--whole"):
+        return
+    left = [item for item in items if not _has_its_turn(item) and not _is_named(item, config.args)]
+    if left:
+        config.hook.pytest_deselected(items=left)
+        apart = set(left)
+        items[:] = [item for item in items if item not in apart]
+
+
+def _has_its_turn(item: pytest.Item) -> bool:
+    if item.get_closest_marker("long") is not None:
+        return False
+    mark = item.get_closest_marker("share")
+    return mark is None or zlib.crc32(item.nodeid.encode()) % mark.args[0] == 0
+
+
+def _is_named(item: pytest.Item, arguments: list[str]) -> bool:
+    return any(argument.endswith(item.nodeid) for argument in arguments)
