@@ -4,16 +4,21 @@ python tests/oracle/run.py --programs 20000 --jobs 2     random programs
 python tests/oracle/run.py --pairs "deque" "list"        all pairs of operations of these kinds (none named: of all)
 python tests/oracle/run.py --instances                   pairs of operations on objects of the library, found in Python
 python tests/oracle/run.py --one 4711                    one program again, with its text and both answers
+
+An interrupt (Ctrl-C, SIGTERM) ends it as `--minutes` does: with the totals of what was compared.
 """
 
 from __future__ import annotations
 
 import argparse
+import collections
 import multiprocessing
+import signal
 import sys
 import tempfile
 import time
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterator
+from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
@@ -38,15 +43,19 @@ def main() -> int:
     options = _options()
     names = _names(options)
     began = time.monotonic()
+    end = None if options.minutes is None else began + 60 * options.minutes
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     reports: list[Report] = []
     shares = [names[start : start + _SHARE] for start in range(0, len(names), _SHARE)]
     effort = Effort(options.executions, options.preemptions, 60.0 if options.executions > 1000 else 3.0)
     work = (
         (share, tuple(options.algorithm), effort, bool(options.one or options.verbose)) for share in shares
     )
-    processes = ProcessPoolExecutor(options.jobs, multiprocessing.get_context("spawn"), limit_memory)
+    processes = ProcessPoolExecutor(options.jobs, multiprocessing.get_context("spawn"), _begin)
     with processes:
-        for share, future in [(one[0][0], processes.submit(_share, one)) for one in work]:
+        for share, future in _done(
+            processes, [(one[0][0], processes.submit(_share, one)) for one in work], end
+        ):
             try:
                 found = future.result()
             except BrokenProcessPool:
@@ -57,7 +66,9 @@ def main() -> int:
                 reports.append(one)
                 if one.text:
                     print(one.text, flush=True)
-    print(f"{len(reports)} comparisons in {time.monotonic() - began:.0f} s")
+    compared = len({one.name for one in reports})
+    early = f", the first {compared} of {len(names)} programs" if compared < len(names) else ""
+    print(f"{len(reports)} comparisons in {time.monotonic() - began:.0f} s{early}")
     for line in totals(reports):
         print(line)
     for finding in (Finding.FALSE_PASS, Finding.ALARM, Finding.UNDECIDED, Finding.DIFFER):
@@ -66,6 +77,31 @@ def main() -> int:
             print(f"operations in programs of the sort: {finding.value}")
             print("\n".join(lines))
     return int(any(one.finding in WRONG for one in reports))
+
+
+def _begin() -> None:
+    """Prepare a process that compares: it finishes its share when the whole group of processes is interrupted."""
+    for interrupt in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(interrupt, signal.SIG_IGN)
+    limit_memory()
+
+
+def _done(
+    processes: ProcessPoolExecutor, shares: list[tuple[str, Future[list[Report]]]], end: float | None
+) -> Iterator[tuple[str, Future[list[Report]]]]:
+    """Yield what was submitted in its order, each when it is done. At the end of time (monotonic, in seconds) or at an
+    interrupt, let the shares that have begun finish, and yield them as the last ones.
+    """
+    waiting = collections.deque(shares)
+    try:
+        while (
+            waiting and wait([waiting[0][1]], None if end is None else max(0.0, end - time.monotonic())).done
+        ):
+            yield waiting.popleft()
+    except KeyboardInterrupt:
+        print("interrupted: what has begun is finished", file=sys.stderr)
+    processes.shutdown(cancel_futures=True)
+    yield from (one for one in waiting if not one[1].cancelled())
 
 
 def _options() -> argparse.Namespace:
@@ -82,6 +118,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--most", type=int, default=4, help="how many pairs on each of the instances")
     parser.add_argument("--every", type=int, default=1, help="of the pairs or instances, only each so many")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--minutes", type=float, help="end after this time with what was compared by then")
     parser.add_argument("--algorithm", nargs="+", default=["optimal"])
     parser.add_argument(
         "--executions", type=int, default=QUICK.executions, help="schedules that the oracle runs at first"
