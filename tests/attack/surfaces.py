@@ -16,6 +16,7 @@ class Surface(enum.Enum):
 
     COMMAND_LINES = "command-line"
     LANGUAGE_SERVER = "language-server"
+    LIFE_CYCLES = "life-cycle"
     EDITS = "edits"
     DEBUG_ADAPTER = "debug-adapter"
     CACHES = "cache"

@@ -12,6 +12,7 @@ from attack.surfaces import Surface
 SHARES = {
     Surface.COMMAND_LINES: 3,
     Surface.LANGUAGE_SERVER: 200,
+    Surface.LIFE_CYCLES: 5,
     Surface.EDITS: 2,
     Surface.DEBUG_ADAPTER: 10,
     Surface.CACHES: 1,

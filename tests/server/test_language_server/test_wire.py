@@ -3,72 +3,23 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-INITIALIZE = {"processId": None, "rootUri": None, "capabilities": {}}
-PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
-NOT_INITIALIZED = -32002
-PATIENCE = 60
-
-
-class Wire:
-    """The two ends of a server's standard streams."""
-
-    def __init__(self, folder: Path) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "dpor_lsp"],
-            cwd=folder,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-
-    def write(self, data: bytes) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write(data)
-        self.process.stdin.flush()
-
-    def send(self, message: Any) -> None:
-        self.write(framed(message))
-
-    def read(self) -> dict[str, Any]:
-        """Return the next message of the server that answers or refuses something."""
-        reader = self.process.stdout
-        assert reader is not None
-        while True:
-            length = 0
-            while (line := reader.readline().strip()) != b"":
-                name, _, value = line.partition(b":")
-                length = int(value) if name == b"Content-Length" else length
-            assert length, "the server has ended"
-            message = json.loads(reader.read(length))
-            if "method" not in message:
-                return message
-
-    def ask(self, method: str, params: Any = None) -> dict[str, Any]:
-        self.send({"jsonrpc": "2.0", "id": method, "method": method, "params": params})
-        return self.read()
-
-    def initialize(self) -> None:
-        assert "result" in self.ask("initialize", INITIALIZE)
-        self.send({"jsonrpc": "2.0", "method": "initialized", "params": {}})
-
-    def stop(self) -> None:
-        self.process.kill()
-        self.process.wait()
-        for stream in (self.process.stdin, self.process.stdout):
-            if stream is not None and not stream.closed:
-                try:
-                    stream.close()
-                except OSError:
-                    continue
+from lsp_wire import (
+    INITIALIZE,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    NOT_INITIALIZED,
+    PARSE_ERROR,
+    PATIENCE,
+    Wire,
+    code,
+)
 
 
 @pytest.fixture
@@ -77,15 +28,6 @@ def wire(project: Path) -> Iterator[Wire]:
     found = Wire(project)
     yield found
     found.stop()
-
-
-def framed(message: Any) -> bytes:
-    body = json.dumps(message).encode()
-    return b"Content-Length: %d\r\n\r\n" % len(body) + body
-
-
-def code(answer: dict[str, Any]) -> int:
-    return answer["error"]["code"]
 
 
 def is_well(wire: Wire) -> bool:
@@ -124,6 +66,8 @@ def test_a_header_is_read_in_every_way_that_clients_write_it(wire: Wire, header:
         b"Host: 127.0.0.1\r\n\r\n",
         b"\r\n",
         b"\xff\xfe\x00\r\n",
+        b"x" * 4090,
+        b"x" * 4095,
         b"x" * 5000,
         b"x" * 5000 + b"\r\n" + b"y" * 9000,
     ],
@@ -229,7 +173,17 @@ def test_a_request_after_shutdown_is_refused(wire: Wire) -> None:
 
 def test_a_client_that_no_longer_reads_ends_the_server(wire: Wire) -> None:
     wire.initialize()
-    assert wire.process.stdout is not None
-    wire.process.stdout.close()
+    wire.close_output()
     wire.send({"jsonrpc": "2.0", "id": 1, "method": "dpor/models", "params": None})
+    assert wire.process.wait(PATIENCE) == 1
+
+
+@pytest.mark.parametrize(
+    "last", [b"", b"Content-Length: 9", b"Content-Length: 9\r\n", b"Content-Length: 9\r\n\r\n{", b"x"]
+)
+def test_the_end_of_input_ends_the_server_wherever_it_comes(wire: Wire, last: bytes) -> None:
+    wire.initialize()
+    assert is_well(wire)
+    wire.write(last)
+    wire.hang_up()
     assert wire.process.wait(PATIENCE) == 1

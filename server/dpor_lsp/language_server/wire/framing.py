@@ -88,6 +88,8 @@ class MessageReader:
         self._source = source
         # The header that what was no frame ended with.
         self._kept = b""
+        # The end of what was no frame: a header may begin in it.
+        self._before = b""
         self._lost = False
 
     async def body(self) -> bytes | None:
@@ -129,14 +131,15 @@ class MessageReader:
         return line or await self._source.line()
 
     def _bad(self, text: str, line: bytes) -> FramingError:
-        found = _FIELD.search(line)
+        found = _FIELD.search(line) if line.endswith(b"\n") else None
         self._kept = line[found.start() :] if found else b""
+        self._before = b"" if line.endswith(b"\n") else line[-_LONGEST_FIELD:]
         self._lost = not found
         return FramingError(text)
 
     async def _find_header(self) -> bool:
         """Go on to a line that ends with the field that every header has; False at the end of input."""
-        before = b""
+        before = self._before
         while piece := await self._source.line():
             found = _FIELD.search(before + piece)
             if found and piece.endswith(b"\n"):
