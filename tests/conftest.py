@@ -11,6 +11,7 @@ What is left out is counted as deselected. What is named on the command line is 
 from __future__ import annotations
 
 import zlib
+from pathlib import Path
 
 import pytest
 
@@ -46,4 +47,6 @@ def _has_its_turn(item: pytest.Item) -> bool:
 
 
 def _is_named(item: pytest.Item, arguments: list[str]) -> bool:
-    return any(argument.endswith(item.nodeid) for argument in arguments)
+    _, _, name = item.nodeid.partition("::")
+    named = (argument.partition("::") for argument in arguments)
+    return any(a_name == name and Path(file).name == item.path.name for file, _, a_name in named)

@@ -15,6 +15,47 @@ PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600,
 NOT_INITIALIZED = -32002
 PATIENCE = 60
 
+# Bytes that are no frame.
+NO_FRAMES = (
+    b"{}",
+    b'{"jsonrpc": "2.0", "id": 1}',
+    b"Content-Length: 99999999999999999999\r\n\r\n{}",
+    b"Content-Length: -1\r\n\r\n",
+    b"Content-Length: \r\n\r\n",
+    b"Content-Length: 0x10\r\n\r\n",
+    b"Content-Type: application/json\r\n\r\n",
+    b"Host: 127.0.0.1\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"\r\n",
+    b"\n\n\n",
+    b"\0",
+    b": \r\n",
+    b"\xff\xfe\x00\r\n",
+    # A header that begins near 4,096 bytes comes in two pieces.
+    b"x" * 4090,
+    b"x" * 4095,
+    b"x" * 4096,
+    b"x" * 5000,
+    b"x" * 5000 + b"\r\n" + b"y" * 9000,
+)
+# Bodies that are no message, and the codes that they are refused with.
+NO_MESSAGES = (
+    (b"", PARSE_ERROR),
+    (b"{", PARSE_ERROR),
+    (b"\xff", PARSE_ERROR),
+    (b"[" * 100_000, PARSE_ERROR),
+    (b"1" * 10_000, PARSE_ERROR),
+    (b"[]", INVALID_REQUEST),
+    (b"null", INVALID_REQUEST),
+    (b'"text"', INVALID_REQUEST),
+    (b'{"jsonrpc": "1.0", "method": "initialized"}', INVALID_REQUEST),
+    (b'{"jsonrpc": "2.0", "id": [], "method": "dpor/models"}', INVALID_REQUEST),
+    (b'{"jsonrpc": "2.0", "id": {}, "method": "shutdown"}', INVALID_REQUEST),
+    (b'{"jsonrpc": "2.0", "id": true, "method": "dpor/models"}', INVALID_REQUEST),
+    (b'{"jsonrpc": "2.0", "id": 1.5, "method": "dpor/models"}', INVALID_REQUEST),
+    (b'{"jsonrpc": "2.0", "method": 7}', INVALID_REQUEST),
+)
+
 
 class Wire:
     """The two ends of a server's standard streams."""
