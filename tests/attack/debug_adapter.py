@@ -1,6 +1,8 @@
 """Conversations with the debug adapter: requests in any order and of any type, and traces that were edited.
 
-Each case is a process that is sent everything at once. Bad is
+The requests are those that an editor would send about the trace, and all that the protocol's schema allows. Each case
+is a process that is sent everything at once. Bad is
+- a message that the protocol's schema does not allow, or whose number does not follow the one before,
 - a request without an answer, an answer that is no success and has no message, or an internal error as its code,
 - a launch in the right order that is refused, if neither the conversation nor its trace was spoilt,
 - a traceback, an exit code other than 0 and 1, no end within PATIENCE seconds after the input has ended.
@@ -17,6 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from attack.debug_protocol import DebugProtocol
 from attack.drawn_values import ODD, Values
 from dpor.checking import check_model
 from dpor.results import CheckRequest, ReplayRequest
@@ -57,6 +60,10 @@ OTHERS = (
     "unknown",
     "",
 )
+# After these the replay has ended, or never begins.
+ENDING = frozenset({"initialize", "launch", "attach", "restart", "terminate", "disconnect", "cancel"})
+# Those of threads, frames, variables and lines that there may be.
+_NUMBERS = (0, 1, 2, 3, 16, 17)
 
 
 def attack(seed: int, count: int, folder: Path) -> list[str]:
@@ -65,11 +72,12 @@ def attack(seed: int, count: int, folder: Path) -> list[str]:
     result = check_model(CheckRequest("model.py", "model", str(folder)))
     schedule = result.violations[0].schedule
     save_trace(trace_model(ReplayRequest("model.py", "model", str(folder), schedule)), folder / "good.json")
+    protocol = DebugProtocol()
     bad: list[str] = []
     for number in range(count):
         place = folder / str(number)
         place.mkdir()
-        case = _Case(folder, place, random.Random(f"{seed}-{number}"))
+        case = _Case(folder, place, random.Random(f"{seed}-{number}"), protocol)
         bad += [f"debug-adapter, seed {seed}, case {number}: {what}" for what in case.run()]
         shutil.rmtree(place)
     return bad
@@ -78,7 +86,8 @@ def attack(seed: int, count: int, folder: Path) -> list[str]:
 class _Case:
     """One conversation."""
 
-    def __init__(self, folder: Path, place: Path, drawn: random.Random) -> None:
+    def __init__(self, folder: Path, place: Path, drawn: random.Random, protocol: DebugProtocol) -> None:
+        self._protocol = protocol
         self._folder = folder
         self._place = place
         self._drawn = drawn
@@ -104,7 +113,12 @@ class _Case:
         if b"Traceback (most" in end.stderr or end.returncode not in (0, 1):
             yield f"exit code {end.returncode}, {end.stderr[-800:]!a}: {_shown(requests)}"
             return
-        answers = {one["request_seq"]: one for one in _messages(end.stdout) if one["type"] == "response"}
+        said = list(_messages(end.stdout))
+        for number, message in enumerate(said, start=1):
+            fault = self._protocol.fault(message)
+            if fault is not None or message["seq"] != number:
+                yield f"{fault or 'a wrong number'} in {str(message)[:300]!a}, message {number}: {_shown(requests)}"
+        answers = {one["request_seq"]: one for one in said if one["type"] == "response"}
         for request in requests:
             fault = self._fault(request, answers.get(request["seq"]))
             if fault is not None:
@@ -125,7 +139,7 @@ class _Case:
     # What is sent
 
     def _requests(self) -> list[dict[str, Any]]:
-        launch = {"trace": self._trace(), "start": self._drawn.choice(("first", "failure", "last"))}
+        launch = {"trace": self._trace(), "start": self._drawn.choice(("first", "failure", "matters"))}
         said: list[tuple[str, Any]] = [
             ("initialize", {"adapterID": "dpor", "linesStartAt1": True}),
             ("launch", launch),
@@ -148,7 +162,9 @@ class _Case:
         ]
 
     def _any_request(self) -> tuple[str, Any]:
-        number = self._drawn.choice((0, 1, 2, 3, 16, 17, 1000, -1, 2**40))
+        if self._drawn.random() < 0.4:
+            return self._allowed_request()
+        number = self._drawn.choice((*_NUMBERS, 1000, -1, 2**40))
         source = {"path": str(self._folder / self._drawn.choice(("model.py", "none.py")))}
         known: tuple[tuple[str, Any], ...] = (
             (self._drawn.choice(MOVES), {"threadId": number}),
@@ -175,6 +191,13 @@ class _Case:
             # It may end the replay, or be refused.
             self._spoilt = True
         return command, arguments
+
+    def _allowed_request(self) -> tuple[str, Any]:
+        """Any request that the schema has."""
+        command = self._drawn.choice(self._protocol.commands)
+        if command in ENDING:
+            self._spoilt = True
+        return command, self._protocol.arguments(command, self._drawn, _NUMBERS)
 
     def _trace(self) -> str:
         good = self._folder / "good.json"
