@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -14,12 +15,29 @@ from dpor.codes import Code
 from dpor.results import ModelResult, Reason, Verdict
 from dpor_lsp.checker import Checker, RunSettings
 from dpor_lsp.report import exit_code
-from dpor_lsp.scheduler import Event, Finished, Started
+from dpor_lsp.scheduler import Event, Finished, Progressed, Started
 from dpor_lsp.subjects import Subject
 from dpor_lsp.targets import Problem
 
 Act = Callable[[str], list[str]]
 MakeSubject = Callable[..., Subject]
+
+# It goes on for longer than it takes until the first report of progress.
+MANY_EXECUTIONS = """
+import dpor
+from step import STEP
+
+@dpor.model
+def model():
+    cells = [0] * 3
+    def write(value):
+        for index in range(3):
+            cells[index] = value
+    threads = [dpor.spawn(write, value) for value in range(4)]
+    for thread in threads:
+        thread.join()
+    assert STEP == 2
+"""
 
 
 def ignore(code: Code, message: str) -> None:
@@ -104,3 +122,61 @@ def test_an_interrupt_keeps_what_is_done_and_cancels_the_rest(act: Act, make_sub
     assert {entry.result.reason.code for entry in entries if entry.result.reason} == {Code.CANCELLED}
     assert checker.interrupted
     assert exit_code(entry.result for entry in entries) == 3
+
+
+def renamed(file: Path, text: str) -> None:
+    """As `mv` does with a file of another day."""
+    moved = file.with_suffix(".moved")
+    moved.write_text(text)
+    os.utime(moved, (1, 1))
+    moved.replace(file)
+
+
+def written_in_place(file: Path, text: str) -> None:
+    """As `cp -p` and `rsync --inplace` do."""
+    status = file.stat()
+    file.write_text(text)
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def linked_anew(file: Path, text: str) -> None:
+    """As a deployment does that switches a link to its newest folder."""
+    target = file.with_suffix(".other")
+    target.write_text(text)
+    os.utime(target, (1, 1))
+    link = file.with_suffix(".link")
+    link.symlink_to(target)
+    link.replace(file)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        renamed,
+        written_in_place,
+        pytest.param(
+            linked_anew,
+            marks=pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there"),
+        ),
+    ],
+)
+def test_a_dependency_that_is_replaced_during_a_check_leaves_no_verdict_of_the_old_one(
+    make_subject: MakeSubject, project: Path, change: Callable[[Path, str], None]
+) -> None:
+    step = project / "step.py"
+    step.write_text("STEP = 2\n")
+    os.utime(step, (2, 2))
+    subject = make_subject(MANY_EXECUTIONS)
+    checker = Checker(RunSettings(), ignore)
+    changed: list[Event] = []
+
+    def observe(event: Event) -> None:
+        if isinstance(event, Progressed) and not changed:
+            changed.append(event)
+            change(step, "STEP = 1\n")
+
+    (during,) = checker.check([subject], observe)
+    (after,) = checker.check([subject])
+    assert changed
+    assert (during.result.verdict, during.result.cached) == (Verdict.VERIFIED, False)
+    assert (after.result.verdict, after.result.cached) == (Verdict.VIOLATED, False)
