@@ -137,7 +137,13 @@ def _words(kind: AssumptionKind, subject: str) -> tuple[str, str]:
             return (
                 f"time passes by sleeps and time-outs alone: that it passes between two looks at {subject} was not "
                 "explored",
-                "let the model sleep where time may pass, or make what is looked at a parameter",
+                "add clock_jumps=1 to let it pass, or let the model sleep where it may",
+            )
+        case AssumptionKind.CLOCK_JUMPS:
+            return (
+                f"between two looks at {subject} no time passes, or a year, and in each thread no more often than "
+                "clock_jumps says: nothing else was explored",
+                "let the model sleep for other times, or make what is looked at a parameter",
             )
         case AssumptionKind.LOST_EXCEPTION:
             return (

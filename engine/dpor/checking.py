@@ -201,6 +201,7 @@ class _Check:
                 everything_visible=not hosted.elide,
                 fresh_modules=hosted.fresh_modules,
                 spurious_wakeups=options.spurious_wakeups,
+                clock_jumps=options.clock_jumps,
                 data_races=options.races.value,
                 frontiers=list(self.before.frontiers),
                 solver=hosted.symbolic,
@@ -244,6 +245,7 @@ class _Check:
                 everything_visible=not hosted.elide,
                 fresh_modules=hosted.fresh_modules,
                 spurious_wakeups=hosted.options.spurious_wakeups,
+                clock_jumps=hosted.options.clock_jumps,
                 data_races=hosted.options.races.value,
             )
 
@@ -467,6 +469,7 @@ def _search(
         fresh_modules=hosted.fresh_modules,
         waits_by_looking=waits_by_looking(hosted.options),
         spurious_wakeups=hosted.options.spurious_wakeups,
+        clock_jumps=hosted.options.clock_jumps,
         data_races=hosted.options.races.value,
         solver=hosted.symbolic,
         on_failure=note,

@@ -197,6 +197,7 @@ def run_once(
         everything_races=everything_races,
         fresh_modules=hosted.fresh_modules,
         spurious_wakeups=hosted.options.spurious_wakeups,
+        clock_jumps=hosted.options.clock_jumps,
         # One execution is run to show one failure, which a race is only if it is looked for.
         data_races="ignore" if hosted.options.races is Races.IGNORE else "error",
         recorder=recorder,

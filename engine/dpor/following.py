@@ -168,7 +168,7 @@ def _kernel_step(step: ScheduleStep, chosen_reads: bool) -> tuple[str, int]:
     match step.operation:
         case "flush":
             return f"{step.thread}!{chosen}", 0
-        case "choose" | "branch" | "buffer":
+        case "choose" | "look" | "branch" | "buffer":
             return step.thread, chosen
         case _ if chosen_reads and type(step.choice) is int:
             return step.thread, chosen + 1

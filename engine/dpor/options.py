@@ -114,6 +114,7 @@ class ModelOptions:
     instrument: tuple[str, ...] = ()
     races: Races = Races.IGNORE
     spurious_wakeups: bool = False
+    clock_jumps: int = 0
     task_order: TaskOrder = TaskOrder.LOOP
     seed: int = 0
     solver_timeout: float = 10.0
@@ -241,6 +242,8 @@ def shown_value(value: object) -> str:
 
 _LARGEST = 2**63 - 1
 """The largest number that the kernel takes everywhere."""
+_MOST_JUMPS = 1000
+"""More jumps than any model can explore, and no more than a clock can make: a thousand years."""
 _LONGEST = 10**9
 """The longest time in seconds: no timer of Python or of the system takes much more."""
 _LONGEST_QUESTION = 4 * 10**6
@@ -293,6 +296,13 @@ OPTIONS: Mapping[str, Option] = {
         Option("instrument", Kind.NAMES, "packages whose accesses are visible operations too"),
         Option("races", Kind.CHOICE, "what to do about a data race", Races),
         Option("spurious_wakeups", Kind.FLAG, "whether Condition.wait may return without a reason"),
+        Option(
+            "clock_jumps",
+            Kind.INTEGER,
+            "how often time may pass for each thread between two looks at a clock",
+            minimum=0,
+            maximum=_MOST_JUMPS,
+        ),
         Option(
             "task_order",
             Kind.CHOICE,

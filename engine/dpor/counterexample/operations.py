@@ -40,6 +40,8 @@ class Operation(enum.Enum):
     JOIN = "join"
     END = "end"
     CHOOSE = "choose"
+    LOOK = "look"
+    """A thread is about to look at a clock, and time has passed or not."""
     NONDET = "nondet"
     BRANCH = "branch"
     ASSUME = "assume"

@@ -32,6 +32,7 @@ _VERBS = {
     Operation.JOIN: "joins",
     Operation.END: "ends",
     Operation.CHOOSE: "chooses alternative",
+    Operation.LOOK: "looks at a clock",
     Operation.NONDET: "takes the symbolic value",
     Operation.BRANCH: "decides",
     Operation.ASSUME: "assumes",
@@ -102,6 +103,8 @@ def _effect_text(step: TraceStep) -> str:
         return f"{target}{_outcome(operation, step.value)}"
     if operation is Operation.LENGTH:
         return f"len({target}){_outcome(operation, step.value)}"
+    if operation is Operation.LOOK:
+        return f"looks at a clock, and {'no time' if step.value == '0' else 'a year'} has passed"
     if operation is Operation.ITERATE and step.value is None:
         return f"finds no more in {target}"
     if operation is Operation.CONTAINS and target.endswith("]") and step.value is not None:

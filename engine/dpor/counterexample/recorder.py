@@ -589,7 +589,7 @@ def _numbered(operation: Operation, number: int) -> int:
 
 
 def _choice(operation: Operation, value: object) -> Choice:
-    if operation in (Operation.CHOOSE, Operation.BRANCH) and type(value) in (int, bool, str):
+    if operation in (Operation.CHOOSE, Operation.LOOK, Operation.BRANCH) and type(value) in (int, bool, str):
         return cast(Choice, value)
     if operation is Operation.NONDET and is_symbolic(value):
         return shown(value)

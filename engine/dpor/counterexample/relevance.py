@@ -39,6 +39,7 @@ _WAKING = frozenset(
 _DRAWN = frozenset(
     {
         Operation.CHOOSE,
+        Operation.LOOK,
         Operation.NONDET,
         Operation.BRANCH,
         Operation.ASSUME,

@@ -8,11 +8,14 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpor.results import AssumptionKind
 from dpor.runtime import current, timeouts
 from dpor.runtime.mode import Mode
+
+if TYPE_CHECKING:
+    from dpor._kernel import Host
 
 # A real sleep lasts a little longer than asked, so that a deadline computed from it has passed for certain.
 MARGIN = 1e-6
@@ -33,6 +36,12 @@ def _module_of_caller() -> str:
     """The module that called the stand-in of a clock."""
     frame = sys._getframe(3)  # pyright: ignore[reportPrivateUsage]
     return frame.f_globals.get("__name__", "")
+
+
+def look_at_clock(host: Host, asked: str) -> None:
+    """Model code is about to look at the clock `asked`: time may pass first, and reports say what is not explored."""
+    jumps = host.let_clock_jump()
+    host.assume((AssumptionKind.CLOCK_JUMPS if jumps else AssumptionKind.FIXED_CLOCK).value, asked)
 
 
 class Clock:
@@ -72,13 +81,14 @@ class Clock:
         """Note that the model was told the date, which is the same in every execution and on every day."""
         host = self._mode.host
         if host.active and _module_of_caller() not in _ONLY_SHOWN:
+            host.let_clock_jump()
             host.assume(AssumptionKind.FIXED_WORLD.value, asked)
 
     def _tell_clock(self, asked: str) -> None:
-        """Note that the model looked at a clock which moves by sleeps and time-outs alone."""
+        """Let time pass, and note that the model looked at a clock which moves no other way but by sleeps."""
         host = self._mode.host
         if host.active and _module_of_caller() not in _FOR_TIME_LIMITS:
-            host.assume(AssumptionKind.FIXED_CLOCK.value, asked)
+            look_at_clock(host, asked)
 
     def _seconds(self, real: Callable[[], float], start: float) -> Callable[[], float]:
         name = f"time.{real.__name__}"
@@ -127,7 +137,9 @@ class Clock:
         def clock() -> Any:
             if not self._mode.controls():
                 return real()
-            self._tell_clock(name)
+            if self._mode.host.active:
+                # What a processor has done does not depend on what time it is.
+                self._mode.host.assume(AssumptionKind.FIXED_CLOCK.value, name)
             return value
 
         return clock

@@ -22,9 +22,9 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dpor.results import AssumptionKind
 from dpor.runtime import current
 from dpor.runtime.callbacks import task_of, wakes_a_sleeper
+from dpor.runtime.clock import look_at_clock
 from dpor.runtime.escapes import report
 from dpor.runtime.execution import Execution
 from dpor.runtime.tasks import ModelFuture, is_pending
@@ -80,7 +80,7 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
         """
         asking: str = sys._getframe(1).f_globals.get("__name__", "")  # pyright: ignore[reportPrivateUsage]
         if not asking.startswith(_OF_LOOPS) and self._host.active:
-            self._host.assume(AssumptionKind.FIXED_CLOCK.value, "loop.time")
+            look_at_clock(self._host, "loop.time")
         self._readings += 1
         return super().time() + self._readings * _READING
 

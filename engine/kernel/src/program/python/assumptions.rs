@@ -29,10 +29,12 @@ pub enum AssumptionKind {
     LostException,
     /// Time passes by sleeping and time-outs alone.
     FixedClock,
+    /// Time passes between two looks at a clock as often as the option says, and by a year.
+    ClockJumps,
 }
 
 impl AssumptionKind {
-    const ALL: [AssumptionKind; 13] = [
+    const ALL: [AssumptionKind; 14] = [
         AssumptionKind::ForeignCode,
         AssumptionKind::UnseenCode,
         AssumptionKind::ObjectEnd,
@@ -46,6 +48,7 @@ impl AssumptionKind {
         AssumptionKind::ExceptionState,
         AssumptionKind::LostException,
         AssumptionKind::FixedClock,
+        AssumptionKind::ClockJumps,
     ];
 
     pub fn name(self) -> &'static str {
@@ -63,6 +66,7 @@ impl AssumptionKind {
             AssumptionKind::ExceptionState => "exception-state",
             AssumptionKind::LostException => "lost-exception",
             AssumptionKind::FixedClock => "fixed-clock",
+            AssumptionKind::ClockJumps => "clock-jumps",
         }
     }
 

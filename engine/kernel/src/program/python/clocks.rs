@@ -12,6 +12,9 @@ use rustc_hash::FxHashMap;
 use super::state::State;
 use crate::operation::{AccessMode, EventId, LocationId, Operation, OperationKind, ThreadId};
 
+/// What a clock jumps by, in seconds: a year, which is longer than anything that ends after a time.
+const JUMP: f64 = 365.0 * 24.0 * 3600.0;
+
 /// When the events on each location took place, by how they touched it: the latest of each kind.
 #[derive(Default)]
 pub struct Clocks {
@@ -20,6 +23,9 @@ pub struct Clocks {
     has_passed: bool,
     /// The threads for which it has.
     sleepers: Vec<ThreadId>,
+    /// How often time may pass for each thread between two looks at a clock, and how often it has.
+    pub most_jumps: u32,
+    jumps: FxHashMap<ThreadId, u32>,
 }
 
 impl Clocks {
@@ -27,6 +33,7 @@ impl Clocks {
         self.stamps.clear();
         self.has_passed = false;
         self.sleepers.clear();
+        self.jumps.clear();
     }
 }
 
@@ -64,6 +71,17 @@ impl State {
         if !self.clocks.sleepers.contains(&current) {
             self.clocks.sleepers.push(current);
         }
+    }
+
+    /// Whether time may pass for the running thread before it looks at a clock.
+    pub fn clock_may_jump(&self) -> bool {
+        self.clocks.jumps.get(&self.current).copied().unwrap_or(0) < self.clocks.most_jumps
+    }
+
+    /// Let so much time pass for the running thread that whatever ends after a time has ended.
+    pub fn jump_clock(&mut self) {
+        *self.clocks.jumps.entry(self.current).or_default() += 1;
+        self.pass_time(JUMP);
     }
 
     /// Whether a clock that the running thread looks at would show what its explorer does not tell apart.

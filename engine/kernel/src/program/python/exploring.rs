@@ -250,6 +250,7 @@ impl Host {
         state.everything_races = plan.everything_races.unwrap_or(plan.everything_visible);
         state.fresh_modules = plan.fresh_modules;
         state.spurious_wakeups = plan.spurious_wakeups;
+        state.clocks.most_jumps = plan.clock_jumps;
         state.data_races = (plan.data_races != RacePolicy::Ignore).then(DataRaces::default);
         state.races_are_errors = plan.data_races == RacePolicy::Error;
         state.stop_at_race = plan.stop_at_failure && state.races_are_errors;

@@ -54,6 +54,8 @@ pub struct Plan {
     pub everything_races: Option<bool>,
     pub fresh_modules: bool,
     pub spurious_wakeups: bool,
+    /// How often time may pass for each thread between two looks at a clock.
+    pub clock_jumps: u32,
     pub data_races: RacePolicy,
     /// Decides which sides of a symbolic branch are satisfiable: `solver(literals, condition) -> (bool, bool)`.
     pub solver: Option<Py<PyAny>>,
@@ -81,6 +83,7 @@ impl Default for Plan {
             everything_races: None,
             fresh_modules: false,
             spurious_wakeups: false,
+            clock_jumps: 0,
             data_races: RacePolicy::Ignore,
             solver: None,
             recorder: None,
@@ -135,6 +138,7 @@ impl Plan {
             "everything_races" => self.everything_races = value.extract()?,
             "fresh_modules" => self.fresh_modules = value.extract()?,
             "spurious_wakeups" => self.spurious_wakeups = value.extract()?,
+            "clock_jumps" => self.clock_jumps = value.extract()?,
             "data_races" => self.data_races = race_policy(&value.extract::<String>()?)?,
             "solver" => self.solver = value.extract()?,
             "recorder" => self.recorder = value.extract()?,

@@ -40,6 +40,7 @@ pub enum Word {
     Join,
     End,
     Choose,
+    Look,
     /// A symbolic value comes into being.
     Nondet,
     /// A symbolic condition is decided.
@@ -87,6 +88,7 @@ impl Word {
             Word::Join => "join",
             Word::End => "end",
             Word::Choose => "choose",
+            Word::Look => "look",
             Word::Nondet => "nondet",
             Word::Branch => "branch",
             Word::Assume => "assume",

@@ -210,7 +210,27 @@ impl Host {
         Ok(state.thread(current).time)
     }
 
-    /// The same for code that only looks how long it may still wait, which is no side effect.
+    /// The running thread is about to look at a clock: explore whether time has passed since it did so last, as often
+    /// as `clock_jumps` says. Returns whether time may pass in this check.
+    fn let_clock_jump(&self, py: Python<'_>) -> PyResult<bool> {
+        if self.state().clocks.most_jumps == 0 {
+            return Ok(false);
+        }
+        self.only_outside_predicates(py, "looks at the clock")?;
+        if self.state().clock_may_jump() {
+            let operation = Operation::new(OperationKind::Choose, LocationId::NONE, 2);
+            self.perform(py, operation, 2, |_| Touch::of(Accesses::new()))?;
+            let outcome = self.state().driver.outcome();
+            if outcome == 1 {
+                self.state().jump_clock();
+            }
+            let value = outcome.into_pyobject(py)?;
+            self.note(py, Word::Look, None, None, Some(value.as_any()), true);
+        }
+        Ok(true)
+    }
+
+    /// The thread's clock for code that only looks how long it may still wait, which is no side effect.
     fn deadline_time(&self, py: Python<'_>) -> PyResult<f64> {
         self.only_outside_predicates(py, "looks at the clock")?;
         let mut state = self.state();
