@@ -1,0 +1,1 @@
+"""Programs of one thread, drawn over the grammar of the language."""
