@@ -1,6 +1,7 @@
 """A result cache that is damaged, edited by hand or replaced between two runs of the command.
 
-The project's models have known verdicts, and their files change between runs as well. Bad is
+A case is a damage, and a check after it; STEPS of them come one after the other in a project. The project's models have
+known verdicts, and their files change between runs as well. Bad is
 - a verdict that is not that of the code as it is now, or a model without a result,
 - a traceback, an error without a code, a failure of the command itself (DPOR113), an exit code that does not fit,
 - a replay of the violated model that shows neither its counterexample nor an error with a code,
@@ -52,13 +53,13 @@ TABLES = {
 
 
 def attack(seed: int, count: int, folder: Path) -> list[str]:
-    """Try `count` projects, each with some runs and what happens between them; returns the bad ones."""
+    """Try `count` damages, in as many projects as that takes; returns what was bad."""
     bad: list[str] = []
-    for number in range(count):
+    for number in range(-(-count // STEPS)):
         project = folder / str(number)
         project.mkdir()
         drawn = random.Random(f"{seed}-{number}")
-        bad += [f"cache, seed {seed}, case {number}: {what}" for what in _Project(project, drawn).run()]
+        bad += [f"cache, seed {seed}, project {number}: {what}" for what in _Project(project, drawn).run()]
         shutil.rmtree(project, ignore_errors=True)
     return bad
 
@@ -85,10 +86,10 @@ class _Project:
         """The bad of this project."""
         self._change_code()
         done = ["first run"]
-        for _ in range(STEPS):
+        for step in range(STEPS + 1):
             faults = list(self._check())
             yield from (f"{fault} after {done}" for fault in faults)
-            if faults:
+            if faults or step == STEPS:
                 return
             done.append(self._drawn.choice(self._damages)())
             if self._drawn.random() < 0.5:

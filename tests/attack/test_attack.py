@@ -15,7 +15,7 @@ SHARES = {
     Surface.LIFE_CYCLES: 5,
     Surface.EDITS: 2,
     Surface.DEBUG_ADAPTER: 10,
-    Surface.CACHES: 1,
+    Surface.CACHES: 4,
     Surface.KILLS: 2,
     Surface.PYTEST_RUNS: 4,
 }
