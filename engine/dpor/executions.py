@@ -228,9 +228,9 @@ def apply_restart(hosted: HostedModel, outcome: dict[str, Any]) -> bool:
         case ["library"] | ["names"]:
             pass
         case ["rebound", module, variable]:
-            hosted.rebind(module, variable)
+            hosted.rebind({module: {variable}})
         case _:
-            hosted.fresh_modules = True
+            hosted.load_afresh()
     return True
 
 

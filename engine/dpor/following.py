@@ -136,7 +136,7 @@ def _load_afresh(hosted: HostedModel) -> None:
     """A schedule does not say whether the check had to load the modules for each execution; if it had, their bodies are
     its first steps.
     """
-    hosted.fresh_modules = True
+    hosted.load_afresh()
 
 
 @dataclass(frozen=True)

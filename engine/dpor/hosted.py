@@ -15,7 +15,7 @@ import inspect
 import os
 import sys
 import traceback
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Set
 from itertools import takewhile
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -171,13 +171,27 @@ class HostedModel:
         self._output.begin(quiet=False)
         self._printed = False
 
-    def rebind(self, module: str, variable: str) -> None:
-        """Take a module variable for one that is rebound, from now on."""
+    def load_afresh(self) -> None:
+        """Load the model's modules anew for each execution, from now on."""
+        self.fresh_modules = True
+        modules = frozenset(self.instrumentation.modules)
+        # To load a module binds it in its package: to find that out one by one would take as many loads of them all.
+        bound: dict[str, set[str]] = {}
+        for package, _, name in (module.rpartition(".") for module in modules):
+            if package in modules:
+                bound.setdefault(package, set()).add(name)
+        if bound:
+            self.rebind(bound)
+
+    def rebind(self, variables: Mapping[str, Set[str]]) -> None:
+        """Take variables, by module, for such as are rebound, from now on."""
         known = dict(self.instrumentation.rebound)
-        known[module] = known.get(module, frozenset()) | {variable}
+        for module, names in variables.items():
+            known[module] = known.get(module, frozenset()) | names
+            for name in names:
+                self.host.rebind(module, name)
+            self.library.rebind(module, known[module])
         self.instrumentation.rebound = known
-        self.host.rebind(module, variable)
-        self.library.rebind(module, known[module])
         slept = self.host.sleep(False)
         with self.patches.importing():
             self._function = self._resolve(self.instrumentation.reload_all()[self._module_name])

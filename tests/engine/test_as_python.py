@@ -84,6 +84,34 @@ PROGRAMS = {
             else:
                 raise AssertionError(wrong)
     """,
+    "a value that is sent to a generator which delegates": """
+        class Steps:
+            def __iter__(self): return self
+            def __next__(self): return "next"
+            def send(self, value): return ("sent", value)
+            def throw(self, error): return ("thrown", str(error))
+        def through(source):
+            yield from source
+        taking = through(Steps())
+        assert [next(taking), taking.send(1), taking.throw(ValueError("x"))] == ["next", ("sent", 1), ("thrown", "x")]
+        for source, name in ("ab", "str_ascii_iterator"), ([1, 2], "list_iterator"), ({1: 2}, "dict_keyiterator"):
+            taking = through(source)
+            next(taking)
+            try:
+                taking.send(1)
+            except AttributeError as error:
+                assert str(error) == f"'{name}' object has no attribute 'send'", error
+            else:
+                raise AssertionError(name)
+            taking = through(source)
+            next(taking)
+            try:
+                taking.throw(ValueError("x"))
+            except ValueError as error:
+                assert str(error) == "x"
+            else:
+                raise AssertionError(name)
+    """,
 }
 
 

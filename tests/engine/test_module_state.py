@@ -233,6 +233,27 @@ def test_modules_are_loaded_afresh_only_for_what_cannot_be_put_back(
     assert bool(reloads) is (name in LOADED_AFRESH)
 
 
+def test_a_package_that_is_loaded_afresh_is_so_once_for_each_execution(
+    tmp_path: Path, reloads: list[str]
+) -> None:
+    package = tmp_path / "package"
+    package.mkdir()
+    names = [f"part_{number}" for number in range(5)]
+    imports = "\n".join(f"from package.{name} import value as {name}_value" for name in names)
+    (package / "__init__.py").write_text(f"{imports}\nNUMBERS = (n for n in range(9))\n", encoding="utf-8")
+    for name in names:
+        (package / f"{name}.py").write_text("value = 1\n", encoding="utf-8")
+    (tmp_path / "model.py").write_text(
+        "import dpor\nimport package\n\n@dpor.model\ndef model():\n"
+        "    dpor.choose(range(3))\n    assert next(package.NUMBERS) == 0\n",
+        encoding="utf-8",
+    )
+    result = check_model(CheckRequest("model.py", "model", str(tmp_path)))
+    assert (result.verdict, result.executions) == (Verdict.VERIFIED, 3), result.violations
+    # The first time is to learn that they are.
+    assert len(reloads) <= 4
+
+
 @pytest.mark.parametrize("way", WAYS, ids=str)
 def test_a_module_that_a_model_imports_while_it_runs_is_new_each_time(
     tmp_path: Path, way: dict[str, str]

@@ -3,7 +3,7 @@
 use pyo3::exceptions::PyStopIteration;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyCFunction, PyDict, PyFunction, PyInt, PyList, PySlice, PyTuple, PyType};
+use pyo3::types::{PyCFunction, PyDict, PyFunction, PyInt, PyList, PySlice, PyString, PyTuple, PyType};
 
 use super::callables::receiver_in_c;
 use super::callback_results::{used_by_adding, ResultUse};
@@ -580,6 +580,11 @@ impl ListSteps {
         host.get().note(py, Word::Iterate, Some(list.as_any()), Some(key.as_any()), Some(&value), event);
         Ok(Some(value))
     }
+
+    /// What a generator that delegates to it looks for besides, and no iterator of a list has.
+    fn __getattr__<'py>(&self, name: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>> {
+        PyList::empty(name.py()).try_iter()?.getattr(name)
+    }
 }
 
 /// Iterates over anything else; every step reads the source (or advances it, if it is an iterator itself).
@@ -625,5 +630,11 @@ impl Steps {
                 Err(error)
             }
         }
+    }
+
+    /// What a generator that delegates to it looks for besides: `send` and `throw`, of which the iterator says whether
+    /// it has them.
+    fn __getattr__<'py>(&self, name: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>> {
+        self.inner.bind(name.py()).getattr(name)
     }
 }
