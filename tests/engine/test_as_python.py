@@ -53,6 +53,145 @@ PROGRAMS = {
             pass
         assert looked == [None, ["Base"], None], looked
     """,
+    "keys that code of the program compares": """
+        asked = []
+        class Key(int):
+            def __eq__(self, other):
+                asked.append(int(other))
+                return NotImplemented
+            def __hash__(self):
+                return 3
+        found, group = {Key(4): "value"}, {Key(4)}
+        assert 3 not in found and asked == [3], asked
+        found[3] = 1
+        found.setdefault(3, 2)
+        assert found[3] == 1 and len(asked) == 4, asked
+        del found[3], asked[:]
+        assert 3 not in group and asked == [3], asked
+        group.add(3)
+        assert len(group) == 2 and asked == [3, 3], asked
+        class Clearing(Key):
+            __hash__ = Key.__hash__
+            def __eq__(self, other):
+                cleared.clear()
+                return NotImplemented
+        cleared = {Clearing(4): 1}
+        assert 3 not in cleared and not cleared
+    """,
+    "a class whose namespace has a key that code compares": """
+        class Key:
+            def __hash__(self):
+                return hash("mykey")
+            def __eq__(self, other):
+                Made.__bases__ = (Other,)
+        class Base:
+            mykey = "of Base"
+        class Other:
+            mykey = "of Other"
+        Made = type("Made", (Base,), {Key(): 5})
+        assert Made.mykey == "of Base" and Made.__bases__ == (Other,)
+    """,
+    "a metaclass that is asked for each attribute of its classes": """
+        asked = []
+        class Meta(type):
+            def __getattribute__(cls, name):
+                asked.append(name)
+                return super().__getattribute__(name)
+            __dict__ = property(lambda cls: asked.append("dict"))
+        class Made(metaclass=Meta):
+            size = 1
+            def method(self):
+                return self.size
+        made = Made()
+        made.size = 2
+        assert made.method() == 2 and {made: 1}[made] == 1 and asked == [], asked
+        assert Made.size == 1 and asked == ["size"], asked
+    """,
+    "a generator that the object of a `yield from` gives": """
+        class Box:
+            def __iter__(self):
+                got = yield 1
+                return ("end", got)
+        class Once:
+            def __iter__(self):
+                return self
+            def __next__(self):
+                raise StopIteration("value")
+        def run():
+            found = yield from Box()
+            yield found, (yield from Once())
+        running = run()
+        assert next(running) == 1
+        assert running.send(5) == (("end", 5), "value")
+        import asyncio
+        loop = asyncio.new_event_loop()
+        future = asyncio.Future(loop=loop)
+        def wait():
+            yield (yield from future)
+        waiting = wait()
+        next(waiting)
+        future.set_result(42)
+        assert next(waiting) == 42
+        loop.close()
+    """,
+    "a manager whose methods a descriptor binds": """
+        bound = []
+        class Binding:
+            def __init__(self, result):
+                self.result = result
+            def __get__(self, owner, kind):
+                bound.append(self.result)
+                return lambda *leaving: self.result
+        class Manager:
+            __enter__ = Binding(1)
+            __exit__ = Binding(True)
+        with Manager() as found:
+            assert found == 1 and bound == [1, True], bound
+            raise ValueError
+        assert bound == [1, True]
+    """,
+    "where a future and a task were made": """
+        import asyncio, sys
+        def made_at(item):
+            return item._source_traceback[-1].lineno
+        async def task():
+            asyncio.get_running_loop().set_debug(True)
+            future, line = asyncio.Future(), sys._getframe().f_lineno
+            assert made_at(future) == line
+            coroutine = asyncio.sleep(0)
+            made, line = asyncio.Task(coroutine), sys._getframe().f_lineno
+            assert made_at(made) == line
+            await made
+        asyncio.run(task())
+    """,
+    "modules of a class that has its own way with attributes": """
+        import types
+        asked = []
+        class Module(types.ModuleType):
+            def __getattribute__(self, name):
+                asked.append(("get", name))
+                return super().__getattribute__(name)
+            def __setattr__(self, name, value):
+                asked.append(("set", name))
+                super().__setattr__(name, value)
+            def __delattr__(self, name):
+                asked.append(("delete", name))
+                super().__delattr__(name)
+        module = Module("a")
+        module.size = 1
+        module.size
+        del module.size
+        assert asked == [("set", "size"), ("get", "size"), ("delete", "size")], asked
+        unnamed = types.ModuleType.__new__(types.ModuleType)
+        assert not hasattr(unnamed, "__name__") and not unnamed.__dict__
+        unnamed.size = 1
+        assert unnamed.__dict__ == {"size": 1}
+        class Shown(types.ModuleType):
+            __dict__ = property(lambda self: "no dict")
+        shown = Shown("shown")
+        shown.size = 2
+        assert shown.__dict__ == "no dict" and shown.size == 2
+    """,
     "an expression that is evaluated from text": """
         import collections
         value = collections.deque([{"a": 1}, (2, None), "x"])

@@ -200,7 +200,7 @@ def class_module(value: object) -> str:
 def instance_dict(value: object) -> dict[str, Any]:
     """The attributes kept in an instance, without asking any code of its class; empty if it keeps none."""
     for cls in type.__dict__["__mro__"].__get__(type(value)):
-        descriptor = cls.__dict__.get("__dict__")
+        descriptor = type.__dict__["__dict__"].__get__(cls).get("__dict__")
         if descriptor is not None:
             if isinstance(descriptor, types.GetSetDescriptorType | types.MemberDescriptorType):
                 found = descriptor.__get__(value)

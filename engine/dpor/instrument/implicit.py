@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping
-from types import FunctionType, ModuleType, TracebackType
+from types import (
+    BuiltinFunctionType,
+    ClassMethodDescriptorType,
+    FunctionType,
+    MethodDescriptorType,
+    ModuleType,
+    TracebackType,
+    WrapperDescriptorType,
+)
 from typing import Any
 
 from dpor import _kernel
@@ -72,7 +80,12 @@ class _Functions:
 
     def delegated(self, source: object) -> Any:
         """What `yield from` runs over: generators as they are, since they are sent to; others step by step."""
-        return self._observe(source) if hasattr(type(source), "send") else self._iterate(source)
+        if hasattr(type(source), "send"):
+            return self._observe(source)
+        made = self._iterate(source)
+        # A generator that the object's `__iter__` has given is sent to as well.
+        inner: object = getattr(made, "inner", None) if type(made).__module__ == _kernel.__name__ else None
+        return self._observe(inner) if hasattr(type(inner), "send") else made
 
     def managed(self, manager: object) -> Any:
         """What `with` enters and leaves: the manager, or one whose methods announce what they do."""
@@ -85,9 +98,14 @@ class _Functions:
         enter, leave = _special(kind, "__enter__"), _special(kind, "__exit__")
         if self._needs_nothing(enter) and self._needs_nothing(leave):
             return manager
+        if enter is None or leave is None:
+            # The interpreter says so.
+            return manager
         bound = (_bound(enter, manager, kind), _bound(leave, manager, kind))
         seen = (self._callee(bound[0]), self._callee(bound[1]))
-        return manager if seen[0] is bound[0] and seen[1] is bound[1] else _Managed(*seen)
+        needs_nothing = seen[0] is bound[0] and seen[1] is bound[1]
+        # The interpreter would bind them a second time.
+        return manager if needs_nothing and {type(enter), type(leave)} <= _PLAIN else _Managed(*seen)
 
     def _needs_nothing(self, method: object) -> bool:
         """True for instrumented code, and for what is not there, which the interpreter refuses."""
@@ -108,6 +126,15 @@ class _Functions:
         exec(f"from {'.' * level}{module} import {name}", variables)
         return variables[name]
 
+
+# Binding one of these tells nobody.
+_PLAIN: set[type] = {
+    FunctionType,
+    MethodDescriptorType,
+    WrapperDescriptorType,
+    BuiltinFunctionType,
+    ClassMethodDescriptorType,
+}
 
 # What relative imports are resolved by.
 _PACKAGE = ("__name__", "__package__", "__spec__", "__path__", "__file__")

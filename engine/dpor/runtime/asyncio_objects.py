@@ -11,6 +11,8 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable
+from pathlib import Path
+from traceback import FrameSummary
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -24,6 +26,7 @@ _SPECIAL = ("__aenter__", "__aexit__", "__repr__", "__str__")
 _CONSTANT = ("get_context", "get_coro", "get_loop")
 # Objects that such an object uses for itself.
 _INNER = {"Queue": "_finished", "Barrier": "_cond"}
+_OWN = str(Path(__file__).parent)
 
 
 def patch_classes(patches: PatchSet) -> None:
@@ -70,8 +73,13 @@ def _making(init: Callable[..., None], inner: str | None) -> Callable[..., None]
         if vars(self):
             note_use(self)
         init(self, *args, **kwargs)
+        own: dict[str, Any] = self.__dict__
+        made_by: list[FrameSummary] | None = own.get("_source_traceback")
+        if made_by:
+            # What debug mode shows of where it was made.
+            made_by[:] = [entry for entry in made_by if not entry.filename.startswith(_OWN)]
         if inner is not None:
-            vars(self)[inner].dpor_inner = True
+            own[inner].dpor_inner = True
 
     return make
 

@@ -1,8 +1,35 @@
-//! The classes that an attribute is looked for in.
+//! The classes that an attribute is looked for in, and what the interpreter keeps of a class.
 
+use pyo3::exceptions::PyAttributeError;
+use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyTuple, PyType};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyString, PyTuple, PyType};
+
+static TYPE: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
+
+/// What the descriptor of this name in `type` tells of a class. Code of the model has no part in it, so the host's state may
+/// be borrowed: `getattr` would ask a `__getattribute__` or a property of the metaclass.
+pub fn told_by_type<'py>(class: &Bound<'py, PyAny>, name: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>> {
+    let py = class.py();
+    let missing = || PyAttributeError::new_err("type has no such descriptor");
+    let namespace = TYPE.get_or_try_init(py, || -> PyResult<Py<PyDict>> {
+        let copy = py.get_type::<PyType>().getattr("__dict__")?.call_method0("copy")?;
+        Ok(copy.cast_into::<PyDict>()?.unbind())
+    })?;
+    let class = class.cast::<PyType>()?;
+    let descriptor = namespace.bind(py).get_item(name)?.ok_or_else(missing)?;
+    // SAFETY: the slot is the one of this name in the descriptor's type, and takes a class of `type` or a type below it.
+    unsafe {
+        let slot = ffi::PyType_GetSlot(descriptor.get_type_ptr(), ffi::Py_tp_descr_get);
+        if slot.is_null() {
+            return Err(missing());
+        }
+        let get = std::mem::transmute::<*mut std::os::raw::c_void, ffi::descrgetfunc>(slot);
+        Bound::from_owned_ptr_or_err(py, get(descriptor.as_ptr(), class.as_ptr(), class.get_type_ptr().cast()))
+    }
+}
 
 /// What `PyType::mro` gives, also of a class that is being made: while the `mro` method of its metaclass runs it has none.
 pub trait Ancestry<'py> {
@@ -13,7 +40,7 @@ pub trait Ancestry<'py> {
 impl<'py> Ancestry<'py> for Bound<'py, PyType> {
     fn ancestry(&self) -> Bound<'py, PyTuple> {
         let known =
-            self.getattr(intern!(self.py(), "__mro__")).and_then(|classes| Ok(classes.cast_into::<PyTuple>()?));
+            told_by_type(self, intern!(self.py(), "__mro__")).and_then(|classes| Ok(classes.cast_into::<PyTuple>()?));
         match known {
             Ok(classes) => classes,
             Err(_) => class_alone(self),
@@ -22,7 +49,8 @@ impl<'py> Ancestry<'py> for Bound<'py, PyType> {
 }
 
 fn class_alone<'py>(class: &Bound<'py, PyType>) -> Bound<'py, PyTuple> {
-    let bases = class.getattr(intern!(class.py(), "__bases__")).and_then(|bases| Ok(bases.cast_into::<PyTuple>()?));
+    let bases =
+        told_by_type(class, intern!(class.py(), "__bases__")).and_then(|bases| Ok(bases.cast_into::<PyTuple>()?));
     let mut classes = vec![class.clone().into_any()];
     if let Ok(bases) = bases {
         classes.extend(bases.iter());

@@ -7,7 +7,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFunction, PyString, PyType};
 
-use super::ancestry::Ancestry;
+use super::ancestry::{told_by_type, Ancestry};
 use super::host::Host;
 use super::state::{Phase, State};
 use super::types::instrumented_namespace;
@@ -228,7 +228,7 @@ fn is_of_instrumented_module(class: &Bound<'_, PyAny>) -> bool {
     let py = class.py();
     let find = || -> PyResult<Bound<'_, PyAny>> {
         let modules = py.import("sys")?.getattr(intern!(py, "modules"))?;
-        modules.get_item(class.getattr(intern!(py, "__module__"))?)
+        modules.get_item(told_by_type(class, intern!(py, "__module__"))?)
     };
     find().is_ok_and(|module| instrumented_namespace(&module).is_some())
 }
@@ -239,7 +239,7 @@ fn defining_class<'py>(owner: &Bound<'py, PyAny>, method: &Bound<'py, PyAny>) ->
     let name = method.getattr(intern!(py, "__name__")).ok()?.cast_into::<PyString>().ok()?;
     let classes = owner.get_type().ancestry();
     classes.iter().find(|class| {
-        let namespace = class.getattr(intern!(py, "__dict__"));
+        let namespace = told_by_type(class, intern!(py, "__dict__"));
         namespace.is_ok_and(|namespace| namespace.contains(&name).unwrap_or(false))
     })
 }

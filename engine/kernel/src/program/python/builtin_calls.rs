@@ -5,7 +5,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyCFunction, PyDict, PyString, PyTuple, PyType};
 
-use super::ancestry::Ancestry;
+use super::ancestry::{told_by_type, Ancestry};
 use super::attributes::Through;
 use super::builtins::{interned, BuiltinEffect};
 use super::callback_results::{used_by_function, ResultUse};
@@ -269,7 +269,7 @@ impl Host {
             }
         };
         for class in classes.iter().filter(|class| class.cast::<PyType>().is_ok_and(is_heap_class)) {
-            let namespace = class.getattr(intern!(py, "__dict__"))?;
+            let namespace = told_by_type(&class, intern!(py, "__dict__"))?;
             self.alias_instance_dict(&namespace, &class);
             parts.push(whole(namespace));
         }

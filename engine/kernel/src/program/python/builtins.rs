@@ -4,6 +4,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 use rustc_hash::FxHashMap;
 
+use super::types::variables_of_module;
+
 /// What a built-in function does with its arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BuiltinEffect {
@@ -263,7 +265,8 @@ pub fn is_json_worker(callable: &Bound<'_, PyAny>) -> bool {
 
 /// What a function of a C module does with its arguments: one that is not known to read only may change them.
 pub fn c_function_effect(module: &Bound<'_, PyAny>, function: &str) -> BuiltinEffect {
-    let name = module.getattr("__name__").and_then(|name| name.extract::<String>()).unwrap_or_default();
+    let name = variables_of_module(module).and_then(|own| own.get_item("__name__").ok()?);
+    let name = name.and_then(|name| name.extract::<String>().ok()).unwrap_or_default();
     match name.as_str() {
         "operator" | "_operator" if READING_OPERATORS.contains(&function) => BuiltinEffect::Compare,
         "_statistics" => BuiltinEffect::Compare,

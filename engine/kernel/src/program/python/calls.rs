@@ -10,7 +10,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyFunction, PyString, PySuper, PyType};
 
-use super::ancestry::Ancestry;
+use super::ancestry::{told_by_type, Ancestry};
 use super::assumptions::{writer_of, AssumptionKind};
 use super::atomic::Atomic;
 use super::builtins::{
@@ -23,7 +23,7 @@ use super::host::Host;
 use super::object_state::gives_state;
 use super::origins::Origin;
 use super::primitives::{is_own_class, Condition, Lock, RLock};
-use super::types::{found_in_class, is_heap_class, referent, TypeKind};
+use super::types::{found_in_class, is_heap_class, module_of, qualified_name, referent, TypeKind};
 
 impl Host {
     /// The receiver of a module-level method (`random.random`) is who it is by its place in the module.
@@ -140,7 +140,7 @@ impl Host {
         }
         if let Ok(class) = function.cast::<PyType>() {
             self.want_class(class)?;
-            let module = function.getattr(intern!(py, "__module__"))?;
+            let module = told_by_type(class, intern!(py, "__module__"))?;
             if module.extract::<String>().is_ok_and(|module| module == "dpor._kernel") || is_own_class(class) {
                 return Ok(function);
             }
@@ -275,7 +275,7 @@ impl Host {
             self.note_subclasses(py);
         }
         let Some(holder) = holder_of_harmful(class, &name)? else { return Ok(()) };
-        let (module, class) = (holder.module()?.to_string(), holder.qualname()?);
+        let (module, class) = (module_of(&holder), qualified_name(&holder));
         if !self.state().types.origins.is_standard(&module) {
             self.assume(py, AssumptionKind::UnseenCode, &writer_of(method));
             return Ok(());
@@ -448,7 +448,9 @@ fn is_of_primitive(method: &Bound<'_, PyAny>, object: &Bound<'_, PyAny>) -> PyRe
     let name = method.getattr(intern!(method.py(), "__name__"))?.cast_into::<PyString>()?;
     let holders = object.get_type().ancestry();
     let mut holders = holders.iter().filter_map(|base| base.cast_into::<PyType>().ok()).filter(is_own_class);
-    Ok(holders.any(|base| base.getattr("__dict__").and_then(|names| names.contains(&name)).unwrap_or(false)))
+    Ok(holders.any(|base| {
+        told_by_type(&base, intern!(base.py(), "__dict__")).and_then(|names| names.contains(&name)).unwrap_or(false)
+    }))
 }
 
 /// Whether an object is one of the kernel's own, which tell of their operations themselves: the commonest of them.

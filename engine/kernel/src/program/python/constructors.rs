@@ -4,9 +4,10 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyFunction, PyString, PyType};
 
+use super::ancestry::told_by_type;
 use super::class_flags::is_made_at_run_time;
 use super::origins::Origin;
-use super::types::{holder_of, TypeTable};
+use super::types::{holder_of, module_of, qualified_name, TypeTable};
 
 /// Built-in classes whose `__new__` leaves what it is given to `__init__`.
 const LEAVES_TO_INIT: &[(&str, &str)] = &[
@@ -60,7 +61,7 @@ impl TypeTable {
         let Some(holder) = holder_of(class, method).and_then(|holder| holder.cast_into::<PyType>().ok()) else {
             return Ok(false);
         };
-        let found = holder.getattr(intern!(py, "__dict__"))?.get_item(method)?;
+        let found = told_by_type(&holder, intern!(py, "__dict__"))?.get_item(method)?;
         // `__new__` is a static method. Nothing is asked that code of the model could answer.
         let is_static = found.get_type().name()? == "staticmethod";
         let function = if is_static { found.getattr(intern!(py, "__func__"))? } else { found };
@@ -70,7 +71,7 @@ impl TypeTable {
         if is_made_at_run_time(&function.get_type()) {
             return Ok(false);
         }
-        let (module, name) = (holder.module()?.to_string(), holder.qualname()?.to_string());
+        let (module, name) = (module_of(&holder), qualified_name(&holder));
         let keeps = module == "builtins" && KEEPS.contains(&name.as_str());
         let leaves = method == "__new__" && LEAVES_TO_INIT.contains(&(module.as_str(), name.as_str()));
         Ok(!keeps && !leaves)

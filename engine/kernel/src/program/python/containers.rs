@@ -10,6 +10,7 @@ use pyo3::types::{PyDict, PyInt, PyList, PySet};
 use smallvec::smallvec;
 
 use super::container_effects::ContainerEffect;
+use super::entered_code::without_code;
 use super::host::Host;
 use super::identity::{KeyId, ObjectId};
 use super::state::{access, Phase, State};
@@ -114,7 +115,8 @@ impl State {
         if self.driver.wants_values() {
             return (self.undivided_accesses(object, container, effect, key), 0);
         }
-        let cell = key.and_then(|key| self.cell_key(object, key).map(|id| (id, key)));
+        // Among keys that code of the model compares there are no cells of their own: any of them may be meant.
+        let cell = key.and_then(|key| self.cell_key(object, key).zip(finds(object, key).map(|exists| (key, exists))));
         if self.instance_dicts.reaches(container.object) && cell.is_none() {
             let writes = matches!(effect, ContainerEffect::WriteWhole | ContainerEffect::Step);
             let mode = if writes { Write } else { Read };
@@ -135,7 +137,7 @@ impl State {
                 (smallvec![access(length, Write), access(cell, Write), access(whole, IntentWrite)], end as u32)
             }
             ContainerEffect::CellLoad => match cell {
-                Some((id, key)) => {
+                Some((id, (key, exists))) => {
                     let location = self.cell(container, id);
                     let mut accesses: Accesses = smallvec![access(location, Read), access(whole, IntentRead)];
                     if let Ok(list) = object.cast::<PyList>() {
@@ -145,14 +147,13 @@ impl State {
                         }
                     }
                     // Asked about later by an insertion that would have come before: would it have been one?
-                    (accesses, u32::from(has_cell(object, key)))
+                    (accesses, u32::from(exists))
                 }
                 None => (smallvec![access(whole, Read)], 0),
             },
             ContainerEffect::CellStore | ContainerEffect::CellDefault | ContainerEffect::CellDelete => match cell {
-                Some((id, key)) => {
+                Some((id, (key, exists))) => {
                     let location = self.cell(container, id);
-                    let exists = has_cell(object, key);
                     let is_list = object.is_instance_of::<PyList>();
                     let (writes, resizes) = match effect {
                         ContainerEffect::CellStore => (true, !exists && !is_list),
@@ -268,17 +269,26 @@ fn is_from_end(key: &Bound<'_, PyAny>) -> bool {
     key.cast_exact::<PyInt>().is_ok_and(|index| index.extract::<isize>().is_ok_and(|index| index < 0))
 }
 
-/// Whether the container has the cell now.
+/// Whether the container has the cell now; not if only code of the model could tell.
 pub fn has_cell(object: &Bound<'_, PyAny>, key: &Bound<'_, PyAny>) -> bool {
+    finds(object, key).unwrap_or(false)
+}
+
+/// Whether the container has the cell now; None if that takes an `__eq__` of the model, which is not asked.
+fn finds(object: &Bound<'_, PyAny>, key: &Bound<'_, PyAny>) -> Option<bool> {
     if let Ok(list) = object.cast::<PyList>() {
         let index: isize = key.extract().unwrap_or(isize::MAX);
         let length = list.len() as isize;
-        return index < length && index >= -length;
+        return Some(index < length && index >= -length);
     }
+    let py = object.py();
     if let Ok(dict) = object.cast::<PyDict>() {
-        return dict.contains(key).unwrap_or(false);
+        return without_code(py, || dict.contains(key)).ok();
     }
-    object.cast::<PySet>().is_ok_and(|set| set.contains(key).unwrap_or(false))
+    match object.cast::<PySet>() {
+        Ok(set) => without_code(py, || set.contains(key)).ok(),
+        Err(_) => Some(false),
+    }
 }
 
 impl Host {

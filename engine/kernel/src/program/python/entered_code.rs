@@ -12,7 +12,7 @@
 use std::os::raw::{c_int, c_void};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
-use pyo3::exceptions::PyImportError;
+use pyo3::exceptions::{PyImportError, PyRuntimeError};
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::panic::PanicException;
@@ -146,6 +146,34 @@ pub fn apart<T>(py: Python<'_>, run: impl FnOnce() -> T) -> T {
             result
         }
         _ => run(),
+    }
+}
+
+/// Run something of the interpreter that may call code of the model, while the host's state is in use: such code is not run,
+/// but raises where it begins. So what finds out what an operation will touch does nothing that the operation does.
+pub fn without_code<T>(py: Python<'_>, run: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    let evaluation = Evaluation::of(py)?;
+    // SAFETY: the interpreter's lock is held, and both functions evaluate any frame.
+    unsafe {
+        let before = (evaluation.get)(ffi::PyInterpreterState_Get());
+        (evaluation.set)(ffi::PyInterpreterState_Get(), refuse);
+        let result = run();
+        (evaluation.set)(ffi::PyInterpreterState_Get(), before);
+        result
+    }
+}
+
+/// Let a frame raise before its first instruction.
+unsafe extern "C" fn refuse(thread: *mut c_void, frame: *mut c_void, _throws: c_int) -> *mut ffi::PyObject {
+    // SAFETY: the interpreter calls this with its lock held. A frame into which an exception is thrown is left by the
+    // interpreter's own function, which also takes it down.
+    unsafe {
+        let py = Python::assume_attached();
+        let Some(evaluation) = EVALUATION.get(py) else { return std::ptr::null_mut() };
+        if ffi::PyErr_Occurred().is_null() {
+            PyRuntimeError::new_err("code of the model would run").restore(py);
+        }
+        (evaluation.default)(thread, frame, 1)
     }
 }
 

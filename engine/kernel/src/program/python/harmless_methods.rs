@@ -1,11 +1,13 @@
 //! Which methods of values that never change touch nothing but the value and numbers or texts that they are given. All others
 //! read what they are given, and what is in it: a tuple holds objects that change, and so may the other side of `==`.
 
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyInt, PyString, PyType};
 
+use super::ancestry::told_by_type;
 use super::primitives::is_own_class;
-use super::types::{holder_of, module_of};
+use super::types::{holder_of, module_of, qualified_name};
 
 /// Methods of `object` that tell of nothing but the object's class and address.
 const OF_ALL: &[&str] = &[
@@ -112,7 +114,7 @@ pub fn holder_of_harmful<'py>(
     }
     let found = holder_of(class, method).or_else(|| holder_of(&class.get_type(), method));
     let holder = found.and_then(|holder| holder.cast_into::<PyType>().ok()).unwrap_or_else(|| class.clone());
-    let (module, owner) = (holder.module()?.to_string(), holder.qualname()?.to_string());
+    let (module, owner) = (module_of(&holder), qualified_name(&holder));
     let is_known =
         |(of, class, names): &(&str, &str, &[&str])| *of == module && *class == owner && names.contains(&name);
     let harmless = module == "builtins" || OF_CLASSES.iter().any(is_known);
@@ -126,6 +128,9 @@ pub fn is_own_primitive(value: &Bound<'_, PyAny>) -> bool {
 
 /// Whether a class is the checker's own, whatever module it names: those that stand in for others name theirs.
 pub fn is_own(class: &Bound<'_, PyType>) -> bool {
-    let is_marked = || class.getattr("__dict__").is_ok_and(|names| names.contains("__dpor_own__").unwrap_or(false));
+    let is_marked = || {
+        told_by_type(class, intern!(class.py(), "__dict__"))
+            .is_ok_and(|names| names.contains("__dpor_own__").unwrap_or(false))
+    };
     is_own_class(class) || module_of(class).split('.').next() == Some("dpor") || is_marked()
 }

@@ -8,7 +8,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType, PyWeakrefMethods, PyWeakrefReference};
 
-use super::ancestry::Ancestry;
+use super::ancestry::{told_by_type, Ancestry};
 use super::builtins::interned;
 use super::callables::receiver_in_c;
 use super::harmless_methods::is_own_primitive;
@@ -152,7 +152,7 @@ fn attributes<'py>(object: &Bound<'py, PyAny>) -> Vec<Attribute<'py>> {
         }
     }
     for class in object.get_type().ancestry().iter() {
-        let Ok(namespace) = class.getattr(intern!(py, "__dict__")) else { continue };
+        let Ok(namespace) = told_by_type(&class, intern!(py, "__dict__")) else { continue };
         if !namespace.contains(intern!(py, "__slots__")).unwrap_or(false) {
             continue;
         }
@@ -171,7 +171,7 @@ fn attributes<'py>(object: &Bound<'py, PyAny>) -> Vec<Attribute<'py>> {
 /// Whether an object has no attribute by this name in its dict, and would get one. No code of its class runs.
 pub fn lacks_attribute(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> bool {
     if let Ok(class) = object.cast::<PyType>() {
-        let namespace = class.getattr(intern!(class.py(), "__dict__"));
+        let namespace = told_by_type(class, intern!(class.py(), "__dict__"));
         return namespace.and_then(|namespace| namespace.contains(name)).is_ok_and(|has| !has);
     }
     lacks_dict(object).unwrap_or(false)
@@ -203,7 +203,7 @@ pub fn has_nothing_inside(object: &Bound<'_, PyAny>) -> bool {
 fn has_attributes(object: &Bound<'_, PyAny>) -> bool {
     let class = object.get_type();
     let offset =
-        || class.getattr(intern!(object.py(), "__dictoffset__")).and_then(|offset| offset.extract::<isize>());
+        || told_by_type(&class, intern!(object.py(), "__dictoffset__")).and_then(|offset| offset.extract::<isize>());
     is_heap_class(&class) && offset().is_ok_and(|offset| offset != 0)
 }
 

@@ -1,6 +1,5 @@
 //! Hooks for items, truth, iteration, membership and whole-value reads.
 
-use pyo3::exceptions::PyStopIteration;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyFunction, PyInt, PyList, PySlice, PyString, PyTuple, PyType};
@@ -591,6 +590,7 @@ impl ListSteps {
 #[pyclass(module = "dpor._kernel")]
 pub struct Steps {
     host: Py<Host>,
+    #[pyo3(get)]
     inner: Py<PyAny>,
     source: Py<PyAny>,
     effect: ContainerEffect,
@@ -624,9 +624,7 @@ impl Steps {
             }
             Err(error) => {
                 host.note_end_of_iteration(py, &source, event);
-                if error.is_instance_of::<PyStopIteration>(py) {
-                    return Ok(None);
-                }
+                // With the value that `yield from` has then.
                 Err(error)
             }
         }

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyModule, PySet, PyString, PyType};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::ancestry::told_by_type;
 use super::assumptions::AssumptionKind;
 use super::builtins::CallableKind;
 use super::containers::Container;
@@ -13,6 +14,7 @@ use super::host::Host;
 use super::raising::STORED_BY_RAISING;
 use super::rebinding::OriginalAttribute;
 use super::state::Restart;
+use super::types::variables_of_module;
 use super::types::{TypeFacts, TypeKind};
 use super::undo::Undo;
 
@@ -67,7 +69,11 @@ impl Original {
         match self {
             Original::Value(mut undo) | Original::Definition(mut undo) => undo.swap(py),
             Original::Attributes { object, attributes } => {
-                let now = object.bind(py).getattr(intern!(py, "__dict__"))?;
+                let object = object.bind(py);
+                let now = match variables_of_module(object) {
+                    Some(variables) => variables.into_any(),
+                    None => object.getattr(intern!(py, "__dict__"))?,
+                };
                 now.call_method0(intern!(py, "clear"))?;
                 now.call_method1(intern!(py, "update"), (attributes,))?;
                 Ok(())
@@ -75,13 +81,13 @@ impl Original {
             Original::Class { class, attributes } => {
                 let (class, attributes) = (class.bind(py), attributes.bind(py));
                 let names: Vec<Bound<'_, PyAny>> =
-                    class.getattr(intern!(py, "__dict__"))?.try_iter()?.collect::<PyResult<_>>()?;
+                    told_by_type(class, intern!(py, "__dict__"))?.try_iter()?.collect::<PyResult<_>>()?;
                 for name in names {
                     if !attributes.contains(&name)? {
                         class.delattr(name.cast_into::<PyString>()?)?;
                     }
                 }
-                let now = class.getattr(intern!(py, "__dict__"))?;
+                let now = told_by_type(class, intern!(py, "__dict__"))?;
                 for (name, value) in attributes.iter() {
                     let same = now.get_item(&name).is_ok_and(|found| found.is(&value));
                     if !same {
@@ -132,7 +138,12 @@ fn original_of(object: &Bound<'_, PyAny>, kind: TypeKind) -> PyResult<Option<Ori
     if kind.is_container() {
         return Ok(Undo::of_container(object)?.map(Original::Value));
     }
-    let Some(attributes) = object.getattr_opt(intern!(py, "__dict__"))? else { return Ok(None) };
+    let own = match kind {
+        TypeKind::Module => variables_of_module(object).map(Bound::into_any),
+        TypeKind::Class => Some(told_by_type(object, intern!(py, "__dict__"))?),
+        _ => object.getattr_opt(intern!(py, "__dict__"))?,
+    };
+    let Some(attributes) = own else { return Ok(None) };
     let (attributes, kept) = (copied(&attributes)?.unbind(), object.clone().unbind());
     Ok(Some(match object.is_instance_of::<PyType>() {
         true => Original::Class { class: kept, attributes },
@@ -334,7 +345,7 @@ impl Host {
         if self.kind(object) != TypeKind::Module {
             return Ok(());
         }
-        let namespace = object.getattr(intern!(object.py(), "__dict__"))?.cast_into::<PyDict>()?;
+        let Some(namespace) = variables_of_module(object) else { return Ok(()) };
         self.assume_unseen(&namespace, Some(name));
         let value = namespace.get_item(name)?.map(Bound::unbind);
         let (namespace, name) = (namespace.unbind(), name.clone().unbind());

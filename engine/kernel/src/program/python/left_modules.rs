@@ -8,9 +8,10 @@
 use pyo3::exceptions::PyBaseException;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple, PyType};
+use pyo3::types::{PyDict, PyString, PyTuple, PyType};
 use rustc_hash::FxHashSet;
 
+use super::ancestry::told_by_type;
 use super::builtins::CallableKind;
 use super::callback_results::ResultUse;
 use super::container_effects::ContainerEffect;
@@ -257,6 +258,6 @@ fn named_function(function: &Bound<'_, PyAny>) -> PyResult<(String, String)> {
 
 /// The name of a class in its module, if it is one that a class statement has made.
 pub fn named_class(class: &Bound<'_, PyType>) -> Option<(String, String)> {
-    let module = class.getattr(intern!(class.py(), "__module__")).ok()?.extract().ok()?;
-    Some((module, class.qualname().ok()?.to_string()))
+    let told = |name: &Bound<'_, PyString>| told_by_type(class, name).ok()?.extract::<String>().ok();
+    Some((told(intern!(class.py(), "__module__"))?, told(intern!(class.py(), "__qualname__"))?))
 }

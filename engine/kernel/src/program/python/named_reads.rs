@@ -5,6 +5,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
+use super::ancestry::told_by_type;
 use super::container_effects::ContainerEffect;
 use super::host::Host;
 use super::place::is_intercepted;
@@ -108,7 +109,7 @@ fn is_plain_attribute(kind: TypeKind, object: &Bound<'_, PyAny>, name: &Bound<'_
         return false;
     }
     let Some(class) = holder_of(&object.get_type(), name) else { return true };
-    let found = class.getattr(intern!(class.py(), "__dict__")).and_then(|namespace| namespace.get_item(name));
+    let found = told_by_type(&class, intern!(class.py(), "__dict__")).and_then(|namespace| namespace.get_item(name));
     found.is_ok_and(|found| {
         let kind = found.get_type();
         kind.name().is_ok_and(|name| name == "member_descriptor")

@@ -8,7 +8,7 @@ use pyo3::types::{PyString, PyType};
 use super::ancestry::Ancestry;
 use super::class_flags::{is_immutable_class, is_made_at_run_time};
 use super::primitives::is_own_class;
-use super::types::TypeKind;
+use super::types::{module_of, qualified_name, TypeKind};
 
 /// Types whose instances never change, or whose state is none that threads share; those of `builtins`.
 const IMMUTABLE_BUILTINS: &[&str] = &[
@@ -75,7 +75,7 @@ const IMMUTABLE: &[(&str, &[&str])] = &[
 
 /// Whether instances of a type written in C, which names `module` as its own, need no watching.
 pub fn is_immutable(ty: &Bound<'_, PyType>, module: &str) -> bool {
-    let name = ty.qualname().map(|name| name.to_string()).unwrap_or_default();
+    let name = qualified_name(ty);
     if module == "builtins" {
         return IMMUTABLE_BUILTINS.contains(&name.as_str());
     }
@@ -99,7 +99,7 @@ pub fn is_view(ty: &Bound<'_, PyType>) -> bool {
         "memoryview",
         "mappingproxy",
     ];
-    ty.qualname().is_ok_and(|name| name.to_str().is_ok_and(|name| VIEWS.contains(&name)))
+    VIEWS.contains(&qualified_name(ty).as_str())
 }
 
 /// Types whose methods keep the items that they are given as they are, and look no further into them.
@@ -141,10 +141,8 @@ pub fn calls_decoder(ty: &Bound<'_, PyType>) -> bool {
 /// Whether a type is one of these, by module and name, or derives from one.
 fn derives_from(ty: &Bound<'_, PyType>, types: &[(&str, &str)]) -> bool {
     ty.ancestry().iter().filter_map(|base| base.cast_into::<PyType>().ok()).any(|base| {
-        let (module, name) = (base.module(), base.qualname());
-        let is_one = |(of, named): &(&str, &str)| {
-            module.as_ref().is_ok_and(|module| module == of) && name.as_ref().is_ok_and(|name| name == named)
-        };
+        let (module, name) = (module_of(&base), qualified_name(&base));
+        let is_one = |(of, named): &(&str, &str)| module == *of && name == *named;
         types.iter().any(is_one)
     })
 }

@@ -4,6 +4,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyDict, PyTuple};
 
+use super::ancestry::told_by_type;
 use super::host::Host;
 use super::place::lacks_dict;
 use super::types::holder_of;
@@ -57,6 +58,6 @@ fn needs_slot_names(object: &Bound<'_, PyAny>, function: &Bound<'_, PyAny>) -> P
     {
         return Ok(false);
     }
-    let namespace = class.getattr(intern!(py, "__dict__"))?;
+    let namespace = told_by_type(&class, intern!(py, "__dict__"))?;
     Ok(!namespace.contains(intern!(py, "__slotnames__"))?)
 }

@@ -9,13 +9,13 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
-use super::ancestry::Ancestry;
+use super::ancestry::{told_by_type, Ancestry};
 use super::assumptions::AssumptionKind;
 use super::host::Host;
 use super::known_code::KnownCode;
 use super::left_modules::{named_class, LeftModules};
 use super::state::{Phase, Restart};
-use super::types::is_heap_class;
+use super::types::{is_heap_class, variables_of_module};
 
 /// What is done about code in Python.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -253,7 +253,8 @@ impl Origins {
     /// Note the modules of what a class of the library holds, which runs when attributes are loaded: a `cached_property`.
     fn want_descriptors(&mut self, class: &Bound<'_, PyAny>) {
         let py = class.py();
-        let namespace = class.getattr(intern!(py, "__dict__")).and_then(|namespace| namespace.call_method0("values"));
+        let namespace =
+            told_by_type(class, intern!(py, "__dict__")).and_then(|namespace| namespace.call_method0("values"));
         for value in namespace.and_then(|values| values.try_iter()).into_iter().flatten().flatten() {
             let holder = value.get_type();
             let Some((module, _)) = named_class(&holder).filter(|_| is_heap_class(&holder)) else { continue };
@@ -444,7 +445,9 @@ impl Host {
 
     /// A module is about to be changed: one that outlives executions has to be put back.
     pub fn want_module(&self, module: &Bound<'_, PyAny>) -> PyResult<()> {
-        let name: String = module.getattr(intern!(module.py(), "__name__"))?.extract().unwrap_or_default();
+        // A module that was never initialised has no name.
+        let name = variables_of_module(module).and_then(|own| own.get_item(intern!(module.py(), "__name__")).ok()?);
+        let name: String = name.and_then(|name| name.extract().ok()).unwrap_or_default();
         {
             let mut state = self.state();
             let origins = &mut state.types.origins;

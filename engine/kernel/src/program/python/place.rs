@@ -5,7 +5,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 
-use super::ancestry::Ancestry;
+use super::ancestry::{told_by_type, Ancestry};
 use super::atomic::Atomic;
 use super::containers::has_cell;
 use super::state::State;
@@ -279,7 +279,7 @@ pub fn native_method<'py>(object: &Bound<'py, PyAny>, method: &str) -> PyResult<
 }
 
 fn own_method<'py>(class: &Bound<'py, PyAny>, name: &Bound<'py, PyString>) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let namespace = class.getattr(intern!(class.py(), "__dict__"))?;
+    let namespace = told_by_type(class, intern!(class.py(), "__dict__"))?;
     Ok(if namespace.contains(name)? { Some(namespace.get_item(name)?) } else { None })
 }
 

@@ -6,6 +6,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyFunction, PyString, PySuper, PyType};
 
+use super::ancestry::told_by_type;
 use super::builtins::BuiltinEffect;
 use super::host::Host;
 use super::types::{found_in_class, holder_after, holder_of, AttributeKind, TypeKind};
@@ -61,7 +62,7 @@ impl Host {
             }
         };
         let Some(holder) = holder else { return Ok(None) };
-        let found = holder.getattr(intern!(object.py(), "__dict__"))?.get_item(name)?;
+        let found = told_by_type(&holder, intern!(object.py(), "__dict__"))?.get_item(name)?;
         Ok(if is_super && !calls_other_code(&found)? { None } else { Some(found) })
     }
 

@@ -5,6 +5,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFunction, PyString, PyType};
 
+use super::ancestry::told_by_type;
 use super::assumptions::AssumptionKind;
 use super::host::Host;
 use super::state::{Restart, State};
@@ -81,7 +82,7 @@ impl Host {
             TypeKind::Immutable => false,
             TypeKind::Module => true,
             TypeKind::Class => {
-                let namespace = object.getattr(intern!(py, "__dict__"))?;
+                let namespace = told_by_type(object, intern!(py, "__dict__"))?;
                 !namespace.contains(name)?
                     || self.state().types.attribute(object, name, TypeKind::Class) == AttributeKind::Constant
             }
@@ -89,7 +90,7 @@ impl Host {
                 // Not by `getattr`, which would call a descriptor of the model. One that takes the store itself rebinds
                 // nothing.
                 Some(class) => {
-                    let found = class.getattr(intern!(py, "__dict__"))?.get_item(name)?;
+                    let found = told_by_type(&class, intern!(py, "__dict__"))?.get_item(name)?;
                     let constant = self.state().attribute_slot(object, name).is_none();
                     constant && !found.get_type().hasattr(intern!(py, "__set__"))?
                 }

@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyString, PySuper};
 use smallvec::smallvec;
 
+use super::ancestry::told_by_type;
 use super::builtins::CallableKind;
 use super::host::Host;
 use super::identity::{KeyId, ObjectId};
@@ -217,7 +218,7 @@ impl Host {
     ) -> PyResult<Option<Slot>> {
         let descriptor = method.getattr(intern!(method.py(), "__self__"))?;
         let found = holder_of(&object.get_type(), name)
-            .and_then(|class| class.getattr(intern!(object.py(), "__dict__")).ok()?.get_item(name).ok());
+            .and_then(|class| told_by_type(&class, intern!(object.py(), "__dict__")).ok()?.get_item(name).ok());
         if found.is_some_and(|found| found.is(&descriptor)) {
             return Ok(None);
         }

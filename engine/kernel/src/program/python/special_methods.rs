@@ -5,7 +5,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyFunction, PyString, PyType};
 
-use super::ancestry::Ancestry;
+use super::ancestry::{told_by_type, Ancestry};
 use super::assumptions::{package_of, AssumptionKind};
 use super::class_flags::is_made_at_run_time;
 use super::container_effects::ContainerEffect;
@@ -49,7 +49,8 @@ impl TypeTable {
         }
         let bases = class.ancestry().iter().filter_map(|base| base.cast_into::<PyType>().ok());
         for base in bases.filter(is_made_at_run_time) {
-            let items = base.getattr(intern!(py, "__dict__")).and_then(|own| own.call_method0(intern!(py, "items")));
+            let items =
+                told_by_type(&base, intern!(py, "__dict__")).and_then(|own| own.call_method0(intern!(py, "items")));
             for item in items.and_then(|items| items.try_iter()).into_iter().flatten().flatten() {
                 let Ok((name, value)) = item.extract::<(Bound<'_, PyString>, Bound<'_, PyAny>)>() else { continue };
                 let Ok(text) = name.to_str() else { continue };

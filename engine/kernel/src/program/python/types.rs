@@ -12,9 +12,10 @@ use pyo3::types::{PyAny as PyBaseObject, PyDict, PyFunction, PyModule, PyString,
 use pyo3::PyTypeInfo;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::ancestry::Ancestry;
+use super::ancestry::{told_by_type, Ancestry};
 use super::assumptions::{calls_for_user, AssumptionKind, Assumptions};
 use super::class_flags::{is_immutable_class, is_made_at_run_time};
+use super::entered_code::without_code;
 use super::enumerations::is_enumeration;
 use super::harmless_methods::is_own;
 use super::native_types::{calls_decoder, descriptor_kind, is_immutable, is_view, Descriptor};
@@ -283,7 +284,16 @@ impl TypeTable {
 
     /// A number for a class or module, by its name.
     pub fn name_token(&mut self, object: &Bound<'_, PyAny>) -> u32 {
-        let text = |name: &str| object.getattr(name).and_then(|value| value.extract::<String>()).unwrap_or_default();
+        let py = object.py();
+        // Not `getattr`, which a metaclass or a class of modules can have code of its own for.
+        let found = |name: &str| match object.cast::<PyModule>() {
+            Ok(module) => Ok(module.dict().get_item(name)?),
+            Err(_) if object.is_instance_of::<PyType>() => told_by_type(object, &PyString::new(py, name)).map(Some),
+            Err(_) => object.getattr(name).map(Some),
+        };
+        let text = |name: &str| {
+            found(name).ok().flatten().and_then(|value| value.extract::<String>().ok()).unwrap_or_default()
+        };
         let name = format!("named {}.{}", text("__module__"), text("__qualname__") + &text("__name__"));
         self.token(name)
     }
@@ -318,7 +328,9 @@ impl TypeTable {
         let found = if rebound {
             AttributeKind::DataOfAnyClass
         } else {
-            attribute_kind(&class, name, kind == TypeKind::Class).unwrap_or(AttributeKind::Native)
+            // A namespace can have keys that code of the model compares.
+            let found = without_code(name.py(), || attribute_kind(&class, name, kind == TypeKind::Class));
+            found.unwrap_or(AttributeKind::Native)
         };
         if kind == TypeKind::Class {
             self.facts(class.as_any());
@@ -378,23 +390,23 @@ fn is_uncontrolled(ty: &Bound<'_, PyType>, name: &str) -> bool {
     if matches!(name, "_thread.lock" | "_thread.RLock" | "_queue.SimpleQueue") {
         return !is_own_class(ty);
     }
-    let is_local = |base: &Bound<'_, PyType>| {
-        base.fully_qualified_name().is_ok_and(|name| name == "_thread._local") && !is_own(base)
-    };
+    let is_local =
+        |base: &Bound<'_, PyType>| qualified_name(base) == "_local" && module_of(base) == "_thread" && !is_own(base);
     ty.ancestry().iter().filter_map(|base| base.cast_into::<PyType>().ok()).any(|base| is_local(&base))
 }
 
 pub fn module_of(ty: &Bound<'_, PyType>) -> String {
-    ty.getattr("__module__").and_then(|module| module.extract()).unwrap_or_default()
+    told_by_type(ty, intern!(ty.py(), "__module__")).and_then(|module| module.extract()).unwrap_or_default()
 }
 
 pub fn qualified_name(ty: &Bound<'_, PyType>) -> String {
-    ty.qualname().map(|name| name.to_string()).unwrap_or_default()
+    told_by_type(ty, intern!(ty.py(), "__qualname__")).and_then(|name| name.extract()).unwrap_or_default()
 }
 
 /// Whether the class was made by a `class` statement (or the like), so that instances can be given attributes.
 fn has_instance_dict(ty: &Bound<'_, PyType>) -> bool {
-    ty.getattr("__dictoffset__").and_then(|offset| offset.extract::<isize>()).unwrap_or(0) != 0
+    told_by_type(ty, intern!(ty.py(), "__dictoffset__")).and_then(|offset| offset.extract::<isize>()).unwrap_or(0)
+        != 0
 }
 
 fn compares_by_identity(ty: &Bound<'_, PyType>) -> bool {
@@ -410,7 +422,7 @@ fn compares_by_identity(ty: &Bound<'_, PyType>) -> bool {
 /// that the host's state may be borrowed.
 pub fn found_in_class<'py>(class: &Bound<'py, PyType>, name: &str) -> Option<Bound<'py, PyAny>> {
     let name = PyString::new(class.py(), name);
-    holder_of(class, &name)?.getattr(intern!(class.py(), "__dict__")).ok()?.get_item(name).ok()
+    told_by_type(&holder_of(class, &name)?, intern!(class.py(), "__dict__")).ok()?.get_item(name).ok()
 }
 
 const COMPARISONS: &[&str] = &["__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__"];
@@ -446,8 +458,8 @@ fn classify(ty: &Bound<'_, PyType>) -> TypeKind {
     if is_subclass(builtins("dict")) {
         let default = py.import("collections").and_then(|module| module.getattr("defaultdict"));
         // A `__missing__` in Python tells of its own operations.
-        let missing = ty.getattr(intern!(py, "__missing__"));
-        let native = missing.is_ok_and(|missing| missing.getattr(intern!(py, "__code__")).is_err());
+        let missing = found_in_class(ty, "__missing__");
+        let native = missing.is_some_and(|missing| missing.getattr(intern!(py, "__code__")).is_err());
         return if is_subclass(default) && native { TypeKind::DefaultDict } else { TypeKind::Dict };
     }
     if is_subclass(builtins("set")) {
@@ -466,7 +478,7 @@ fn classify(ty: &Bound<'_, PyType>) -> TypeKind {
     if is_immutable(ty, &module) {
         return TypeKind::Immutable;
     }
-    if ty.hasattr(intern!(py, "__next__")).unwrap_or(false) {
+    if found_in_class(ty, "__next__").is_some() {
         return TypeKind::Iterator;
     }
     if has_instance_dict(ty) {
@@ -478,10 +490,8 @@ fn classify(ty: &Bound<'_, PyType>) -> TypeKind {
 /// Whether instances need no watching whatever is done to them: each thread has its own attributes, they are symbolic values,
 /// or they make their own operations visible, and end where the last reference to them does.
 pub fn tells_itself(ty: &Bound<'_, PyType>) -> bool {
-    let py = ty.py();
-    let marks =
-        [intern!(py, "__dpor_thread_local__"), intern!(py, "__dpor_symbolic__"), intern!(py, "__dpor_untracked__")];
-    marks.into_iter().any(|mark| ty.hasattr(mark).unwrap_or(false))
+    let marks = ["__dpor_thread_local__", "__dpor_symbolic__", "__dpor_untracked__"];
+    marks.into_iter().any(|mark| found_in_class(ty, mark).is_some())
 }
 
 /// Whether the class was made by Python code.
@@ -489,7 +499,7 @@ pub fn is_heap_class(ty: &Bound<'_, PyType>) -> bool {
     // Heap types of C modules are mostly immutable or live in modules without a file of their own.
     is_made_at_run_time(ty)
         && !is_immutable_class(ty)
-        && ty.getattr(intern!(ty.py(), "__dict__")).is_ok_and(|dict| {
+        && told_by_type(ty, intern!(ty.py(), "__dict__")).is_ok_and(|dict| {
             dict.contains("__module__").unwrap_or(false)
                 && module_of(ty) != "dpor._kernel"
                 && !is_own_class(ty)
@@ -521,7 +531,7 @@ fn is_c_module(py: Python<'_>, name: &str) -> bool {
 fn attribute_kind(class: &Bound<'_, PyType>, name: &Bound<'_, PyString>, on_class: bool) -> PyResult<AttributeKind> {
     let py = class.py();
     for base in class.ancestry().iter() {
-        let namespace = base.getattr(intern!(py, "__dict__"))?;
+        let namespace = told_by_type(&base, intern!(py, "__dict__"))?;
         if !namespace.contains(name)? {
             continue;
         }
@@ -548,7 +558,7 @@ fn attribute_kind(class: &Bound<'_, PyType>, name: &Bound<'_, PyString>, on_clas
         });
     }
     if let (true, Some(metaclass)) = (on_class, holder_of(&class.get_type(), name)) {
-        let value = metaclass.getattr(intern!(py, "__dict__"))?.get_item(name)?;
+        let value = told_by_type(&metaclass, intern!(py, "__dict__"))?.get_item(name)?;
         return Ok(match descriptor_kind(&value, name)? {
             Descriptor::Shadowed | Descriptor::Value => AttributeKind::DataWithDefault,
             Descriptor::Computed if calls_other_code(&value)? => AttributeKind::ComputedInC,
@@ -570,7 +580,9 @@ pub fn referent<'py>(proxy: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
 /// The class among the bases of `class` whose own namespace holds `name`.
 pub fn holder_of<'py>(class: &Bound<'py, PyType>, name: &Bound<'py, PyString>) -> Option<Bound<'py, PyAny>> {
     class.ancestry().iter().find(|base| {
-        base.getattr(intern!(base.py(), "__dict__")).and_then(|namespace| namespace.contains(name)).unwrap_or(false)
+        told_by_type(base, intern!(base.py(), "__dict__"))
+            .and_then(|namespace| namespace.contains(name))
+            .unwrap_or(false)
     })
 }
 
@@ -580,7 +592,9 @@ pub fn holder_after<'py>(object: &Bound<'py, PyAny>, name: &Bound<'py, PyString>
     let (class, behind) = (own("__self_class__")?.cast_into::<PyType>().ok()?, own("__thisclass__")?);
     let mut bases = class.ancestry().iter().skip_while(|base| !base.is(&behind)).skip(1);
     bases.find(|base| {
-        base.getattr(intern!(base.py(), "__dict__")).and_then(|namespace| namespace.contains(name)).unwrap_or(false)
+        told_by_type(base, intern!(base.py(), "__dict__"))
+            .and_then(|namespace| namespace.contains(name))
+            .unwrap_or(false)
     })
 }
 
@@ -589,12 +603,16 @@ pub fn is_instrumented_namespace(namespace: &Bound<'_, PyDict>) -> bool {
     namespace.contains(intern!(namespace.py(), "__dpor_namespace__")).unwrap_or(false)
 }
 
+/// The namespace of a module. What its class says of `__dict__` is not asked: that could be code of the model.
+pub fn variables_of_module<'py>(module: &Bound<'py, PyAny>) -> Option<Bound<'py, PyDict>> {
+    match module.cast::<PyModule>() {
+        Ok(module) => Some(module.dict()),
+        // What a module has put in its own place among the imported ones.
+        Err(_) => module.getattr(intern!(module.py(), "__dict__")).ok()?.cast_into::<PyDict>().ok(),
+    }
+}
+
 /// The namespace of an instrumented module, if the object is one.
 pub fn instrumented_namespace<'py>(module: &Bound<'py, PyAny>) -> Option<Bound<'py, PyDict>> {
-    let namespace = match module.cast::<PyModule>() {
-        Ok(module) => module.dict(),
-        // What a module has put in its own place among the imported ones.
-        Err(_) => module.getattr(intern!(module.py(), "__dict__")).ok()?.cast_into::<PyDict>().ok()?,
-    };
-    is_instrumented_namespace(&namespace).then_some(namespace)
+    variables_of_module(module).filter(is_instrumented_namespace)
 }

@@ -10,7 +10,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyFunction, PyString, PyType};
 
-use super::ancestry::Ancestry;
+use super::ancestry::{told_by_type, Ancestry};
 use super::assumptions::{calls_for_user, AssumptionKind};
 use super::harmless_methods::is_own;
 use super::host::{report_escape, Host};
@@ -178,7 +178,7 @@ impl Host {
 /// Whether the code of a method of a class names an attribute.
 fn is_named_in(class: &Bound<'_, PyType>, name: &Bound<'_, PyString>) -> PyResult<bool> {
     let py = class.py();
-    for value in class.getattr(intern!(py, "__dict__"))?.call_method0(intern!(py, "values"))?.try_iter()? {
+    for value in told_by_type(class, intern!(py, "__dict__"))?.call_method0(intern!(py, "values"))?.try_iter()? {
         let value = value?;
         if value.is_instance_of::<PyFunction>() {
             let code = value.getattr(intern!(py, "__code__"))?;
