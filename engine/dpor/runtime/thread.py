@@ -224,7 +224,7 @@ class Thread(RealThread):
         assert execution is not None
         states = self.dpor_states
         if states is not None:
-            host.touch_whole(states, True)
+            host.touch_whole(states, True, self)
             if states:
                 raise RuntimeError("threads can only be started once")
             states[_STARTED] = False
@@ -237,7 +237,7 @@ class Thread(RealThread):
         self.dpor_index = host.spawn(self, self.dpor_run, _seen(self, "_daemonic"))
         execution.threads.append(self)
         if states is not None:
-            host.touch_whole(states, True)
+            host.touch_whole(states, True, self)
             states[_STARTED] = True
 
     def dpor_spawn(
@@ -331,7 +331,7 @@ class Thread(RealThread):
         """The kernel's number of the thread if it was started in this execution."""
         states = self.dpor_states
         if states is not None:
-            host.touch_whole(states, False)
+            host.touch_whole(states, False, self)
             # A thread that runs was started, though whoever starts it may not have gone on yet.
             if not states.get(_STARTED) and self is not host.current_thread():
                 return None

@@ -201,15 +201,25 @@ impl Host {
         Ok(())
     }
 
-    /// The same for one container.
-    #[pyo3(signature = (container, writes, /))]
-    fn touch_whole(&self, py: Python<'_>, container: &Bound<'_, PyAny>, writes: bool) -> PyResult<()> {
-        let (effect, word) = match writes {
-            true => (ContainerEffect::WriteWhole, Word::WriteAll),
-            false => (ContainerEffect::ReadWhole, Word::ReadAll),
-        };
+    /// The same for one container. Where it holds what an object keeps for itself, reports name `owner` in its place.
+    #[pyo3(signature = (container, writes, owner = None, /))]
+    fn touch_whole(
+        &self,
+        py: Python<'_>,
+        container: &Bound<'_, PyAny>,
+        writes: bool,
+        owner: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let effect = if writes { ContainerEffect::WriteWhole } else { ContainerEffect::ReadWhole };
         let event = self.touch_container(py, container, effect, None)?;
-        self.note(py, word, Some(container), None, Some(container), event);
+        let word = match (owner, writes) {
+            (None, true) => Word::WriteAll,
+            (None, false) => Word::ReadAll,
+            (Some(_), true) => Word::Write,
+            (Some(_), false) => Word::Read,
+        };
+        let value = if owner.is_some() { None } else { Some(container) };
+        self.note(py, word, owner.or(Some(container)), None, value, event);
         Ok(())
     }
 
