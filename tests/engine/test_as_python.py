@@ -150,6 +150,13 @@ PROGRAMS = {
             raise ValueError
         assert bound == [1, True]
     """,
+    "an iterator of a class that the interpreter fills in late": """
+        import inspect, itertools, sys
+        def work():
+            return 1
+        position = next(itertools.islice(work.__code__.co_positions(), 1, None))
+        assert len(position) == 4 and inspect.getframeinfo(sys._getframe()).positions is not None
+    """,
     "where a future and a task were made": """
         import asyncio, sys
         def made_at(item):

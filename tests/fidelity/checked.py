@@ -44,7 +44,7 @@ def serve(name: str, methods: Sequence[str], patience: float, executions: int) -
     file = next(path for found, path in files_of(folder, name) if found == name)
     with tokenize.open(file) as stream:
         source = stream.read() + _MODEL
-    # The first schedule of a search lets one thread run as far as it can, also where it only waits for others in a loop.
+    # The first schedule of a search lets a thread run as far as it can, also where it only waits for others in a loop.
     drawn = {"algorithm": Algorithm.RANDOM.value, "seed": 1}
     options = {"max_executions": executions, "max_steps": _STEPS, "timeout": patience, **drawn}
     sys.argv[:] = ["test"]

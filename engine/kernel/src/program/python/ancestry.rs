@@ -7,6 +7,8 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString, PyTuple, PyType};
 
+use super::class_flags::is_unfilled;
+
 static TYPE: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
 
 /// What the descriptor of this name in `type` tells of a class. Code of the model has no part in it, so the host's state may
@@ -19,6 +21,10 @@ pub fn told_by_type<'py>(class: &Bound<'py, PyAny>, name: &Bound<'py, PyString>)
         Ok(copy.cast_into::<PyDict>()?.unbind())
     })?;
     let class = class.cast::<PyType>()?;
+    // SAFETY: the class is valid, and nobody is filling it in.
+    if is_unfilled(class) && unsafe { ffi::PyType_Ready(class.as_type_ptr()) } < 0 {
+        return Err(PyErr::fetch(py));
+    }
     let descriptor = namespace.bind(py).get_item(name)?.ok_or_else(missing)?;
     // SAFETY: the slot is the one of this name in the descriptor's type, and takes a class of `type` or a type below it.
     unsafe {

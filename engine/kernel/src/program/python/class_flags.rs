@@ -10,6 +10,8 @@ use pyo3::types::PyType;
 
 const IMMUTABLE: c_ulong = 1 << 8;
 const HEAP: c_ulong = 1 << 9;
+const READY: c_ulong = 1 << 12;
+const BECOMING_READY: c_ulong = 1 << 13;
 const TELLS_REFERENTS: c_ulong = 1 << 14;
 
 fn has(class: &Bound<'_, PyType>, flag: c_ulong) -> bool {
@@ -30,4 +32,9 @@ pub fn is_immutable_class(class: &Bound<'_, PyType>) -> bool {
 /// Whether the garbage collector is told what instances of the class hold.
 pub fn tells_referents(class: &Bound<'_, PyType>) -> bool {
     has(class, TELLS_REFERENTS)
+}
+
+/// Whether the interpreter has yet to fill in a class of its own, as it does when it first looks an attribute up in one.
+pub fn is_unfilled(class: &Bound<'_, PyType>) -> bool {
+    !has(class, READY) && !has(class, BECOMING_READY) && !is_made_at_run_time(class)
 }
