@@ -332,7 +332,15 @@ def test_every_service_of_the_host_is_known_to_read_or_to_be_refused() -> None:
 
 REFUSED = {
     *("spawn", "join", "is_finished", "choose", "stop_unless", "wait_until", "fence", "made_symbolic"),
-    *("advance_time", "time", "deadline_time", "had_effect", "outside_predicates", "branch"),
+    *(
+        "advance_time",
+        "time",
+        "deadline_time",
+        "let_clock_jump",
+        "had_effect",
+        "outside_predicates",
+        "branch",
+    ),
     "registers_classes",
 }
 """What of the host a predicate may not come to; `branch` is refused before, by the symbolic layer."""

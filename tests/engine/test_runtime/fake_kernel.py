@@ -116,7 +116,7 @@ class Host:
     def keep(self, kept: Any, named: bool) -> None:
         pass
 
-    def touch_whole(self, container: Any, writes: bool) -> None:
+    def touch_whole(self, container: Any, writes: bool, owner: object = None) -> None:
         pass
 
     def together(self, containers: Any, *, writes: bool) -> None:
@@ -317,6 +317,9 @@ class Host:
         return self._current.clock
 
     deadline_time = time
+
+    def let_clock_jump(self) -> bool:
+        return False
 
     def escape(self, message: str) -> None:
         raise Escape(message)
