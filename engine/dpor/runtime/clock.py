@@ -1,6 +1,7 @@
 """The time module's clocks inside a model: virtual, deterministic, one for each thread.
 
-A clock is moved by sleeping, and by what others have seen of a sleep: the kernel keeps it.
+A clock is moved by sleeping, by what others have seen of a sleep, and where `clock_jumps` lets time pass between two
+looks: the kernel keeps it.
 """
 
 from __future__ import annotations
