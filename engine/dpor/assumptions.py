@@ -151,6 +151,11 @@ def _words(kind: AssumptionKind, subject: str) -> tuple[str, str]:
                 "itself",
                 "ask for the result of each future",
             )
+        case AssumptionKind.KEPT_STATE:
+            return (
+                f"an execution changes a {subject}, which is not put back: the next one finds it changed",
+                "make the object in the model, or name the package in instrument=(...)",
+            )
         case AssumptionKind.CHANGED_DEFINITION:
             return (
                 f"{subject} is changed while other threads run: whether they use it before or after the change was not "

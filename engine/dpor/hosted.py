@@ -27,6 +27,7 @@ from dpor.counterexample.frames import Locator
 from dpor.discovery import find_models
 from dpor.errors import DporError
 from dpor.exception_texts import titled
+from dpor.instrument.combined_flags import CombinedFlags
 from dpor.instrument.hooks import Hook
 from dpor.instrument.import_hook import Foreign, Instrumentation
 from dpor.instrument.in_place import Library
@@ -111,6 +112,7 @@ class HostedModel:
         )
         self.texts = Texts(self.host)
         self.library = Library(self.host, hooks, self.patches.stand_ins())
+        self._flags = CombinedFlags()
         self.fresh_modules = False
         self.symbolic = self._symbolic_session()
         self._module_name = module_name_of(self.file)
@@ -129,6 +131,7 @@ class HostedModel:
         self.library.install()
         self.texts.install()
         self.patches.when_beginning(self.library.begin)
+        self.patches.when_beginning(lambda: self._flags.begin(self.instrumentation.modules))
         self.patches.when_imported(self.library.imported)
         try:
             module = self._import()
@@ -151,6 +154,7 @@ class HostedModel:
         self.host.sleep(True)
         self.instrumentation.uninstall()
         self.library.uninstall()
+        self._flags.restore()
         self.patches.uninstall()
         self.host.uninstall()
         self.host.close()

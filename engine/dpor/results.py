@@ -165,6 +165,7 @@ class AssumptionKind(enum.Enum):
     THREAD_UNSAFE = "thread-unsafe"
     EXCEPTION_STATE = "exception-state"
     LOST_EXCEPTION = "lost-exception"
+    KEPT_STATE = "kept-state"
     FIXED_CLOCK = "fixed-clock"
     CLOCK_JUMPS = "clock-jumps"
 

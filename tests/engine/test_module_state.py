@@ -15,8 +15,10 @@ from dpor.results import CheckRequest, ModelResult, Verdict
 
 HEADER = """
 import collections
+import enum
 import functools
 import logging
+import mimetypes
 import string
 import dpor
 
@@ -25,6 +27,11 @@ LIST = [1]
 DICT = {"a": {"b": [1]}}
 SET = {1}
 QUEUE = collections.deque([1])
+
+class Colour(enum.Flag):
+    RED = 1
+    BLUE = 2
+    GREEN = 4
 
 class Registry:
     items = {}
@@ -131,7 +138,23 @@ LOADED_AFRESH = {
     "a deque": "QUEUE.append(2)\n    assert list(QUEUE) == [1, 2]",
     "a generator": "assert next(NUMBERS) == 1",
 }
+FLAGS = {
+    "a flag that a call combines": "assert 3 not in Colour._value2member_map_\n    Colour(3)",
+    "a flag that an operator combines": (
+        "assert 3 not in Colour._value2member_map_\n    assert Colour.RED | Colour.BLUE is Colour(3)"
+    ),
+    "a complement": "assert Colour.RED._inverted_ is None\n    assert ~~Colour.RED is Colour.RED",
+    "a complement that is a combination": (
+        "assert '_inverted_' not in vars(Colour.RED)\n    assert ~Colour.RED is Colour.BLUE | Colour.GREEN"
+    ),
+    "an attribute of a combined flag": (
+        "assert not hasattr(Colour(5), 'new')\n    Colour(5).new = 1\n    assert (Colour.RED | Colour.GREEN).new == 1"
+    ),
+}
 OF_THE_LIBRARY = {
+    "a dict of a module of the library that runs no code": (
+        "assert mimetypes.types_map.setdefault('.new', 1) == 1\n    mimetypes.types_map['.new'] = 2"
+    ),
     "an attribute of a module of the library": "assert not hasattr(string, 'new')\n    string.new = 1",
     "an attribute of a class of the library": "assert not hasattr(string.Template, 'new')\n    string.Template.new = 1",
     "a special method of a class of the library": (
@@ -147,6 +170,7 @@ OF_THE_LIBRARY = {
         "logging.getLogger('a').propagate ^= True\n    assert not logging.getLogger('a').propagate"
     ),
 }
+CASES = {**PUT_BACK, **LOADED_AFRESH, **FLAGS, **OF_THE_LIBRARY}
 WAYS = ({}, {"algorithm": "exhaustive"}, {"algorithm": "graph"}, {"memory_model": "pso"})
 
 
@@ -171,27 +195,27 @@ def reloads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
-@pytest.mark.parametrize("name", [*PUT_BACK, *LOADED_AFRESH, *OF_THE_LIBRARY])
+@pytest.mark.parametrize("name", CASES)
 def test_every_execution_finds_what_the_module_made(tmp_path: Path, name: str, way: dict[str, str]) -> None:
-    result = check(tmp_path, {**PUT_BACK, **LOADED_AFRESH, **OF_THE_LIBRARY}[name], **way)
+    result = check(tmp_path, CASES[name], **way)
     assert result.verdict is Verdict.VERIFIED, result.violations
     assert result.executions == 3
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
-@pytest.mark.parametrize("name", [*PUT_BACK, *LOADED_AFRESH, *OF_THE_LIBRARY])
+@pytest.mark.parametrize("name", CASES)
 def test_what_an_execution_changes_on_its_way_out_is_put_back(
     tmp_path: Path, name: str, way: dict[str, str]
 ) -> None:
-    result = check(tmp_path, {**PUT_BACK, **LOADED_AFRESH, **OF_THE_LIBRARY}[name], GIVEN_UP, **way)
+    result = check(tmp_path, CASES[name], GIVEN_UP, **way)
     assert result.verdict is Verdict.VERIFIED, result.violations
     assert (result.executions, result.blocked) == (2, 2)
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.parametrize("name", [*PUT_BACK, *LOADED_AFRESH, *OF_THE_LIBRARY])
+@pytest.mark.parametrize("name", CASES)
 def test_what_is_changed_where_objects_end_is_put_back(tmp_path: Path, name: str) -> None:
-    result = check(tmp_path, {**PUT_BACK, **LOADED_AFRESH, **OF_THE_LIBRARY}[name], LET_GO)
+    result = check(tmp_path, CASES[name], LET_GO)
     assert result.verdict is Verdict.VERIFIED, result.violations
     assert result.executions == 600
 

@@ -256,10 +256,14 @@ def test_what_is_not_followed_is_an_assumption(either: EitherOrder, name: str) -
     assert {one.kind for one in result.assumptions} == {AssumptionKind.UNSEEN_CODE}
 
 
-def test_a_flag_that_enum_makes_later_takes_no_attributes(either: EitherOrder) -> None:
-    with pytest.raises(DporError) as raised:
-        either.check("Flags", "setattr(s.A | s.B, 'note', 1)", "None")
-    assert raised.value.code is Code.UNCONTROLLED
+def test_a_flag_that_enum_makes_later_has_attributes_like_others(either: EitherOrder) -> None:
+    result = either.check("Flags", "setattr(s.A | s.B, 'note', 1)", "hasattr(s(3), 'note')")
+    assert not result.assumptions
+
+
+def test_a_look_at_the_complement_that_a_flag_knows_is_an_assumption(either: EitherOrder) -> None:
+    result = either.check("Flags", "~s.A and None", "s.A._inverted_ and None")
+    assert {one.subject for one in result.assumptions} == {"enum"}
 
 
 def test_members_of_an_enumeration_that_is_made_in_the_model_have_attributes(tmp_path: Path) -> None:

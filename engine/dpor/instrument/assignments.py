@@ -186,8 +186,11 @@ class Assignments(Iterables):
         return self.tidy(result, node)
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.stmt | list[ast.stmt]:
-        if node.module == "__future__" or node.names[0].name == "*":
+        if node.module == "__future__":
             return node
+        if node.names[0].name == "*":
+            where = [ast.Constant(node.module or ""), ast.Constant(node.level)]
+            return [node, at(ast.Expr(self.implicit(Implicit.IMPORTED_ALL, node, namespace(), *where)), node)]
         result: list[ast.stmt] = []
         for alias in node.names:
             bound = alias.asname or alias.name

@@ -29,6 +29,7 @@ class Implicit(enum.StrEnum):
     DELEGATED = "delegated"
     MANAGED = "managed"
     IMPORTED = "imported"
+    IMPORTED_ALL = "imported_all"
 
     @property
     def identifier(self) -> str:
@@ -43,6 +44,7 @@ def implicit_entries(hooks: Mapping[str, Any], marker: str) -> dict[str, object]
         Implicit.DELEGATED.identifier: functions.delegated,
         Implicit.MANAGED.identifier: functions.managed,
         Implicit.IMPORTED.identifier: functions.imported,
+        Implicit.IMPORTED_ALL.identifier: functions.imported_all,
     }
 
 
@@ -125,6 +127,14 @@ class _Functions:
         variables = {key: namespace[key] for key in _PACKAGE if key in namespace}
         exec(f"from {'.' * level}{module} import {name}", variables)
         return variables[name]
+
+    def imported_all(self, namespace: dict[str, Any], module: str, level: int) -> None:
+        """After `from module import *`: unless the module is instrumented, what it has bound is seen by the check."""
+        found = __import__(module, namespace, None, ("*",), level)
+        if isinstance(found, ModuleType) and self._marker not in vars(found):
+            for name, value in list(vars(found).items()):
+                if name in namespace and namespace[name] is value:
+                    self._load_attribute(found, name)
 
 
 # Binding one of these tells nobody.

@@ -5,25 +5,49 @@ from __future__ import annotations
 import array
 import builtins
 import collections
+import contextlib
+import gc
 import io
 import itertools
 import operator
 import re
 import sys
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from types import BuiltinFunctionType, FunctionType, MethodWrapperType, ModuleType
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FrameType,
+    FunctionType,
+    MethodWrapperType,
+    ModuleType,
+    TracebackType,
+)
 from typing import TYPE_CHECKING, Any, cast
 
+from dpor.instrument.first_party import OWN_MODULES
 from dpor.instrument.standard_library import is_native, is_unseen
 
 if TYPE_CHECKING:
     from dpor._kernel import Host
 
-_ATOMS = (str, bytes, int, float, complex, bool, type(None), type(Ellipsis), range, slice)
+_ATOMS = (
+    str,
+    bytes,
+    int,
+    float,
+    complex,
+    bool,
+    type(None),
+    type(Ellipsis),
+    range,
+    slice,
+    weakref.ReferenceType,
+)
 _CONTAINERS = (dict, list, set, bytearray, array.array, collections.deque)
-_MOST = 20_000
+_RUNNING = (CodeType, FrameType, TracebackType)
 _UNCHANGED = frozenset(
     {*_ATOMS, BuiltinFunctionType, FunctionType, ModuleType, frozenset, re.Pattern, tuple, type}
 )
@@ -179,7 +203,7 @@ def objects_of(namespace: dict[str, Any], seen: dict[int, object]) -> Iterator[o
     What is in `seen`, by its address, is left out; what is found is added.
     """
     waiting: list[object] = [value for name, value in namespace.items() if not name.startswith("__")]
-    while waiting and len(seen) < _MOST:
+    while waiting:
         value = waiting.pop()
         if isinstance(value, _ATOMS) or id(value) in seen or _is_code(value):
             continue
@@ -214,20 +238,21 @@ def _parts_with_stores(value: object) -> Iterator[tuple[Mapping[Any, object], Ca
         yield place, partial(operator.setitem, place)
 
 
-def _parts_of(value: object, namespace: dict[str, Any]) -> Iterator[object]:
+def _parts_of(value: object, namespace: dict[str, Any]) -> Iterable[object]:
     if isinstance(value, FunctionType):
-        if value.__globals__ is namespace:
-            yield from value.__defaults__ or ()
-            yield from (value.__kwdefaults__ or {}).values()
-        return
+        return _kept_by(value)
     if isinstance(value, type):
-        if value.__module__ == namespace["__name__"]:
-            yield from list(vars(value).values())
-        return
-    if isinstance(value, dict):
-        yield from list(cast("dict[object, object]", value).values())
-    elif isinstance(value, list | tuple | set | frozenset):
-        yield from list(cast("list[object]", value))
-    own: object = getattr(cast(object, value), "__dict__", None)
-    if type(own) is dict:
-        yield from list(cast("dict[object, object]", own).values())
+        return list(vars(value).values()) if value.__module__ == namespace["__name__"] else ()
+    # What the checker makes is its own. Threads of execution lead everywhere, and what a class knows of others to those.
+    if isinstance(value, _RUNNING) or type(value).__module__.partition(".")[0] in {*OWN_MODULES, "_abc"}:
+        return ()
+    return gc.get_referents(value)
+
+
+def _kept_by(function: FunctionType) -> Iterator[object]:
+    yield from function.__defaults__ or ()
+    yield from (function.__kwdefaults__ or {}).values()
+    yield from vars(function).values()
+    for cell in function.__closure__ or ():
+        with contextlib.suppress(ValueError):
+            yield cell.cell_contents

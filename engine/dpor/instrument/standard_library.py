@@ -33,7 +33,7 @@ LEFT: Mapping[str, str] = {
     "datetime": _IMMUTABLE,
     "dis": _ANALYSES,
     "encodings": _TEXT,
-    "enum": "changes what its classes hold only while a class or a combined flag is made, which is done once",
+    "enum": "makes classes and combined flags, which do not change; each execution makes the flags that it combines",
     "fnmatch": _TEXT,
     "fractions": _IMMUTABLE,
     "genericpath": _TEXT,

@@ -27,6 +27,7 @@ pub enum AssumptionKind {
     ThreadUnsafe,
     ExceptionState,
     LostException,
+    KeptState,
     /// Time passes by sleeping and time-outs alone.
     FixedClock,
     /// Time passes between two looks at a clock as often as the option says, and by a year.
@@ -34,7 +35,7 @@ pub enum AssumptionKind {
 }
 
 impl AssumptionKind {
-    const ALL: [AssumptionKind; 14] = [
+    const ALL: [AssumptionKind; 15] = [
         AssumptionKind::ForeignCode,
         AssumptionKind::UnseenCode,
         AssumptionKind::ObjectEnd,
@@ -47,6 +48,7 @@ impl AssumptionKind {
         AssumptionKind::ThreadUnsafe,
         AssumptionKind::ExceptionState,
         AssumptionKind::LostException,
+        AssumptionKind::KeptState,
         AssumptionKind::FixedClock,
         AssumptionKind::ClockJumps,
     ];
@@ -65,6 +67,7 @@ impl AssumptionKind {
             AssumptionKind::ThreadUnsafe => "thread-unsafe",
             AssumptionKind::ExceptionState => "exception-state",
             AssumptionKind::LostException => "lost-exception",
+            AssumptionKind::KeptState => "kept-state",
             AssumptionKind::FixedClock => "fixed-clock",
             AssumptionKind::ClockJumps => "clock-jumps",
         }

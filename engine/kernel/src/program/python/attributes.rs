@@ -178,6 +178,7 @@ impl Host {
         };
         self.adopt(&value, slot);
         self.adopt_of_function(&value, object, name);
+        self.keep_found(object, &value);
         self.note(py, Word::Load, Some(object), Some(name.as_any()), Some(&value), event);
         Ok(value)
     }
@@ -252,7 +253,6 @@ impl Host {
             return self.refuse_unseen_change(py, object);
         };
         self.note_look(object, Some(name))?;
-        self.refuse_made_member(object)?;
         self.note_name_change(object, name);
         self.watch_left_class(object)?;
         // Those that are put later are not put through what keeps the original.
@@ -392,6 +392,7 @@ impl Host {
             self.show_variables(py, &value)?;
         }
         self.adopt_of_function(&value, object, name);
+        self.keep_found(object, &value);
         match kind {
             TypeKind::Module => Ok(value),
             _ if name.to_str()? == "__dict__" => {

@@ -90,6 +90,7 @@ impl Host {
                 self.touch_new_dict(py, &object)?;
                 let namespace = function.call(arguments, keywords)?;
                 self.alias_instance_dict(&namespace, &object);
+                self.keep_found(&object, &namespace);
                 Ok(namespace)
             }
             BuiltinEffect::Write => {

@@ -1,17 +1,24 @@
 //! Enumerations: the code of `enum` runs unseen. What it keeps of a class and of its members does not change once the class is
-//! made, as a rule; where a program changes it, or makes it look at values that change, that is named or refused.
+//! made, but for combinations of flags, of which it makes no difference when they are made (each execution makes its own, see
+//! `dpor.instrument.combined_flags`). Where a program sees it after all, or changes it, that is named.
 
-use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyString, PyType};
+use pyo3::types::{PyFunction, PyString, PyType};
 
 use super::ancestry::Ancestry;
-use super::assumptions::{calls_for_user, AssumptionKind};
-use super::host::{report_escape, Host};
-use super::types::module_of;
+use super::assumptions::AssumptionKind;
+use super::host::Host;
+use super::types::{found_in_class, module_of, qualified_name, TypeTable};
 
-/// What `enum` keeps for itself in a class.
-const KEPT: &[&str] = &["_member_map_", "_member_names_", "_unhashable_values_", "_value2member_map_"];
+/// What `enum` keeps for itself in a class, or in a member.
+const KEPT: &[&str] = &[
+    "_inverted_",
+    "_member_map_",
+    "_member_names_",
+    "_unhashable_values_",
+    "_unhashable_values_map_",
+    "_value2member_map_",
+];
 
 /// Whether a class makes members of enumerations, by its metaclass.
 pub fn is_enumeration(class: &Bound<'_, PyType>) -> bool {
@@ -20,12 +27,37 @@ pub fn is_enumeration(class: &Bound<'_, PyType>) -> bool {
     })
 }
 
+/// Whether members of a class can be combined.
+fn is_flag(class: &Bound<'_, PyType>) -> bool {
+    let bases = class.ancestry();
+    let mut bases = bases.iter().filter_map(|base| base.cast_into::<PyType>().ok());
+    bases.any(|base| module_of(&base) == "enum" && base.name().is_ok_and(|name| name == "Flag"))
+}
+
+impl TypeTable {
+    /// Note it if code of the model makes the members of a class of flags: `enum` looks whether there is one before it calls that
+    /// code, and keeps the new one after it.
+    pub fn note_made_flags(&mut self, class: &Bound<'_, PyType>) {
+        let by_model = |made: Bound<'_, PyAny>| made.is_instance_of::<PyFunction>();
+        if is_enumeration(class) && is_flag(class) && found_in_class(class, "_new_member_").is_some_and(by_model) {
+            let named = format!("enum before and after {}.__new__", qualified_name(class));
+            self.assumptions.add(class.py(), AssumptionKind::UnseenCode, &named, None);
+        }
+    }
+}
+
 impl Host {
     /// Before an attribute is loaded.
     #[inline]
     pub fn note_look_at_enumeration(&self, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) {
-        let Ok(class) = object.cast::<PyType>() else { return };
-        if name.to_str().is_ok_and(|name| KEPT.contains(&name)) && is_enumeration(class) {
+        if !name.to_str().is_ok_and(|name| KEPT.contains(&name)) {
+            return;
+        }
+        let class = match object.cast::<PyType>() {
+            Ok(class) => class.clone(),
+            Err(_) => object.get_type(),
+        };
+        if is_enumeration(&class) {
             self.assume_enum(object.py());
         }
     }
@@ -45,22 +77,11 @@ impl Host {
         }
     }
 
-    /// Before an attribute of an object is stored: `enum` keeps the members that it makes of other flags for the process, where
-    /// another execution would find what this one stores in them.
-    pub fn refuse_made_member(&self, object: &Bound<'_, PyAny>) -> PyResult<()> {
-        let py = object.py();
-        let refused = {
-            let Some(mut state) = self.awake() else { return Ok(()) };
-            state.executes() && state.types.facts(object).is_member && !state.is_permanent(object)
-        };
-        // `enum` says of the members that a class defines whose they are, and names those that it makes later.
-        let made_later = || -> PyResult<bool> {
-            let own = object.getattr(intern!(py, "__dict__"))?;
-            Ok(own.contains(intern!(py, "_name_"))? && !own.contains(intern!(py, "__objclass__"))?)
-        };
-        match refused && self.asleep(made_later)? && calls_for_user(py, &[]) {
-            true => report_escape(py, "stores an attribute in a member that enum has made of others"),
-            false => Ok(()),
+    /// Before `value in class`: since Python 3.12 that looks among the members, and those that were made of others are there too.
+    pub fn note_value_looked_for(&self, class: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) {
+        let Ok(of) = class.cast::<PyType>() else { return };
+        if !value.get_type().is(of) && is_enumeration(of) && is_flag(of) {
+            self.assume_enum(class.py());
         }
     }
 }

@@ -376,6 +376,7 @@ impl Host {
                 return container.contains(item);
             }
             _ => {
+                self.note_value_looked_for(container, item);
                 self.touch_foreign_items(py, container, &[item])?;
                 if container.get_type().hasattr(intern!(py, "__contains__"))? {
                     return container.contains(item);

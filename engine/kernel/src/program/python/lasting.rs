@@ -10,6 +10,7 @@ use super::ancestry::told_by_type;
 use super::assumptions::AssumptionKind;
 use super::builtins::CallableKind;
 use super::containers::Container;
+use super::found_state::Found;
 use super::host::Host;
 use super::raising::STORED_BY_RAISING;
 use super::rebinding::OriginalAttribute;
@@ -50,6 +51,8 @@ pub struct Lasting {
     known: FxHashMap<usize, Py<PyAny>>,
     /// The names of objects and namespaces, by address, that modules use whose code is not instrumented; they are kept.
     used_unseen: FxHashMap<usize, (String, Py<PyAny>)>,
+    /// Objects of modules that are not instrumented.
+    pub found: Found,
     changed: FxHashSet<usize>,
     /// Whether nothing of an execution may be left when the next one begins.
     collects: bool,
@@ -61,6 +64,16 @@ pub struct Lasting {
 impl Lasting {
     pub fn contains(&self, object: &Bound<'_, PyAny>) -> bool {
         !self.known.is_empty() && self.known.contains_key(&(object.as_ptr() as usize))
+    }
+
+    /// Whether code that is not instrumented uses the object by itself.
+    pub fn is_used_unseen(&self, object: &Bound<'_, PyAny>) -> bool {
+        self.used_unseen.contains_key(&(object.as_ptr() as usize))
+    }
+
+    /// What an execution changes of the object is to be put back.
+    pub fn know(&mut self, object: &Bound<'_, PyAny>) {
+        self.known.insert(object.as_ptr() as usize, object.clone().unbind());
     }
 }
 
@@ -165,6 +178,7 @@ impl Host {
         let original = self.asleep(|| original_of(object, kind))?;
         match original {
             Some(original) => self.state().lasting.originals.push(original),
+            None if self.assume_found(object) => {}
             None => {
                 let class = object.get_type().name()?;
                 let what =
@@ -389,7 +403,7 @@ impl Host {
             let facts = TypeFacts { tells_end: false, ..facts };
             state.object(object, facts);
         }
-        state.lasting.known.insert(object.as_ptr() as usize, object.clone().unbind());
+        state.lasting.know(object);
     }
 
     /// The same of a container that exists before executions begin, with the name by which a module that is not

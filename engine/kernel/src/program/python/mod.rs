@@ -25,6 +25,7 @@ mod difference;
 mod entered_code;
 mod enumerations;
 mod exploring;
+mod found_state;
 mod greenlets;
 mod harmless_methods;
 mod host;

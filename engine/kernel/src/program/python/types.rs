@@ -16,7 +16,6 @@ use super::ancestry::{told_by_type, Ancestry};
 use super::assumptions::{calls_for_user, AssumptionKind, Assumptions};
 use super::class_flags::{is_immutable_class, is_made_at_run_time};
 use super::entered_code::without_code;
-use super::enumerations::is_enumeration;
 use super::harmless_methods::is_own;
 use super::native_types::{calls_decoder, descriptor_kind, is_immutable, is_view, Descriptor};
 use super::origins::{Origin, Origins};
@@ -103,8 +102,6 @@ pub struct TypeFacts {
     pub thread_local: bool,
     /// Whether a method in C of the container that instances are stands for their attributes.
     pub items_as_attributes: bool,
-    /// Whether instances are members of an enumeration.
-    pub is_member: bool,
     /// Whether instances tell that another object has come to its end.
     pub tells_end: bool,
     /// Whether comparing instances runs code that is not instrumented (a dataclass makes such code).
@@ -168,6 +165,7 @@ impl TypeTable {
         let tells_end = self.note_end(ty, &name);
         self.note_shared_memory(ty);
         self.note_special_methods_in_c(ty);
+        self.note_made_flags(ty);
         let is_uncontrolled = is_uncontrolled(ty, &name);
         let token = self.token(name);
         let identity_key = kind == TypeKind::Instance && compares_by_identity(ty);
@@ -192,7 +190,6 @@ impl TypeTable {
             symbolic,
             thread_local,
             items_as_attributes,
-            is_member: is_enumeration(ty),
             tells_end,
             compared_by_foreign_code,
             shown_by_foreign_code,

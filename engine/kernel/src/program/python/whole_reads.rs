@@ -399,6 +399,26 @@ impl Host {
         }
     }
 
+    /// Before code that nobody looks into is given objects, in which it may change others: those of the model's modules.
+    fn check_fresh_inside<'py>(&self, py: Python<'py>, looking: &Looking<'_, 'py>) -> PyResult<()> {
+        let found = {
+            let mut state = self.state();
+            if !state.puts_back() || state.fresh_modules {
+                return Ok(());
+            }
+            state.found_inside(looking)
+        };
+        let outlives = |object: &Bound<'py, PyAny>| {
+            let mut state = self.state();
+            let named = matches!(state.types.facts(object).kind, TypeKind::Class | TypeKind::Module);
+            !named && !state.lasting.contains(object) && state.is_permanent(object)
+        };
+        match found.iter().find(|(object, _)| outlives(object)) {
+            Some((object, _)) => self.check_fresh(py, object),
+            None => Ok(()),
+        }
+    }
+
     /// The same for all that an operation looks at.
     pub fn touch<'py>(&self, py: Python<'py>, looking: &Looking<'_, 'py>) -> PyResult<bool> {
         let nothing = looking.parts.is_empty()
@@ -417,6 +437,9 @@ impl Host {
         let writes = looking.writes() || looking.results.values.iter().any(advances);
         for part in parts.iter().filter(|part| !part.effect.reads_only()) {
             self.check_fresh(py, &part.object)?;
+        }
+        if writes && looking.depth == Depth::Everything {
+            self.check_fresh_inside(py, looking)?;
         }
         self.gather_wholes(py, looking)?;
         let target = {
