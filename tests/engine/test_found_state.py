@@ -1,5 +1,5 @@
-"""State of packages that nobody named, which instrumented code changes without a call of theirs: each execution finds it
-as it was, in whatever way an object is reached.
+"""State of packages that nobody named, which instrumented code changes without a call of theirs: each execution finds
+it as it was, in whatever way an object is reached.
 """
 
 from __future__ import annotations

@@ -129,13 +129,13 @@ PUT_BACK = {
     ),
     "the name of a function": "assert bump.__name__ == 'bump'\n    bump.__name__ = 'changed'",
     "the code of a function": "assert default(1) == 1\n    default.__code__ = (lambda x, seen: 7).__code__",
-    "what a decorator sets": "assert not hasattr(outer, '__wrapped__')\n    functools.wraps(bump)(outer)",
-}
-LOADED_AFRESH = {
     "an attribute": "REGISTRY.size += 1\n    assert REGISTRY.size == 1",
     "an attribute that is new": "assert not hasattr(REGISTRY, 'new')\n    REGISTRY.new = 1",
     "an attribute of a class": "assert not hasattr(Registry, 'new')\n    Registry.new = 1",
     "a deque": "QUEUE.append(2)\n    assert list(QUEUE) == [1, 2]",
+    "what a decorator sets": "assert not hasattr(outer, '__wrapped__')\n    functools.wraps(bump)(outer)",
+}
+LOADED_AFRESH = {
     "a generator": "assert next(NUMBERS) == 1",
 }
 FLAGS = {

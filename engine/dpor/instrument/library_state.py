@@ -243,7 +243,7 @@ def _parts_of(value: object, namespace: dict[str, Any]) -> Iterable[object]:
         return _kept_by(value)
     if isinstance(value, type):
         return list(vars(value).values()) if value.__module__ == namespace["__name__"] else ()
-    # What the checker makes is its own. Threads of execution lead everywhere, and what a class knows of others to those.
+    # What the checker makes is its own. Frames lead everywhere, and what a class knows of others to those.
     if isinstance(value, _RUNNING) or type(value).__module__.partition(".")[0] in {*OWN_MODULES, "_abc"}:
         return ()
     return gc.get_referents(value)

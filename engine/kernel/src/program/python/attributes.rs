@@ -200,6 +200,9 @@ impl Host {
         let mut original = None;
         if self.may_reshape(object, name)? {
             original = self.reshapes(py, object, name)?;
+            if let Some(original) = original.as_mut().filter(|original| original.of_class) {
+                original.of_class = !original.keeps_plain_value(value, name)?;
+            }
             if name.to_str()? == "__code__" {
                 self.assume_unseen_code(value)?;
             }
@@ -223,7 +226,9 @@ impl Host {
             }
         }
         self.keep_original_of_native(object, name)?;
-        let puts_back = original.is_some() && self.callable_kind(object) == CallableKind::Function;
+        let puts_back = original.is_some()
+            && (self.callable_kind(object) == CallableKind::Function
+                || self.puts_back_in_class(object, name, false)?);
         let put = || -> PyResult<()> {
             put()?;
             self.keep_original_attribute(original);
@@ -258,7 +263,7 @@ impl Host {
         // Those that are put later are not put through what keeps the original.
         let put_later = self.is_buffered(slot.location) || self.state().chooses(slot.location);
         if !puts_back || put_later {
-            self.check_fresh(py, object)?;
+            self.check_fresh_attribute(py, object, name, slot, false)?;
         }
         self.require_settled_class(py, slot)?;
         if slot.in_container {
@@ -316,7 +321,9 @@ impl Host {
             }
         }
         self.keep_original_of_native(object, name)?;
-        let puts_back = original.is_some() && self.callable_kind(object) == CallableKind::Function;
+        let puts_back = original.is_some()
+            && (self.callable_kind(object) == CallableKind::Function
+                || self.puts_back_in_class(object, name, true)?);
         let delete = || -> PyResult<()> {
             delete()?;
             self.keep_original_attribute(original);
@@ -339,7 +346,7 @@ impl Host {
         self.note_look(object, Some(name))?;
         self.watch_left_class(object)?;
         if !puts_back {
-            self.check_fresh(py, object)?;
+            self.check_fresh_attribute(py, object, name, slot, true)?;
         }
         self.require_settled_class(py, slot)?;
         self.drain_if_owed(py)?;

@@ -154,7 +154,7 @@ impl Host {
             false => (OperationKind::Store, AccessMode::IntentWrite),
         };
         if kind == OperationKind::Store {
-            self.check_fresh(py, object)?;
+            self.check_fresh_container(py, object)?;
         }
         let operation = Operation { order: MemoryOrder::Relaxed, ..Operation::new(kind, location, 0) };
         self.perform(py, operation, 1, |_| Touch::of(Accesses::new()))?;

@@ -381,7 +381,7 @@ impl Host {
         buffering: Buffering,
     ) -> PyResult<bool> {
         if !effect.reads_only() {
-            self.check_fresh_container(py, object, container)?;
+            self.check_fresh_container(py, object)?;
         }
         if let Some(key) = key {
             self.look_at_key(py, key)?;

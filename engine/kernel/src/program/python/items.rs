@@ -11,6 +11,7 @@ use super::class_flags::is_made_at_run_time;
 use super::container_effects::{item_effect, ContainerEffect};
 use super::containers::{has_cell, Container};
 use super::host::{require_host, Host};
+use super::origins::Origin;
 use super::place::Place;
 use super::recording::Word;
 use super::state::access;
@@ -105,6 +106,30 @@ impl Host {
             Ok(items) => items.iter().any(|item| self.key_may_call_back(&item)),
             Err(_) if key.is_instance_of::<PySlice>() => ["start", "stop", "step"].into_iter().any(bound),
             Err(_) => self.may_call_back(key),
+        }
+    }
+
+    /// The same where an item is loaded, by a method that may be known to read (those of `typing`).
+    fn touch_foreign_load<'py>(
+        &self,
+        py: Python<'py>,
+        object: &Bound<'py, PyAny>,
+        key: &Bound<'py, PyAny>,
+    ) -> PyResult<()> {
+        let foreign = match self.awake() {
+            Some(mut state) if state.running() => state.types.facts(object).items_by_foreign_code,
+            _ => return Ok(()),
+        };
+        let method = if foreign { found_in_class(&object.get_type(), "__getitem__") } else { None };
+        let Some(method) = method.filter(|method| method.is_instance_of::<PyFunction>()) else {
+            return self.touch_foreign_items(py, object, &[key]);
+        };
+        match self.origin(&method)?.origin {
+            Origin::Safe | Origin::Reading => {
+                let parts = self.reading_parts(&[object.clone(), key.clone()], Depth::Everything);
+                self.touch_wholes(py, &parts, Depth::Everything).map(drop)
+            }
+            _ => self.touch_foreign_items(py, object, &[key]),
         }
     }
 
@@ -235,7 +260,7 @@ impl Host {
     ) -> PyResult<Bound<'py, PyAny>> {
         let kind = self.kind(object);
         if !has_builtin_items(kind) {
-            self.touch_foreign_items(py, object, &[key])?;
+            self.touch_foreign_load(py, object, key)?;
             return object.get_item(key);
         }
         let concrete = self.concrete_key(object, key)?;
@@ -295,7 +320,7 @@ impl Host {
         let event = match cell {
             Some((container, location)) if self.is_buffered(location) => {
                 if self.finds_cell(py, object, container, key)? {
-                    self.check_fresh(py, object)?;
+                    self.check_fresh_container(py, object)?;
                     return self.buffer_item(py, value, object, key, container, location);
                 }
                 self.touch_located(py, object, container, effect, Some(key))?

@@ -3,13 +3,12 @@
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyModule, PySet, PyString, PyType};
+use pyo3::types::{PyDict, PyModule, PyString, PyType};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::ancestry::told_by_type;
 use super::assumptions::AssumptionKind;
 use super::builtins::CallableKind;
-use super::containers::Container;
 use super::found_state::Found;
 use super::host::Host;
 use super::raising::STORED_BY_RAISING;
@@ -20,7 +19,7 @@ use super::types::{TypeFacts, TypeKind};
 use super::undo::Undo;
 
 /// What an object was before an execution changed it.
-enum Original {
+pub enum Original {
     Value(Undo),
     /// What decides the meaning of an object: the code of a function, the bases of a class.
     Definition(Undo),
@@ -53,12 +52,14 @@ pub struct Lasting {
     used_unseen: FxHashMap<usize, (String, Py<PyAny>)>,
     /// Objects of modules that are not instrumented.
     pub found: Found,
-    changed: FxHashSet<usize>,
+    pub changed: FxHashSet<usize>,
+    /// Attributes, by the addresses of object and name.
+    pub changed_attributes: FxHashSet<(usize, usize)>,
     /// Whether nothing of an execution may be left when the next one begins.
     collects: bool,
     /// The exceptions, by address, that it has raised.
     raised: FxHashSet<usize>,
-    originals: Vec<Original>,
+    pub originals: Vec<Original>,
 }
 
 impl Lasting {
@@ -252,32 +253,7 @@ impl Host {
         Ok(())
     }
 
-    /// Before an operation changes one container and nothing in it: what an execution changes of a list, a dict or a set
-    /// that exists before executions begin is put back, which costs less than to load the modules afresh.
-    pub fn check_fresh_container(
-        &self,
-        py: Python<'_>,
-        object: &Bound<'_, PyAny>,
-        container: Container,
-    ) -> PyResult<()> {
-        let plain = object.is_exact_instance_of::<PyList>() || object.is_exact_instance_of::<PySet>();
-        let mapping = object.cast_exact::<PyDict>();
-        let is_namespace = |dict: &Bound<'_, PyDict>| dict.contains(intern!(py, "__builtins__")).unwrap_or(true);
-        let exact = plain || mapping.is_ok_and(|dict| !is_namespace(dict));
-        let puts_back = exact && {
-            let state = self.state();
-            state.puts_back()
-                && !state.fresh_modules
-                && state.is_permanent(object)
-                && !state.instance_dicts.reaches(container.object)
-        };
-        match puts_back {
-            true => self.keep_original(object),
-            false => self.check_fresh(py, object),
-        }
-    }
-
-    /// The same for a variable of a module. Returns False if the module has to be loaded afresh for each execution: the
+    /// Before a variable of a module is changed. Returns False if the module has to be loaded afresh for each execution: the
     /// running one has imported it.
     pub fn keep_original_variable(
         &self,
@@ -346,10 +322,11 @@ impl Host {
 
     /// An attribute has been changed; `original` is what it was, if that is to be put back.
     pub fn keep_original_attribute(&self, original: Option<OriginalAttribute>) {
-        let Some(OriginalAttribute { undo, decides }) = original else { return };
-        let original = if decides { Original::Definition(undo) } else { Original::Value(undo) };
+        let Some(OriginalAttribute { undo, decides, of_class }) = original else { return };
+        let redefines = decides || of_class;
+        let original = if redefines { Original::Definition(undo) } else { Original::Value(undo) };
         self.state().lasting.originals.push(original);
-        if decides {
+        if redefines {
             self.forget_definitions();
         }
     }
@@ -372,6 +349,7 @@ impl Host {
         let originals = {
             let mut state = self.state();
             state.lasting.changed.clear();
+            state.lasting.changed_attributes.clear();
             state.lasting.raised.clear();
             std::mem::take(&mut state.lasting.originals)
         };

@@ -52,6 +52,7 @@ mod properties;
 mod raising;
 mod rebinding;
 mod recording;
+mod restorable;
 mod services;
 mod shown_names;
 mod slots;

@@ -8,6 +8,7 @@ use pyo3::types::{PyDict, PyFunction, PyString, PyType};
 use super::ancestry::told_by_type;
 use super::assumptions::AssumptionKind;
 use super::host::Host;
+use super::native_types::{descriptor_kind, Descriptor};
 use super::state::{Restart, State};
 use super::types::{holder_of, instrumented_namespace, AttributeKind, TypeKind};
 use super::undo::Undo;
@@ -56,6 +57,18 @@ fn owner_of_definition(object: &Bound<'_, PyAny>) -> PyResult<String> {
 pub struct OriginalAttribute {
     pub undo: Undo,
     pub decides: bool,
+    /// Whether it can decide what accesses to the instances of a class mean: a value may have become a descriptor.
+    pub of_class: bool,
+}
+
+impl OriginalAttribute {
+    /// Whether a class has had a value of its own there that is no descriptor, and gets another one.
+    pub fn keeps_plain_value(&self, value: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<bool> {
+        let Undo::Attribute { value: Some(former), .. } = &self.undo else { return Ok(false) };
+        let is_plain =
+            |value: &Bound<'_, PyAny>| -> PyResult<bool> { Ok(descriptor_kind(value, name)? == Descriptor::Value) };
+        Ok(is_plain(former.bind(value.py()))? && is_plain(value)?)
+    }
 }
 
 impl State {
@@ -139,7 +152,7 @@ impl Host {
             self.assume(py, AssumptionKind::ChangedDefinition, &format!("{name} of {whose}"));
         }
         let undo = self.asleep(|| Undo::of_attribute(object, name))?;
-        Ok(Some(OriginalAttribute { undo, decides }))
+        Ok(Some(OriginalAttribute { undo, decides, of_class: kind == TypeKind::Class }))
     }
 
     /// Forget what followed from definitions that have been changed.

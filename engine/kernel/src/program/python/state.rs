@@ -19,6 +19,7 @@ use super::instance_dicts::InstanceDicts;
 use super::lasting::Lasting;
 use super::loops::Loops;
 use super::objects::Objects;
+use super::primitives::Imported;
 use super::recording::Word;
 use super::symbolic::{EarlyBranch, SolverError};
 use super::types::TypeTable;
@@ -171,6 +172,8 @@ pub struct State {
     /// What makes code of expressions that are evaluated from text.
     pub texts: Option<Py<PyAny>>,
     pub lasting: Lasting,
+    /// Primitives that modules have made.
+    pub imported: Vec<Imported>,
     /// Generators that threads are advancing, by address.
     pub advancing: FxHashSet<usize>,
     /// What the verdict rests on beyond what is explored.
@@ -284,6 +287,7 @@ impl State {
             library: None,
             texts: None,
             lasting: Lasting::default(),
+            imported: Vec::new(),
             advancing: FxHashSet::default(),
             assumptions: Assumptions::default(),
             noted: Rc::default(),

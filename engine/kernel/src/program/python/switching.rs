@@ -348,6 +348,9 @@ impl Host {
             }
             state.execution_number += 1;
             state.driver.begin_execution();
+            if !state.fresh_modules {
+                state.make_imported();
+            }
             state.phase = Phase::Running;
             state.current = ThreadId::MAIN;
             let entry = state.thread(ThreadId::MAIN);

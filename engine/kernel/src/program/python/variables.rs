@@ -320,7 +320,7 @@ impl Host {
     pub fn store_cell(&self, py: Python<'_>, value: Bound<'_, PyAny>, cell: &Bound<'_, Cell>) -> PyResult<()> {
         let event = match self.cell_slot(cell) {
             Some(slot) => {
-                self.check_fresh(py, cell.as_any())?;
+                self.check_fresh_cell(py, cell)?;
                 let place = || Place::Cell { cell: cell.clone().unbind(), name: cell.borrow().name.clone_ref(py) };
                 if self.is_buffered(slot.location) {
                     return self.buffer_plain(py, slot, place(), &value);
@@ -343,7 +343,7 @@ impl Host {
     pub fn delete_cell(&self, py: Python<'_>, cell: &Bound<'_, Cell>, free: bool) -> PyResult<()> {
         let event = match self.cell_slot(cell) {
             Some(slot) => {
-                self.check_fresh(py, cell.as_any())?;
+                self.check_fresh_cell(py, cell)?;
                 self.drain_if_owed(py)?;
                 let event = self.touch_deletion(py, slot)?;
                 let place = || Place::Cell { cell: cell.clone().unbind(), name: cell.borrow().name.clone_ref(py) };

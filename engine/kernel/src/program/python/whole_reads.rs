@@ -436,7 +436,11 @@ impl Host {
         let advances = |value: &Bound<'py, PyAny>| self.kind(value) == TypeKind::Iterator;
         let writes = looking.writes() || looking.results.values.iter().any(advances);
         for part in parts.iter().filter(|part| !part.effect.reads_only()) {
-            self.check_fresh(py, &part.object)?;
+            match looking.depth {
+                // What code that nobody looks into changes is not known.
+                Depth::Everything => self.check_fresh(py, &part.object)?,
+                _ => self.check_fresh_whole(py, &part.object)?,
+            }
         }
         if writes && looking.depth == Depth::Everything {
             self.check_fresh_inside(py, looking)?;

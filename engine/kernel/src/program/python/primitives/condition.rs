@@ -190,6 +190,7 @@ impl Condition {
     #[pyo3(signature = (lock = None))]
     fn __init__(slf: &Bound<'_, Self>, lock: Option<Py<PyAny>>) -> PyResult<()> {
         let (py, this) = (slf.py(), slf.get());
+        this.primitive.require_own(py)?;
         let made_before = this.lock.lock().is_ok_and(|lock| lock.is_some());
         if made_before {
             this.primitive.renew(py, "Condition", PrimitiveState::Condition { waiters: VecDeque::new() })?;

@@ -76,6 +76,7 @@ impl Event {
 
     fn __init__(slf: &Bound<'_, Self>) -> PyResult<()> {
         let this = slf.get();
+        this.primitive.require_own(slf.py())?;
         if this.is_made.swap(true, Ordering::Relaxed) {
             this.primitive.renew(slf.py(), "Event", Event::unset())?;
         }
@@ -103,6 +104,7 @@ impl Event {
     /// A copy has a flag of its own, and the same threads that wait.
     fn __copy__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let set = Event::_flag(slf)?;
+        slf.get().primitive.require_own(slf.py())?;
         let copy = copying::made_alike(slf.as_any())?;
         let other = copy.cast::<Event>()?.get();
         other.is_made.store(true, Ordering::Relaxed);

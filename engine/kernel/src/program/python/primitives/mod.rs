@@ -13,6 +13,7 @@ mod simple_queue;
 mod timeouts;
 
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
+use std::sync::Arc;
 
 use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
@@ -27,7 +28,7 @@ pub use simple_queue::SimpleQueue;
 
 use super::host::{require_host, Host};
 use super::identity::KeyId;
-use super::state::{access, Phase, Restart};
+use super::state::{access, Phase, Restart, State};
 use super::switching::Touch;
 use crate::memory::{Effect, PrimitiveState};
 use crate::operation::{AccessMode, Accesses, Buffering, EventId, LocationId, Operation, OperationKind};
@@ -42,8 +43,38 @@ pub struct Primitive {
     location: AtomicU32,
     /// The execution that it was made in; 0 for one that was made before any.
     execution: u64,
+    /// Whether each execution makes it anew.
+    imported: bool,
     /// The count (or 1 for held or set) while no execution runs.
-    plain: AtomicI64,
+    plain: Arc<AtomicI64>,
+}
+
+/// A primitive that was made before executions begin. Each of them makes it anew, with the state that it had then.
+pub struct Imported {
+    location: LocationId,
+    state: PrimitiveState,
+    /// The count with which `state` was made, and what it is now.
+    made: i64,
+    plain: Arc<AtomicI64>,
+    /// What it was when the first execution began.
+    found: Option<i64>,
+}
+
+impl State {
+    /// Make the primitives of modules for an execution. One that was used while modules were imported is left out, and so is a
+    /// queue, which has items.
+    pub fn make_imported(&mut self) {
+        let memory = &mut self.driver.memory;
+        for imported in &mut self.imported {
+            let found = *imported.found.get_or_insert_with(|| imported.plain.load(Ordering::Relaxed));
+            // Destructors use it between executions.
+            imported.plain.store(found, Ordering::Relaxed);
+            let has_items = matches!(imported.state, PrimitiveState::Channel { .. });
+            if found == imported.made && !has_items {
+                memory.create(imported.location, imported.state.clone());
+            }
+        }
+    }
 }
 
 /// How an operation may be carried out.
@@ -60,7 +91,8 @@ impl Primitive {
     pub fn new(py: Python<'_>, object_type: &str, state: Option<PrimitiveState>, plain: i64) -> PyResult<Primitive> {
         let host = require_host(py)?;
         host.get().only_outside_predicates(py, "makes an object that threads wait for, or an Atomic")?;
-        let (location, execution) = {
+        let plain = Arc::new(AtomicI64::new(plain));
+        let (location, execution, imported) = {
             let mut host_state = host.get().state();
             let token = host_state.types.token(object_type.to_owned());
             let object = host_state.next_object(token);
@@ -70,12 +102,18 @@ impl Primitive {
                 None => host_state.identities.location(object, KeyId::STATE, false),
             };
             let live = host_state.executes();
-            if let (true, Some(state)) = (live, state) {
-                host_state.driver.memory.create(location, state);
+            let imported = state.is_some() && host_state.phase == Phase::Idle;
+            match state {
+                Some(state) if live => host_state.driver.memory.create(location, state),
+                Some(state) if imported => {
+                    let (made, plain) = (plain.load(Ordering::Relaxed), plain.clone());
+                    host_state.imported.push(Imported { location, state, made, plain, found: None });
+                }
+                _ => {}
             }
-            (location, if live { host_state.execution_number } else { 0 })
+            (location, if live { host_state.execution_number } else { 0 }, imported)
         };
-        Ok(Primitive { host, location: AtomicU32::new(location.0), execution, plain: AtomicI64::new(plain) })
+        Ok(Primitive { host, location: AtomicU32::new(location.0), execution, imported, plain })
     }
 
     #[inline]
@@ -95,6 +133,12 @@ impl Primitive {
         if host_state.executes() {
             host_state.affect_loops();
             host_state.driver.memory.create(self.location(), state);
+        } else if host_state.phase == Phase::Idle {
+            let location = self.location();
+            let own = host_state.imported.iter_mut().rev().find(|imported| imported.location == location);
+            if let Some(own) = own {
+                (own.state, own.made) = (state, plain);
+            }
         }
     }
 
@@ -113,8 +157,21 @@ impl Primitive {
         if matches!(standing, Standing::Live) && !self.host().state().has_no_company() {
             return Err(self.host().escape_with(py, format!("{what} while other threads run")));
         }
+        self.require_own(py)?;
         self.put(state);
         Ok(())
+    }
+
+    /// Before the primitive becomes another one than it was made as: that would last longer than the execution.
+    fn require_own(&self, py: Python<'_>) -> PyResult<()> {
+        let lasts = {
+            let state = self.host().state();
+            state.puts_back() && self.execution == 0 && !state.fresh_modules
+        };
+        match lasts {
+            true => Err(self.host().restart_with(py, Restart::ModuleState)),
+            false => Ok(()),
+        }
     }
 
     /// Be the same primitive as another one.
@@ -147,14 +204,16 @@ impl Primitive {
         if !self.host().owns_thread() {
             return Ok(Standing::Plain);
         }
-        let (phase, execution) = {
+        let (phase, execution, imported) = {
             let state = self.host().state();
-            (state.phase, state.execution_number)
+            let made = || state.driver.memory.primitives().get(self.location()).is_some();
+            let imported = self.imported && !state.fresh_modules && made();
+            (state.phase, state.execution_number, imported)
         };
         match phase {
             Phase::Idle | Phase::Releasing => Ok(Standing::Plain),
             Phase::Unwinding => Ok(Standing::Over),
-            _ if self.execution == execution => Ok(Standing::Live),
+            _ if self.execution == execution || imported => Ok(Standing::Live),
             _ if self.execution == 0 => Err(self.host().restart_with(py, Restart::ModuleState)),
             _ => Err(self.host().escape_with(
                 py,

@@ -49,6 +49,7 @@ impl Semaphore {
         let value: u32 = value.extract()?;
         let bound = bounded.then_some(value);
         let state = PrimitiveState::Semaphore { value, bound };
+        this.primitive.require_own(slf.py())?;
         match this.bound.load(Ordering::Relaxed) {
             UNMADE => this.primitive.put(state),
             _ => this.primitive.renew(slf.py(), "Semaphore", state)?,
@@ -177,6 +178,7 @@ impl Semaphore {
     /// A copy has a value of its own, and the same threads that wait.
     fn __copy__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let value = u32::try_from(Semaphore::_value(slf)?).unwrap_or(0);
+        slf.get().primitive.require_own(slf.py())?;
         let bound = Semaphore::bound(slf, "_value")?;
         let copy = copying::made_alike(slf.as_any())?;
         let other = copy.cast::<Semaphore>()?.get();
