@@ -64,6 +64,10 @@ EXPECTED = {"racing": "violated", "writing": "verified"}
 
 def attack(seed: int, count: int, folder: Path) -> list[str]:
     """Try `count` kills; returns what was bad."""
+    for asked in (signal.SIGINT, getattr(signal, "SIGHUP", None)):
+        # What was started in the background hands its deafness on to what it starts.
+        if asked is not None and signal.getsignal(asked) is signal.SIG_IGN:
+            signal.signal(asked, signal.SIG_DFL)
     bad: list[str] = []
     for number in range(count):
         drawn = random.Random(f"{seed}-{number}")
