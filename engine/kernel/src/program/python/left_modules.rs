@@ -12,6 +12,7 @@ use pyo3::types::{PyDict, PyString, PyTuple, PyType};
 use rustc_hash::FxHashSet;
 
 use super::ancestry::told_by_type;
+use super::assumptions::{package_of, AssumptionKind};
 use super::builtins::CallableKind;
 use super::callback_results::ResultUse;
 use super::container_effects::ContainerEffect;
@@ -141,12 +142,14 @@ impl Host {
         keywords: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let read = given(arguments, keywords);
+        // Nobody else can have changed what it reads, nor will before it has read it: to look there would be in vain.
+        let alone = self.awake().is_some_and(|state| state.running() && state.is_alone());
         let depth = match named_function(function) {
             Ok((module, name)) => self.state().types.origins.left.depth(&module, &name),
             Err(_) => Depth::Everything,
         };
-        let mut parts = self.reading_parts(&read, depth);
-        if depth == Depth::Everything {
+        let mut parts = if alone { Vec::new() } else { self.reading_parts(&read, depth) };
+        if depth == Depth::Everything && !alone {
             for object in &read {
                 parts.extend(self.definition_parts(object)?);
             }
@@ -156,6 +159,10 @@ impl Host {
         let call = || function.call(arguments, keywords);
         let whole = (parts.as_slice(), depth);
         let (made, _) = self.operate_on_arguments_from(py, whole, &read, used, Entry::UnseenCode, call)?;
+        if alone && self.awake().is_some_and(|state| !state.is_alone()) {
+            // Code of the model has started a thread in the middle of it.
+            self.assume(py, AssumptionKind::UnseenCode, &package_of(function));
+        }
         if self.kind(&made) == TypeKind::Instance {
             self.want_class(&made.get_type())?;
         }
