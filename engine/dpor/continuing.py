@@ -33,7 +33,7 @@ class Lesson:
     """Something that an exploration found out about its model.
 
     `schedule` is the execution that made a location visible, as `write_choices` gives it; `names` the module and the
-    variable that is rebound.
+    variable that is rebound, and so on.
     """
 
     kind: LessonKind

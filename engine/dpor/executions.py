@@ -227,8 +227,11 @@ def apply_restart(hosted: HostedModel, outcome: dict[str, Any]) -> bool:
             return False
         case ["library"] | ["names"]:
             pass
-        case ["rebound", module, variable]:
-            hosted.rebind({module: {variable}})
+        case ["rebound", *names]:
+            variables: dict[str, set[str]] = {}
+            for module, variable in zip(names[::2], names[1::2], strict=True):
+                variables.setdefault(module, set()).add(variable)
+            hosted.rebind(variables)
         case _:
             hosted.load_afresh()
     return True

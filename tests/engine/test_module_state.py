@@ -278,6 +278,25 @@ def test_a_package_that_is_loaded_afresh_is_so_once_for_each_execution(
     assert len(reloads) <= 4
 
 
+def test_names_that_a_module_binds_when_they_are_asked_for_are_learned_together(
+    tmp_path: Path, reloads: list[str]
+) -> None:
+    (tmp_path / "lazy.py").write_text(
+        "def __getattr__(name):\n    value = globals()[name] = name.upper()\n    return value\n",
+        encoding="utf-8",
+    )
+    names = [f"name_{number}" for number in range(20)]
+    values = " + ".join(f"lazy.{name}" for name in names)
+    (tmp_path / "model.py").write_text(
+        "import dpor\nimport lazy\n\n@dpor.model\ndef model():\n    dpor.choose(range(3))\n"
+        f"    assert {values} == {''.join(names).upper()!r}\n    assert lazy.name_0 == 'NAME_0'\n",
+        encoding="utf-8",
+    )
+    result = check_model(CheckRequest("model.py", "model", str(tmp_path)))
+    assert (result.verdict, result.executions) == (Verdict.VERIFIED, 3), result.violations
+    assert len(reloads) < 5
+
+
 @pytest.mark.parametrize("way", WAYS, ids=str)
 def test_a_module_that_a_model_imports_while_it_runs_is_new_each_time(
     tmp_path: Path, way: dict[str, str]

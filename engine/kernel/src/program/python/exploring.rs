@@ -148,7 +148,7 @@ impl Host {
     ///
     /// Returns a dict: counts (`executions`, `blocked`, `redundant`, `cut`, `events`, `interleavings`), `complete`,
     /// `bound` (the name of the bound that was reached), `restart` (None, `["module-state"]` or `["rebound", module,
-    /// variable]`: explore again with that changed; `["library"]` and `["names"]`: explore again, modules have been instrumented
+    /// variable, ...]`: explore again with that changed; `["library"]` and `["names"]`: explore again, modules have been instrumented
     /// or names were found to be rebound),
     /// `escape`, `forbidden` (None, or what a predicate did, file or None, line), `untreated`, `nondeterminism`,
     /// `divergence`, `assumptions` (a list of kind, subject, file or None, line).
@@ -255,6 +255,7 @@ impl Host {
         state.races_are_errors = plan.data_races == RacePolicy::Error;
         state.stop_at_race = plan.stop_at_failure && state.races_are_errors;
         state.restart = None;
+        state.rebinding.clear();
         state.lessons.clear();
         state.escape = None;
         state.forbidden = None;
@@ -339,7 +340,7 @@ impl Host {
                     }
                     continue;
                 }
-                Some(Restart::ModuleState | Restart::Rebound(..) | Restart::Library) => return Ok(false),
+                Some(Restart::ModuleState | Restart::Rebound | Restart::Library) => return Ok(false),
                 _ => {}
             }
             let (failures, only_warnings) = self.describe_failures(py, &summary)?;
@@ -404,7 +405,10 @@ impl Host {
         outcome.set_item("assumptions", state.told_assumptions())?;
         let restart = match &state.restart {
             Some(Restart::ModuleState) => Some(vec!["module-state".to_owned()]),
-            Some(Restart::Rebound(module, name)) => Some(vec!["rebound".to_owned(), module.clone(), name.clone()]),
+            Some(Restart::Rebound) => {
+                let names = state.rebinding.iter().flat_map(|(module, name)| [module.clone(), name.clone()]);
+                Some(std::iter::once("rebound".to_owned()).chain(names).collect())
+            }
             Some(Restart::Library) => Some(vec!["library".to_owned()]),
             // What was followed so far was taken for something else.
             Some(Restart::Visible) if plan.follows() => Some(vec!["names".to_owned()]),

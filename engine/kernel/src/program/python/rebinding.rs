@@ -166,7 +166,7 @@ impl Host {
     }
 
     /// Before an attribute of a module is changed: the namespace to change it in, if the module is instrumented. Its own
-    /// code must take it for a variable that is rebound; if it does not yet, the exploration begins anew.
+    /// code must take it for a variable that is rebound; if it does not yet, the exploration will begin anew.
     pub fn rebound_in<'py>(
         &self,
         py: Python<'py>,
@@ -191,9 +191,15 @@ impl Host {
     ) -> PyResult<()> {
         let Some(module) = namespace.get_item(intern!(py, "__name__"))? else { return Ok(()) };
         let variable = (module.extract::<String>()?, name.to_string());
-        if self.state().rebound.contains(&variable) {
+        let mut state = self.state();
+        if state.rebound.contains(&variable) || state.rebinding.contains(&variable) {
             return Ok(());
         }
-        Err(self.restart_with(py, Restart::Rebound(variable.0, variable.1)))
+        // The thread goes on up to its next visible operation: a module that binds its names when they are asked for binds many.
+        state.rebinding.push(variable);
+        if matches!(state.restart, None | Some(Restart::Visible)) {
+            state.restart = Some(Restart::Rebound);
+        }
+        Ok(())
     }
 }

@@ -57,8 +57,8 @@ pub enum Restart {
     Visible,
     /// The model changes objects that exist before it begins: its modules must be loaded for each execution.
     ModuleState,
-    /// A module variable that was taken for constant is rebound: (module, name).
-    Rebound(String, String),
+    /// Variables of modules that were taken for constant are rebound: those that `State::rebinding` names.
+    Rebound,
     /// Code of the standard library has run that was not instrumented yet.
     Library,
 }
@@ -184,6 +184,8 @@ pub struct State {
     pub halted: bool,
     /// Module variables whose stores from outside of the module are visible: (module, name).
     pub rebound: FxHashSet<(String, String)>,
+    /// Those that the running execution has found: (module, name).
+    pub rebinding: Vec<(String, String)>,
     /// Locations that predicates read together with others.
     pub joint_reads: FxHashSet<LocationId>,
     /// Where waits look: the predicates that look at several things, by name.
@@ -293,6 +295,7 @@ impl State {
             noted: Rc::default(),
             halted: false,
             rebound: FxHashSet::default(),
+            rebinding: Vec::new(),
             joint_reads: FxHashSet::default(),
             joint_predicates: FxHashSet::default(),
             evaluating: false,

@@ -58,7 +58,7 @@ impl Host {
             }
             if state.given_up()
                 || state.halted
-                || matches!(state.restart, Some(Restart::ModuleState | Restart::Rebound(..) | Restart::Library))
+                || matches!(state.restart, Some(Restart::ModuleState | Restart::Rebound | Restart::Library))
             {
                 Turn::End(End::Cut)
             } else {
