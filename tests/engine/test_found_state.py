@@ -163,7 +163,10 @@ def test_state_of_a_package_is_as_it_was_in_whatever_way_it_is_reached(
 
 def test_a_variable_of_a_package_is_as_it_was(tmp_path: Path, installed: Path) -> None:
     (installed / "found_variable.py").write_text(STATE, encoding="utf-8")
-    body = "import found_variable as m\n    m.NUMBER += 1\n    assert m.NUMBER == 1\n    m.Holding.new = m.NUMBER"
+    body = (
+        "import found_variable as m\n    m.NUMBER += 1\n    assert m.NUMBER == 1\n    m.Holding.new = m.NUMBER\n"
+        "    assert m.SLOTTED.inner\n    m.SLOTTED.inner = None"
+    )
     text = MODEL.format(modules="found_variable", star="found_variable", body=body)
     result = check(tmp_path, text)
     assert (result.verdict, result.executions) == (Verdict.VERIFIED, 2), result.violations

@@ -13,6 +13,7 @@ use super::found_state::Found;
 use super::host::Host;
 use super::raising::STORED_BY_RAISING;
 use super::rebinding::OriginalAttribute;
+use super::restorable::slots_of;
 use super::state::Restart;
 use super::types::variables_of_module;
 use super::types::{TypeFacts, TypeKind};
@@ -176,9 +177,15 @@ impl Host {
             }
             state.types.facts(object).kind
         };
-        let original = self.asleep(|| original_of(object, kind))?;
+        let (original, slots) = self.asleep(|| {
+            let slots = if kind.is_container() { Vec::new() } else { slots_of(object)? };
+            Ok::<_, PyErr>((original_of(object, kind)?, slots))
+        })?;
+        let in_slots = !slots.is_empty();
+        self.state().lasting.originals.extend(slots.into_iter().map(Original::Value));
         match original {
             Some(original) => self.state().lasting.originals.push(original),
+            None if in_slots => {}
             None if self.assume_found(object) => {}
             None => {
                 let class = object.get_type().name()?;

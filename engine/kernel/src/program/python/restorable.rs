@@ -198,3 +198,25 @@ fn slot_of(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<Op
     }
     Ok(None)
 }
+
+/// What the object holds in slots, if its classes are all in Python.
+pub fn slots_of(object: &Bound<'_, PyAny>) -> PyResult<Vec<Undo>> {
+    let py = object.py();
+    let mut held = Vec::new();
+    if object.is_instance_of::<PyType>() {
+        return Ok(held);
+    }
+    for class in object.get_type().ancestry().iter() {
+        let class = class.cast_into::<PyType>()?;
+        if !is_plain_class(&class) {
+            return Ok(Vec::new());
+        }
+        for item in told_by_type(&class, intern!(py, "__dict__"))?.call_method0(intern!(py, "items"))?.try_iter()? {
+            let (name, found) = item?.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>()?;
+            if found.get_type().name()? == "member_descriptor" {
+                held.push(Undo::of_attribute(object, &name.cast_into::<PyString>()?)?);
+            }
+        }
+    }
+    Ok(held)
+}
