@@ -131,7 +131,9 @@ class HostedModel:
         self.library.install()
         self.texts.install()
         self.patches.when_beginning(self.library.begin)
-        self.patches.when_beginning(lambda: self._flags.begin(self.instrumentation.modules))
+        self.patches.when_beginning(
+            lambda: self._flags.begin(self.instrumentation.modules, self.fresh_modules)
+        )
         self.patches.when_imported(self.library.imported)
         try:
             module = self._import()

@@ -10,7 +10,6 @@ import contextlib
 import enum
 import itertools
 import sys
-import weakref
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
@@ -20,71 +19,88 @@ _COMPLEMENT = "_inverted_"
 
 @dataclass(frozen=True)
 class _Kept:
-    """What a class of flags has before an execution: how many members, and the values of those that know no complement.
+    """What a class of flags has before an execution: members by value, how many, and those that know no complement."""
 
-    `asked` says whether a program may ask its members for their complements.
-    """
-
-    flag: weakref.ref[type[enum.Flag]]
+    by_value: dict[Any, enum.Flag]
     size: int
-    single: tuple[Any, ...]
-    asked: bool
+    single: tuple[enum.Flag, ...]
 
-    def put_back(self) -> None:
-        flag = self.flag()
-        by_value = {} if flag is None else _members(flag)
-        made = len(by_value) > self.size
-        if made:
-            # What was added stands behind. It is not asked for its hash: a symbolic value's belongs to the execution.
-            items = list(itertools.islice(by_value.items(), self.size))
-            by_value.clear()
-            by_value.update(items)
-        if made or self.asked:
-            for value in self.single:
-                if value in by_value and _complement(by_value[value]) is not None:
-                    object.__delattr__(by_value[value], _COMPLEMENT)
+    def take_out(self) -> None:
+        """Take out the members that were made of others."""
+        if len(self.by_value) > self.size:
+            # They stand behind. They are not asked for their hash: a symbolic value's belongs to the execution.
+            items = list(itertools.islice(self.by_value.items(), self.size))
+            self.by_value.clear()
+            self.by_value.update(items)
+            self.forget_complements()
+
+    def forget_complements(self) -> None:
+        for member in self.single:
+            if _complement(member) is not None:
+                object.__delattr__(member, _COMPLEMENT)
 
 
 class CombinedFlags:
     """The classes of flags that outlive an execution.
 
     A class that is found later, because an execution has imported its module, is kept as it is then: its module may
-    hold combinations of its own. No class is kept alive.
+    hold combinations of its own.
     """
 
     def __init__(self) -> None:
         self._kept: dict[int, _Kept] = {}
-        self._modules = 0
+        # Where a program may ask members for their complements.
+        self._asked: list[_Kept] = []
+        self._found_among: tuple[int, bool] | None = None
+        self._maps: list[dict[Any, enum.Flag]] = []
+        self._size = 0
 
-    def begin(self, instrumented: Collection[str]) -> None:
+    def begin(self, instrumented: Collection[str], afresh: bool) -> None:
         """Start an execution: put back what the last one has changed.
 
-        `instrumented` names the modules that the checker looks into. Members of other classes may still know a
-        complement that is no combination.
+        `instrumented` names the modules that the checker looks into; `afresh` says that each execution loads them
+        itself. Members of other classes may still know a complement that is no combination.
         """
         self._put_back()
-        if len(sys.modules) != self._modules:
-            self._modules = len(sys.modules)
-            self._find(instrumented)
+        among = len(sys.modules), afresh
+        if among != self._found_among:
+            self._found_among = among
+            self._find(instrumented, afresh)
 
     def restore(self) -> None:
-        """Put everything back, and forget the classes."""
+        """Put everything back, and let go of the classes."""
         self._put_back()
-        self._kept.clear()
-        self._modules = 0
+        self._keep({}, [])
+        self._found_among = None
 
     def _put_back(self) -> None:
-        for kept in self._kept.values():
-            kept.put_back()
+        if sum(map(len, self._maps)) != self._size:
+            for kept in self._kept.values():
+                kept.take_out()
+        for kept in self._asked:
+            kept.forget_complements()
 
-    def _find(self, instrumented: Collection[str]) -> None:
-        kept: dict[int, _Kept] = {}
+    def _find(self, instrumented: Collection[str], afresh: bool) -> None:
+        found: dict[int, _Kept] = {}
+        asked: list[_Kept] = []
         for flag in _below(enum.Flag):
-            known = self._kept.get(id(flag))
-            if known is None or known.flag() is not flag:
-                known = _kept(flag, type.__getattribute__(flag, "__module__") in instrumented)
-            kept[id(flag)] = known
-        self._kept = kept
+            looks_into = type.__getattribute__(flag, "__module__") in instrumented
+            by_value = _members(flag)
+            if looks_into and afresh:
+                continue
+            kept = self._kept.get(id(by_value))
+            if kept is None:
+                single = tuple(member for member in by_value.values() if _complement(member) is None)
+                kept = _Kept(by_value, len(by_value), single)
+            found[id(by_value)] = kept
+            if looks_into:
+                asked.append(kept)
+        self._keep(found, asked)
+
+    def _keep(self, found: dict[int, _Kept], asked: list[_Kept]) -> None:
+        self._kept, self._asked = found, asked
+        self._maps = [kept.by_value for kept in found.values()]
+        self._size = sum(kept.size for kept in found.values())
 
 
 def _below(base: type) -> Iterator[type[enum.Flag]]:
@@ -103,9 +119,3 @@ def _members(flag: type[enum.Flag]) -> dict[Any, enum.Flag]:
 
 def _complement(member: enum.Flag) -> object:
     return cast(object, object.__getattribute__(member, _COMPLEMENT))
-
-
-def _kept(flag: type[enum.Flag], asked: bool) -> _Kept:
-    members = _members(flag)
-    single = tuple(value for value, member in members.items() if _complement(member) is None)
-    return _Kept(weakref.ref(flag), len(members), single, asked)

@@ -27,6 +27,10 @@ impl Found {
     fn knows(&self, object: &Bound<'_, PyAny>) -> bool {
         self.packages.contains_key(&(object.as_ptr() as usize))
     }
+
+    fn add(&mut self, object: &Bound<'_, PyAny>, package: Rc<str>) {
+        self.packages.insert(object.as_ptr() as usize, (package, object.clone().unbind()));
+    }
 }
 
 impl Host {
@@ -54,6 +58,8 @@ impl Host {
         };
         let package: Rc<str> = name.split('.').next().unwrap_or_default().into();
         if matches!(&*package, "" | "dpor" | "dpor_lsp") {
+            // The checker's own, which is not asked for again.
+            self.state().lasting.found.add(value, package);
             return;
         }
         // `vars` of the module gives all of them.
@@ -67,8 +73,7 @@ impl Host {
             }
             let parts = parts_of(&object, &package);
             let mut state = self.state();
-            let address = object.as_ptr() as usize;
-            state.lasting.found.packages.insert(address, (package.clone(), object.clone().unbind()));
+            state.lasting.found.add(&object, package.clone());
             if state.lasting.is_used_unseen(&object) {
                 continue;
             }

@@ -51,6 +51,12 @@ impl Objects {
         (!self.adopted.contains(&known)).then_some(known)
     }
 
+    /// The identity of an object that the running execution has made or found.
+    #[inline]
+    pub fn current(&self, object: &Bound<'_, PyAny>) -> Option<ObjectId> {
+        self.current.get(object)
+    }
+
     /// An object by its identity. Slow.
     pub fn known_as(&self, py: Python<'_>, id: ObjectId) -> Option<Py<PyAny>> {
         [&self.current, &self.permanent].into_iter().find_map(|known| {

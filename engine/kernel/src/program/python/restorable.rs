@@ -56,11 +56,25 @@ impl Host {
         state.puts_back() && !state.fresh_modules && !state.lasting.contains(object) && state.is_permanent(object)
     }
 
+    /// Whether the running execution has made the object, or has found it in what it has made: the common case, which is to cost
+    /// little. A dict of a function lasts with the function.
+    #[inline]
+    fn is_of_execution(&self, object: &Bound<'_, PyAny>) -> bool {
+        let state = self.state();
+        state.objects.current(object).is_some_and(|id| {
+            !state.lasting.contains(object) && (state.fresh_modules || !state.instance_dicts.is_of_function(id))
+        })
+    }
+
     /// Before an operation changes the items of one container and nothing in it: what an execution changes of one that exists
     /// before executions begin is put back, which costs less than to load the modules afresh.
     pub fn check_fresh_container(&self, py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<()> {
-        let namespace = object.cast_exact::<PyDict>().is_ok_and(is_namespace);
-        match !namespace && self.outlives_executions(object) && is_restorable_container(&object.get_type()) {
+        if self.is_of_execution(object) {
+            return Ok(());
+        }
+        let is_namespace = || object.cast_exact::<PyDict>().is_ok_and(is_namespace);
+        let outlives = self.outlives_executions(object) && !is_namespace();
+        match outlives && is_restorable_container(&object.get_type()) {
             true => self.keep_original(object),
             false => self.check_fresh(py, object),
         }
@@ -75,18 +89,13 @@ impl Host {
         slot: Slot,
         deletes: bool,
     ) -> PyResult<()> {
-        let kind = {
-            let mut state = self.state();
-            let kind = state.types.facts(object).kind;
-            let own = kind == TypeKind::Instance && !state.lasting.contains(object) && !state.is_permanent(object);
-            if own || !state.puts_back() {
-                return Ok(());
-            }
-            kind
-        };
+        if self.is_of_execution(object) {
+            return Ok(());
+        }
         if slot.in_container || !self.outlives_executions(object) {
             return self.check_fresh(py, object);
         }
+        let kind = self.kind(object);
         let has_attributes = kind == TypeKind::Instance || kind.is_container();
         // Who looks for a dict that is not there makes it.
         let known = has_attributes && !decides_meaning(name.to_str()?) && !self.asleep(|| lacks_dict(object))?;
@@ -139,6 +148,9 @@ impl Host {
 
     /// The same before a variable that functions share is changed.
     pub fn check_fresh_cell(&self, py: Python<'_>, cell: &Bound<'_, Cell>) -> PyResult<()> {
+        if self.is_of_execution(cell.as_any()) {
+            return Ok(());
+        }
         if !self.outlives_executions(cell.as_any()) {
             return self.check_fresh(py, cell.as_any());
         }
