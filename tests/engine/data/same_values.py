@@ -10,6 +10,7 @@ import inspect
 import itertools
 import operator
 import pickle
+import threading
 import types
 
 
@@ -89,6 +90,23 @@ def a_cached_function():
         (WithCache.doubled.cache_info(), WithCache.doubled.cache_parameters()),
         caught(lambda: inner([]), lambda: doubled(1, 2)),
     )
+
+
+def locks_that_are_reset():
+    found = []
+    for kind in (threading.Lock, threading.RLock):
+        lock = kind()
+        lock.acquire()
+        lock._at_fork_reinit()
+        found.append((lock.acquire(False), lock.release()))
+    condition = threading.Condition()
+    condition.acquire()
+    condition._at_fork_reinit()
+    event = threading.Event()
+    event.set()
+    event._at_fork_reinit()
+    found += [condition._is_owned(), condition.acquire(False), event.is_set(), event.wait(1)]
+    return found, hasattr(threading.Semaphore(), "_at_fork_reinit")
 
 
 def a_captured_none_that_is_rebound():

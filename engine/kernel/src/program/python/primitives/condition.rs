@@ -248,7 +248,12 @@ impl Condition {
         }
     }
 
-    fn _at_fork_reinit(&self) {}
+    fn _at_fork_reinit(slf: &Bound<'_, Self>) -> PyResult<()> {
+        let py = slf.py();
+        Condition::lock(slf)?.call_method0(intern!(py, "_at_fork_reinit"))?;
+        let state = PrimitiveState::Condition { waiters: VecDeque::new() };
+        slf.get().primitive.reinit(py, "Condition", state)
+    }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
         shown::condition(slf)

@@ -187,7 +187,11 @@ impl Event {
         Ok(true)
     }
 
-    fn _at_fork_reinit(&self) {}
+    /// It stays set; who waits for it is forgotten.
+    fn _at_fork_reinit(slf: &Bound<'_, Self>) -> PyResult<()> {
+        let state = PrimitiveState::Flag { set: Event::_flag(slf)?, waiters: Vec::new() };
+        slf.get().primitive.reinit(slf.py(), "Event", state)
+    }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
         let status = if Event::is_set(slf)? { "set" } else { "unset" };

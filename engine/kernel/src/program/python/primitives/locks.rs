@@ -21,9 +21,24 @@ pub struct LockCore {
 
 impl LockCore {
     pub fn new(py: Python<'_>, reentrant: bool) -> PyResult<LockCore> {
-        let state = PrimitiveState::Mutex { owner: None, depth: 0, reentrant, taken: 0 };
-        let name = if reentrant { "RLock" } else { "Lock" };
-        Ok(LockCore { primitive: Primitive::new(py, name, Some(state), 0)?, reentrant })
+        let state = LockCore::free(reentrant);
+        Ok(LockCore { primitive: Primitive::new(py, LockCore::name(reentrant), Some(state), 0)?, reentrant })
+    }
+
+    fn free(reentrant: bool) -> PrimitiveState {
+        PrimitiveState::Mutex { owner: None, depth: 0, reentrant, taken: 0 }
+    }
+
+    fn name(reentrant: bool) -> &'static str {
+        match reentrant {
+            true => "RLock",
+            false => "Lock",
+        }
+    }
+
+    /// Nobody holds the lock any more, whoever did.
+    fn reinit(&self, py: Python<'_>) -> PyResult<()> {
+        self.primitive.reinit(py, LockCore::name(self.reentrant), LockCore::free(self.reentrant))
     }
 
     fn acquire(
@@ -196,8 +211,9 @@ macro_rules! lock_methods {
                 shown::lock(slf.as_any(), &slf.get().0)
             }
 
-            /// Nothing to do: model code cannot fork.
-            fn _at_fork_reinit(&self) {}
+            fn _at_fork_reinit(&self, py: Python<'_>) -> PyResult<()> {
+                self.0.reinit(py)
+            }
         }
     };
 }

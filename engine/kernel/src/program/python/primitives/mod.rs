@@ -147,6 +147,12 @@ impl Primitive {
         self.replace(py, &format!("uses __init__ of a threading.{class}"), state)
     }
 
+    /// `_at_fork_reinit` is called.
+    fn reinit(&self, py: Python<'_>, class: &str, state: PrimitiveState) -> PyResult<()> {
+        self.host().only_outside_predicates(py, "resets a lock or what threads wait for")?;
+        self.replace(py, &format!("uses _at_fork_reinit of a threading.{class}"), state)
+    }
+
     /// A private attribute is assigned.
     fn assign(&self, py: Python<'_>, attribute: &str, class: &str, state: PrimitiveState) -> PyResult<()> {
         self.replace(py, &format!("assigns {attribute} of a threading.{class}"), state)

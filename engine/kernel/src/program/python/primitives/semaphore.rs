@@ -220,8 +220,6 @@ impl Semaphore {
         Semaphore::give(slf, 1)
     }
 
-    fn _at_fork_reinit(&self) {}
-
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
         let bound = Semaphore::bound(slf, "_value")?;
         let value = shown::value(slf.py(), &slf.get().primitive)?;
