@@ -170,3 +170,20 @@ def _check(folder: Path, text: str) -> ModelResult:
     path = folder / "model.py"
     path.write_text(f"import enum, functools, types\n\nimport dpor\n{text}")
     return check_model(CheckRequest(str(path), "model", str(folder)))
+
+
+def test_comparing_methods_in_c_reads_nothing_of_their_receivers(tmp_path: Path) -> None:
+    path = tmp_path / "model.py"
+    path.write_text("""
+import dpor
+
+@dpor.model
+def model():
+    items = []
+    kept = [items.append, iter(items).__next__]
+    thread = dpor.spawn(lambda: items.append(1))
+    assert kept == [items.append, kept[1]] and "built-in method append" in str(kept)
+    thread.join()
+""")
+    result = check_model(CheckRequest(str(path), "model", str(tmp_path)))
+    assert (result.verdict, result.executions) == (Verdict.VERIFIED, 1), result.violations

@@ -214,6 +214,36 @@ def test_what_a_package_changes_of_the_models_objects_is_as_it_was(
     assert [one.subject for one in result.assumptions] == [module]
 
 
+VIEWS = {
+    "keys": "TABLE.keys()",
+    "items": "TABLE.items()",
+    "a proxy": "types.MappingProxyType(TABLE)",
+    "a proxy of a proxy": "types.MappingProxyType(types.MappingProxyType(TABLE))",
+    "keys of a proxy": "types.MappingProxyType(TABLE).keys()",
+}
+
+
+@pytest.mark.parametrize("whose", ["the package's", "the model's"])
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_view_that_a_package_has_made_shows_the_dict_that_threads_change(
+    tmp_path: Path, installed: Path, name: str, whose: str
+) -> None:
+    module = module_of("viewing_", name + whose)
+    (installed / f"{module}.py").write_text(f"{STATE}\nVIEW = {VIEWS[name]}\n", encoding="utf-8")
+    holder = module if whose == "the package's" else "HOLDER"
+    body = (
+        "found = []\n"
+        f"    threads = [dpor.spawn(lambda: {holder}.TABLE.update(new=1)),\n"
+        f"        dpor.spawn(lambda: found.append(len({holder}.VIEW)))]\n"
+        "    for thread in threads:\n        thread.join()\n"
+        "    assert found == [2]"
+    )
+    own = f"class HOLDER:\n    TABLE, VIEW = {module}.TABLE, {module}.VIEW\n"
+    text = MODEL.format(modules=f"{module}, dpor", star=module, body=body)
+    result = check(tmp_path, text.replace("\ndef matched", f"\n{own}\n\ndef matched", 1))
+    assert result.verdict is Verdict.VIOLATED
+
+
 def test_what_cannot_be_put_back_of_a_package_is_named(tmp_path: Path, installed: Path) -> None:
     (installed / "counting.py").write_text("import itertools\nCOUNT = itertools.count()\n", encoding="utf-8")
     text = MODEL.format(modules="counting", star="counting", body="assert next(counting.COUNT) >= 0")

@@ -74,7 +74,7 @@ impl State {
                     read.iter().for_each(|name| self.look_at_exception(look, object, name, inside));
                 }
             }
-            TypeKind::Immutable if (deep || look.depth >= Depth::Comparison) && holds_objects(object) => {
+            TypeKind::Immutable if (deep || shows_what_it_holds(object, look.depth)) && holds_objects(object) => {
                 // Code that looks so deep may call what it finds: a method in C of a list that it was given.
                 let inside = Inside { written: inside.written || deep && changes_receiver(object), ..inside };
                 referents(object).into_iter().for_each(|item| look.finds(item, inside));
@@ -232,6 +232,21 @@ pub fn holds_objects(object: &Bound<'_, PyAny>) -> bool {
     }
     let shows = class.name().is_ok_and(|name| name.to_str().is_ok_and(|name| !SHOWING_NOTHING.contains(&name)));
     shows && !is_heap_class(&class) && !is_own_primitive(object) && !module_of(&class).starts_with("greenlet")
+}
+
+/// Whether an operation that looks that deep reads what an object that does not change itself holds. Methods in C are compared by
+/// who their receiver is, and shown by its class: only a call of them reads it.
+pub fn shows_what_it_holds(object: &Bound<'_, PyAny>, depth: Depth) -> bool {
+    const BOUND_IN_C: &[&str] = &["builtin_function_or_method", "method-wrapper"];
+    let is_bound = || {
+        let class = object.get_type().name();
+        class.is_ok_and(|class| class.to_str().is_ok_and(|class| BOUND_IN_C.contains(&class)))
+    };
+    match depth {
+        Depth::Items => false,
+        Depth::Comparison | Depth::Text => !is_bound(),
+        Depth::Everything => true,
+    }
 }
 
 /// Whether an object is a method in C, bound to what a call of it may change.

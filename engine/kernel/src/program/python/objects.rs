@@ -107,6 +107,13 @@ impl State {
             let facts = self.types.facts(&shown);
             return self.object(&shown, facts);
         }
+        if let Some(shown) = shown_by_view(object, facts) {
+            // Whoever has made the view, and when: it is a way to its container.
+            let shown_facts = self.types.facts(&shown);
+            let id = self.object(&shown, shown_facts);
+            self.remember(object, id);
+            return id;
+        }
         if matches!(facts.kind, TypeKind::Class | TypeKind::Module) {
             // Classes and modules are who they are by name, whoever touches them first.
             let token = self.types.name_token(object);
@@ -149,6 +156,10 @@ impl State {
     pub fn adopt(&mut self, value: &Bound<'_, PyAny>, parent: ObjectId, key: KeyId) {
         let facts = self.types.facts(value);
         if matches!(facts.kind, TypeKind::Immutable | TypeKind::Module | TypeKind::Class) {
+            return;
+        }
+        if facts.kind == TypeKind::View {
+            self.object(value, facts);
             return;
         }
         if self.objects.current.get(value).is_none() && self.objects.permanent.get(value).is_none() {
@@ -200,6 +211,14 @@ impl Host {
         let number = state.identities.number(known, facts.token, state.types.name_of(facts.token));
         number.unwrap_or(address)
     }
+}
+
+/// The container that a view of another kind than of memory looks at.
+fn shown_by_view<'py>(view: &Bound<'py, PyAny>, facts: TypeFacts) -> Option<Bound<'py, PyAny>> {
+    if facts.kind != TypeKind::View || view.is_instance_of::<PyMemoryView>() {
+        return None;
+    }
+    referents(view).into_iter().next()
 }
 
 /// The object whose memory a `memoryview` shows; None for anything else.

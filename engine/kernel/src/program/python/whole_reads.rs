@@ -16,7 +16,7 @@ use super::callback_results::Results;
 use super::container_effects::ContainerEffect;
 use super::host::Host;
 use super::identity::{KeyId, ObjectId};
-use super::insides::{has_nothing_inside, holds_objects};
+use super::insides::{has_nothing_inside, holds_objects, shows_what_it_holds};
 use super::named_reads::Path;
 use super::native_types::keeps_to_itself;
 use super::recording::Word;
@@ -325,7 +325,7 @@ impl Host {
         }
         let facts = state.types.facts(object);
         match facts.kind {
-            TypeKind::Immutable if depth >= Depth::Comparison && holds_objects(object) => false,
+            TypeKind::Immutable if shows_what_it_holds(object, depth) && holds_objects(object) => false,
             TypeKind::Immutable | TypeKind::Instance => {
                 !depth.looks_into(&facts) && (depth == Depth::Items || !object.is_instance_of::<PyTuple>())
             }
