@@ -6,7 +6,6 @@ other's complement, where the next execution would find it.
 
 from __future__ import annotations
 
-import contextlib
 import enum
 import itertools
 import sys
@@ -111,10 +110,11 @@ def _below(base: type) -> Iterator[type[enum.Flag]]:
 
 
 def _members(flag: type[enum.Flag]) -> dict[Any, enum.Flag]:
-    with contextlib.suppress(AttributeError):
+    try:
         return cast("dict[Any, enum.Flag]", type.__getattribute__(flag, "_value2member_map_"))
-    # Of a class that was never finished.
-    return {}
+    except AttributeError:
+        # Of a class that was never finished.
+        return {}
 
 
 def _complement(member: enum.Flag) -> object:

@@ -131,6 +131,26 @@ fn is_first_party(globals: &Bound<'_, PyDict>) -> bool {
     globals.contains(intern!(globals.py(), "__dpor_first_party__")).unwrap_or(false)
 }
 
+/// Whether the code that runs is that of an instrumented module, by itself or by way of code that tells what it keeps: the
+/// checker's own, and that of queues.
+pub fn runs_instrumented(py: Python<'_>) -> bool {
+    let search = || -> PyResult<bool> {
+        // SAFETY: as in `Caller::search`.
+        let mut frame =
+            unsafe { Bound::from_borrowed_ptr_or_opt(py, ffi::PyEval_GetFrame().cast::<ffi::PyObject>()) };
+        while let Some(current) = frame {
+            let globals = current.getattr(intern!(py, "f_globals"))?.cast_into::<PyDict>()?;
+            let name = globals.get_item(intern!(py, "__name__"))?.and_then(|name| name.extract::<String>().ok());
+            if !name.is_some_and(|name| name.starts_with("dpor.") || name == "queue") {
+                return globals.contains(intern!(py, "__dpor_namespace__"));
+            }
+            frame = Some(current.getattr(intern!(py, "f_back"))?).filter(|back| !back.is_none());
+        }
+        Ok(false)
+    };
+    search().unwrap_or(false)
+}
+
 /// Whether the code that runs is not that of the standard library, apart from some modules, at whose caller is looked.
 pub fn calls_for_user(py: Python<'_>, passed: &[&str]) -> bool {
     let search = || -> PyResult<bool> {

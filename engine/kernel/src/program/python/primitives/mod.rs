@@ -26,6 +26,7 @@ pub use locks::{Lock, RLock};
 pub use semaphore::{BoundedSemaphore, Semaphore};
 pub use simple_queue::SimpleQueue;
 
+use super::assumptions::runs_instrumented;
 use super::host::{require_host, Host};
 use super::identity::KeyId;
 use super::state::{access, Phase, Restart, State};
@@ -102,7 +103,8 @@ impl Primitive {
                 None => host_state.identities.location(object, KeyId::STATE, false),
             };
             let live = host_state.executes();
-            let imported = state.is_some() && host_state.phase == Phase::Idle;
+            // What other code keeps beside a primitive of its own is not put back.
+            let imported = state.is_some() && host_state.phase == Phase::Idle && runs_instrumented(py);
             match state {
                 Some(state) if live => host_state.driver.memory.create(location, state),
                 Some(state) if imported => {
