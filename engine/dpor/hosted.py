@@ -131,7 +131,9 @@ class HostedModel:
         self.library.install()
         self.texts.install()
         self.patches.when_beginning(self.library.begin)
-        self.patches.when_beginning(self._begin_flags)
+        self.patches.when_beginning(
+            lambda: self._flags.begin(self.instrumentation.modules, self.fresh_modules)
+        )
         self.patches.when_imported(self.library.imported)
         try:
             module = self._import()
@@ -239,12 +241,6 @@ class HostedModel:
             yield
         finally:
             self.host.sleep(slept)
-
-    def _begin_flags(self) -> None:
-        # Functions of the library that it uses may be instrumented.
-        slept = self.host.sleep(True)
-        self._flags.begin(self.instrumentation.modules, self.fresh_modules)
-        self.host.sleep(slept)
 
     def _keep_objects(self) -> None:
         """Tell the host of what the model's modules hold: also of what code has made that is not instrumented."""

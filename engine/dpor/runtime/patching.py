@@ -146,6 +146,8 @@ class Patches:
 
     def begin(self) -> None:
         """Make the runtime's state fresh; called in the main model thread when an execution begins."""
+        # Functions of the library that this uses may be instrumented: it is no part of the execution.
+        slept = self._host.sleep(True)
         self.main_thread.begin().task_order = self.task_order
         self._threads.begin()
         self._randomness.begin()
@@ -153,6 +155,7 @@ class Patches:
         self.outside.begin()
         for action in self._begin:
             action()
+        self._host.sleep(slept)
 
     def end(self) -> None:
         """Look for what an execution has left behind; called in the main model thread when it ends."""
