@@ -148,14 +148,16 @@ class Patches:
         """Make the runtime's state fresh; called in the main model thread when an execution begins."""
         # Functions of the library that this uses may be instrumented: it is no part of the execution.
         slept = self._host.sleep(True)
-        self.main_thread.begin().task_order = self.task_order
-        self._threads.begin()
-        self._randomness.begin()
-        self._import_time_objects.begin()
-        self.outside.begin()
-        for action in self._begin:
-            action()
-        self._host.sleep(slept)
+        try:
+            self.main_thread.begin().task_order = self.task_order
+            self._threads.begin()
+            self._randomness.begin()
+            self._import_time_objects.begin()
+            self.outside.begin()
+            for action in self._begin:
+                action()
+        finally:
+            self._host.sleep(slept)
 
     def end(self) -> None:
         """Look for what an execution has left behind; called in the main model thread when it ends."""
