@@ -12,6 +12,7 @@ import os
 import secrets
 import signal
 import sys
+import time
 
 # What a model does must not be in the way: in a worker these are the real functions.
 from dpor.runtime.outside.real import system
@@ -19,6 +20,7 @@ from dpor.runtime.outside.real import system
 VARIABLE = "DPOR_WORKER"
 """The variable that marks a worker and what it starts."""
 _ROUNDS = 20
+_BETWEEN_ROUNDS = 0.005
 _PROCESSES = "/proc"
 _READ_SIZE = 1 << 16
 _SET_CHILD_SUBREAPER = 36
@@ -58,11 +60,16 @@ def end_marked(mark: str) -> None:
         return
     wanted = f"{VARIABLE}={mark}".encode()
     for _ in range(_ROUNDS):
-        found = [pid for pid in _pids() if _is_marked(pid, wanted)]
-        if not found:
+        variables = {pid: _variables(pid) for pid in _pids()}
+        found = [pid for pid, own in variables.items() if own is not None and wanted in own]
+        # A process that has just begun has none yet, though whoever started it may have ended.
+        begins = any(own is None for own in variables.values())
+        if not found and not begins:
             return
         for pid in found:
             _kill(pid)
+        if begins:
+            time.sleep(_BETWEEN_ROUNDS)
 
 
 def _below(process: int) -> list[int]:
@@ -93,11 +100,16 @@ def _pids() -> list[int]:
         return []
 
 
-def _is_marked(pid: int, wanted: bytes) -> bool:
+def _variables(pid: int) -> list[bytes] | None:
+    """The variables of a process, none of one that may not be asked; None while the system loads its program."""
     try:
-        return wanted in _read(pid, "environ").split(b"\0")
+        variables = _read(pid, "environ")
+        # What runs in the system has neither variables nor a program, and what has ended has lost both.
+        if not variables and system.readlink(f"{_PROCESSES}/{pid}/exe") and not _read(pid, "cmdline"):
+            return None
     except OSError:
-        return False
+        return []
+    return variables.split(b"\0")
 
 
 def _read(pid: int, name: str) -> bytes:
