@@ -4,5 +4,24 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from dpor.instrument.import_hook import Instrumentation
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+
+@pytest.fixture
+def reloads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Has an entry for each time that the model's modules are loaded again."""
+    found: list[str] = []
+    reload_all = Instrumentation.reload_all
+
+    def counting(instrumentation: Instrumentation) -> dict[str, ModuleType]:
+        found.append("again")
+        return reload_all(instrumentation)
+
+    monkeypatch.setattr(Instrumentation, "reload_all", counting)
+    return found

@@ -6,12 +6,10 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 from dpor.checking import check_model
-from dpor.instrument.import_hook import Instrumentation
 from dpor.results import CheckRequest, ModelResult, Verdict
 
 STATE = (Path(__file__).parent / "data" / "module_state.py").read_text(encoding="utf-8")
@@ -294,20 +292,6 @@ def check(
     named = '(instrument=("kept_state",))' if package else ""
     file.write_text(model.format(options=named), encoding="utf-8")
     return check_model(CheckRequest(str(file), "model", str(root), options=options))
-
-
-@pytest.fixture
-def reloads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Has an entry for each time that the model's modules are loaded again."""
-    found: list[str] = []
-    reload_all = Instrumentation.reload_all
-
-    def counting(instrumentation: Instrumentation) -> dict[str, ModuleType]:
-        found.append("again")
-        return reload_all(instrumentation)
-
-    monkeypatch.setattr(Instrumentation, "reload_all", counting)
-    return found
 
 
 @pytest.mark.parametrize("name", ROWS)

@@ -5,12 +5,10 @@ loaded afresh.
 from __future__ import annotations
 
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 from dpor.checking import check_model
-from dpor.instrument.import_hook import Instrumentation
 from dpor.results import CheckRequest, ModelResult, Verdict
 
 HEADER = """
@@ -178,20 +176,6 @@ def check(folder: Path, body: str, model: str = MODEL, **options: object) -> Mod
     file = folder / "stateful.py"
     file.write_text(HEADER + model.format(body=body), encoding="utf-8")
     return check_model(CheckRequest(str(file), "model", str(folder), options=options))
-
-
-@pytest.fixture
-def reloads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Has an entry for each time that the model's modules are loaded again."""
-    found: list[str] = []
-    reload_all = Instrumentation.reload_all
-
-    def counting(instrumentation: Instrumentation) -> dict[str, ModuleType]:
-        found.append("again")
-        return reload_all(instrumentation)
-
-    monkeypatch.setattr(Instrumentation, "reload_all", counting)
-    return found
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
