@@ -1,4 +1,4 @@
-//! The classes that an attribute is looked for in, and what the interpreter keeps of a class.
+//! The classes that an attribute is looked for in, which of them has it, and what the interpreter keeps of a class.
 
 use pyo3::exceptions::PyAttributeError;
 use pyo3::ffi;
@@ -62,4 +62,32 @@ fn class_alone<'py>(class: &Bound<'py, PyType>) -> Bound<'py, PyTuple> {
         classes.extend(bases.iter());
     }
     PyTuple::new(class.py(), classes).unwrap_or_else(|_| PyTuple::empty(class.py()))
+}
+
+/// What the class or one of its bases has under a name, as it is there: no descriptor runs, and nothing of a metaclass, so
+/// that the host's state may be borrowed.
+pub fn found_in_class<'py>(class: &Bound<'py, PyType>, name: &str) -> Option<Bound<'py, PyAny>> {
+    let name = PyString::new(class.py(), name);
+    told_by_type(&holder_of(class, &name)?, intern!(class.py(), "__dict__")).ok()?.get_item(name).ok()
+}
+
+/// The class among the bases of `class` whose own namespace holds `name`.
+pub fn holder_of<'py>(class: &Bound<'py, PyType>, name: &Bound<'py, PyString>) -> Option<Bound<'py, PyAny>> {
+    class.ancestry().iter().find(|base| {
+        told_by_type(base, intern!(base.py(), "__dict__"))
+            .and_then(|namespace| namespace.contains(name))
+            .unwrap_or(false)
+    })
+}
+
+/// The class in which `super()` finds `name`.
+pub fn holder_after<'py>(object: &Bound<'py, PyAny>, name: &Bound<'py, PyString>) -> Option<Bound<'py, PyAny>> {
+    let own = |name: &str| object.getattr(name).ok();
+    let (class, behind) = (own("__self_class__")?.cast_into::<PyType>().ok()?, own("__thisclass__")?);
+    let mut bases = class.ancestry().iter().skip_while(|base| !base.is(&behind)).skip(1);
+    bases.find(|base| {
+        told_by_type(base, intern!(base.py(), "__dict__"))
+            .and_then(|namespace| namespace.contains(name))
+            .unwrap_or(false)
+    })
 }

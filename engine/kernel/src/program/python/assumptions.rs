@@ -9,8 +9,8 @@ use pyo3::types::{PyDict, PyFunction, PyString, PyType};
 
 use super::ancestry::{told_by_type, Ancestry};
 use super::host::Host;
+use super::module_variables::instrumented_namespace;
 use super::state::{Phase, State};
-use super::types::instrumented_namespace;
 
 /// What was taken for granted. The names are those of `AssumptionKind` in `results.py`, which says what they mean.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

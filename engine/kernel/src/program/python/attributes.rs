@@ -1,10 +1,10 @@
 //! Hooks for attributes, and what they share with those for variables: a place that holds one value.
 
 use pyo3::exceptions::PyNameError;
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
+use super::ancestry::holder_of;
 use super::assumptions::AssumptionKind;
 use super::builtins::{BuiltinEffect, CallableKind};
 use super::cells::cell_behind;
@@ -12,16 +12,14 @@ use super::class_flags::tells_referents;
 use super::container_effects::ContainerEffect;
 use super::harmless_methods::is_own;
 use super::host::{report_escape, Host};
-use super::place::{is_intercepted, lacks_dict, own_attribute, Place};
+use super::module_variables::{instrumented_namespace, is_instrumented_namespace};
+use super::place::{is_intercepted, own_attribute, Place};
 use super::recording::Word;
 use super::slots::Slot;
 use super::state::{access, Phase};
-use super::types::{
-    holder_of, instrumented_namespace, is_heap_class, is_instrumented_namespace, referent, tells_itself, TypeKind,
-};
+use super::types::{is_heap_class, referent, tells_itself, TypeKind};
 use super::undo::Undo;
 use super::weak_memory::Store;
-use super::whole_reads::{Depth, Part};
 use crate::operation::{AccessMode, LocationId, MemoryOrder, OperationKind};
 
 /// Whether an access to an attribute goes to the `__getattribute__` or `__setattr__` of the object's class first.
@@ -462,86 +460,6 @@ impl Host {
         }
     }
 
-    /// Somebody asks for the `__dict__` of an object. If it has none yet, it is made now, and what tells the state of the
-    /// object shows it.
-    pub fn touch_new_dict<'py>(&self, py: Python<'py>, object: &Bound<'py, PyAny>) -> PyResult<()> {
-        self.note_look(object, None)?;
-        self.refuse_insides(py, object, intern!(py, "__dict__"))?;
-        let kind = self.kind(object);
-        if kind == TypeKind::Module {
-            self.note_look_at_module(py, object);
-        }
-        if kind == TypeKind::Instance {
-            self.watch_left_class(object)?;
-        }
-        if (kind == TypeKind::Instance || kind.has_content()) && lacks_dict(object)? {
-            let made = Part { object: object.clone(), effect: ContainerEffect::WriteWhole };
-            self.touch_wholes(py, &[made], Depth::Items)?;
-        }
-        Ok(())
-    }
-
-    /// Let the dict of an instance's attributes stand for the instance, and what shows those of a class for the class. That
-    /// of a list or dict stands for it with its items, which are more.
-    pub fn alias_instance_dict(&self, namespace: &Bound<'_, PyAny>, object: &Bound<'_, PyAny>) {
-        let Some(mut state) = self.awake() else { return };
-        let facts = state.types.facts(object);
-        if !state.running() {
-            return;
-        }
-        if let (TypeKind::Immutable, Some(id)) = (facts.kind, state.function(object)) {
-            if state.reads.enabled && state.executes() {
-                state.untreated.get_or_insert("the attributes of a function as a dict");
-            }
-            state.instance_dicts.note(id);
-            state.instance_dicts.note_of_function(id);
-            state.take_whole(facts.token);
-            return state.alias(namespace, id);
-        }
-        if matches!(facts.kind, TypeKind::Instance | TypeKind::Class) || facts.kind.has_content() {
-            let id = state.object(object, facts);
-            if facts.kind == TypeKind::Class {
-                if state.reads.enabled && state.executes() {
-                    state.untreated.get_or_insert("the attributes of a class as a dict");
-                }
-                state.take_whole(facts.token);
-                return state.alias(namespace, id);
-            }
-            if state.instance_dicts.replaced(id) != id {
-                return;
-            }
-            state.instance_dicts.note(id);
-            state.take_whole(facts.token);
-            if state.is_permanent(object) {
-                state.alias_permanent(namespace, id);
-            } else {
-                state.alias(namespace, id);
-            }
-        }
-    }
-
-    /// `object.__dict__ = value`: the attributes are the items of that dict from now on, which other objects can share. A
-    /// thread that is alone may do so; beside others, which attribute an access means would depend on its place.
-    fn replace_instance_dict(
-        &self,
-        py: Python<'_>,
-        value: &Bound<'_, PyAny>,
-        object: &Bound<'_, PyAny>,
-        put: impl FnOnce() -> PyResult<()>,
-    ) -> PyResult<()> {
-        self.check_lone_replacement(py)?;
-        self.check_fresh(py, object)?;
-        let object = object.clone();
-        put()?;
-        let mut state = self.state();
-        let facts = state.types.facts(&object);
-        let id = state.object(&object, facts);
-        if let Some(dict) = state.container(value) {
-            state.instance_dicts.replace(id, dict.object);
-        }
-        Ok(())
-    }
-
     /// A change that is no visible operation: of an object whose type is taken for one that never changes, or
     /// one that C code keeps of a generator and the like.
     pub fn refuse_unseen_change(&self, py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -565,13 +483,6 @@ impl Host {
             return Ok(());
         }
         report_escape(py, &format!("changes a {} while other threads run", class.name()?))
-    }
-
-    fn check_lone_replacement(&self, py: Python<'_>) -> PyResult<()> {
-        if !self.state().has_no_company() {
-            report_escape(py, "stores to the __dict__ of an object while other threads run")?;
-        }
-        Ok(())
     }
 
     /// Give a value that was found in a slot an identity by that place, if it has none.

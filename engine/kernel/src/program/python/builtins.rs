@@ -1,10 +1,9 @@
 //! What is known of built-in callables: what they do with their arguments.
 
+use super::module_variables::variables_of_module;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use rustc_hash::FxHashMap;
-
-use super::types::variables_of_module;
 
 /// What a built-in function does with its arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -10,7 +10,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyFunction, PyString, PySuper, PyType};
 
-use super::ancestry::{told_by_type, Ancestry};
+use super::ancestry::{found_in_class, told_by_type, Ancestry};
 use super::assumptions::{writer_of, AssumptionKind};
 use super::atomic::Atomic;
 use super::builtins::{
@@ -23,7 +23,7 @@ use super::host::Host;
 use super::object_state::gives_state;
 use super::origins::Origin;
 use super::primitives::{is_own_class, Condition, Lock, RLock};
-use super::types::{found_in_class, is_heap_class, module_of, qualified_name, referent, TypeKind};
+use super::types::{is_heap_class, module_of, qualified_name, referent, TypeKind};
 
 impl Host {
     /// The receiver of a module-level method (`random.random`) is who it is by its place in the module.

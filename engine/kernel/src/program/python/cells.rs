@@ -7,7 +7,7 @@ use pyo3::types::{PyDict, PyList, PyString};
 
 use super::builtins::BuiltinEffect;
 use super::host::Host;
-use super::types::is_instrumented_namespace;
+use super::module_variables::is_instrumented_namespace;
 use super::variables::Cell;
 
 /// Whether an object is one of Python's own cells.

@@ -4,10 +4,10 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyFunction, PyString, PyType};
 
-use super::ancestry::told_by_type;
+use super::ancestry::{holder_of, told_by_type};
 use super::class_flags::is_made_at_run_time;
 use super::origins::Origin;
-use super::types::{holder_of, module_of, qualified_name, TypeTable};
+use super::types::{module_of, qualified_name, TypeTable};
 
 /// Built-in classes whose `__new__` leaves what it is given to `__init__`.
 const LEAVES_TO_INIT: &[(&str, &str)] = &[

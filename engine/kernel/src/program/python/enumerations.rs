@@ -5,10 +5,10 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyFunction, PyString, PyType};
 
-use super::ancestry::Ancestry;
+use super::ancestry::{found_in_class, Ancestry};
 use super::assumptions::AssumptionKind;
 use super::host::Host;
-use super::types::{found_in_class, module_of, qualified_name, TypeTable};
+use super::types::{module_of, qualified_name, TypeTable};
 
 /// What `enum` keeps for itself in a class, or in a member.
 const KEPT: &[&str] = &[

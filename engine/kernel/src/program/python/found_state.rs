@@ -1,6 +1,7 @@
 //! What instrumented code finds in modules that are not instrumented: their objects exist before executions begin, and nobody
 //! makes them anew. What an execution changes of them is put back, or named where that is not known how to do.
 
+use super::module_variables::{instrumented_namespace, variables_of_module};
 use std::rc::Rc;
 
 use pyo3::intern;
@@ -13,7 +14,7 @@ use super::assumptions::AssumptionKind;
 use super::harmless_methods::{is_own, is_own_primitive};
 use super::host::Host;
 use super::insides::{has_nothing_inside, referents};
-use super::types::{instrumented_namespace, is_heap_class, module_of, qualified_name, variables_of_module};
+use super::types::{is_heap_class, module_of, qualified_name};
 
 /// Objects of modules that are not instrumented, and what has been looked at to find them.
 #[derive(Default)]

@@ -5,9 +5,9 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyInt, PyString, PyType};
 
-use super::ancestry::told_by_type;
+use super::ancestry::{holder_of, told_by_type};
 use super::primitives::is_own_class;
-use super::types::{holder_of, module_of, qualified_name};
+use super::types::{module_of, qualified_name};
 
 /// Methods of `object` that tell of nothing but the object's class and address.
 const OF_ALL: &[&str] = &[

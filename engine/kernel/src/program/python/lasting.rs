@@ -11,11 +11,11 @@ use super::assumptions::AssumptionKind;
 use super::builtins::CallableKind;
 use super::found_state::Found;
 use super::host::Host;
+use super::module_variables::variables_of_module;
 use super::raising::STORED_BY_RAISING;
 use super::rebinding::OriginalAttribute;
 use super::restorable::slots_of;
 use super::state::Restart;
-use super::types::variables_of_module;
 use super::types::{TypeFacts, TypeKind};
 use super::undo::Undo;
 

@@ -5,12 +5,12 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
-use super::ancestry::told_by_type;
+use super::ancestry::{holder_of, told_by_type};
 use super::container_effects::ContainerEffect;
 use super::host::Host;
 use super::place::is_intercepted;
 use super::state::State;
-use super::types::{holder_of, TypeKind};
+use super::types::TypeKind;
 use super::whole_reads::{given, reading_effect, Depth, Inside, Look, Looking, Part};
 use crate::operation::AccessMode;
 

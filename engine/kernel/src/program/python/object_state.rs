@@ -4,10 +4,9 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyDict, PyTuple};
 
-use super::ancestry::told_by_type;
+use super::ancestry::{holder_of, told_by_type};
 use super::host::Host;
 use super::place::lacks_dict;
-use super::types::holder_of;
 use super::whole_reads::Depth;
 
 /// Whether a method in C of any object gives what the object holds, which may be its own dict of attributes.

@@ -14,8 +14,9 @@ use super::assumptions::AssumptionKind;
 use super::host::Host;
 use super::known_code::KnownCode;
 use super::left_modules::{named_class, LeftModules};
+use super::module_variables::variables_of_module;
 use super::state::{Phase, Restart};
-use super::types::{is_heap_class, variables_of_module};
+use super::types::is_heap_class;
 
 /// What is done about code in Python.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -6,10 +6,10 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyFunction, PyString, PySuper, PyType};
 
-use super::ancestry::told_by_type;
+use super::ancestry::{found_in_class, holder_after, holder_of, told_by_type};
 use super::builtins::BuiltinEffect;
 use super::host::Host;
-use super::types::{found_in_class, holder_after, holder_of, AttributeKind, TypeKind};
+use super::types::{AttributeKind, TypeKind};
 
 /// The functions of a property, in the order of its arguments.
 const FUNCTIONS: [&str; 3] = ["fget", "fset", "fdel"];

@@ -5,12 +5,13 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFunction, PyString, PyType};
 
-use super::ancestry::told_by_type;
+use super::ancestry::{holder_of, told_by_type};
 use super::assumptions::AssumptionKind;
 use super::host::Host;
+use super::module_variables::instrumented_namespace;
 use super::native_types::{descriptor_kind, Descriptor};
 use super::state::{Restart, State};
-use super::types::{holder_of, instrumented_namespace, AttributeKind, TypeKind};
+use super::types::{AttributeKind, TypeKind};
 use super::undo::Undo;
 
 /// Attributes with two underscores that decide nothing of what other accesses to the object mean.

@@ -5,16 +5,17 @@ use pyo3::prelude::*;
 use pyo3::types::{PyString, PySuper};
 use smallvec::smallvec;
 
-use super::ancestry::told_by_type;
+use super::ancestry::{holder_after, holder_of, told_by_type};
 use super::builtins::CallableKind;
 use super::host::Host;
 use super::identity::{KeyId, ObjectId};
 use super::insides::lacks_attribute;
+use super::module_variables::instrumented_namespace;
 use super::native_types::{descriptor_kind, Descriptor};
 use super::rebinding::decides_meaning;
 use super::state::{access, Phase, Restart, State};
 use super::switching::Touch;
-use super::types::{holder_after, holder_of, instrumented_namespace, AttributeKind, TypeFacts, TypeKind};
+use super::types::{AttributeKind, TypeFacts, TypeKind};
 use crate::operation::{AccessMode, Accesses, LocationId, MemoryOrder, Operation, OperationKind, ThreadId};
 
 /// A place that holds one value: an attribute, a module variable, a closure variable.

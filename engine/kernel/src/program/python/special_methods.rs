@@ -5,7 +5,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyFunction, PyString, PyType};
 
-use super::ancestry::{told_by_type, Ancestry};
+use super::ancestry::{found_in_class, holder_of, told_by_type, Ancestry};
 use super::assumptions::{package_of, AssumptionKind};
 use super::class_flags::is_made_at_run_time;
 use super::container_effects::ContainerEffect;
@@ -13,7 +13,7 @@ use super::harmless_methods::is_own_primitive;
 use super::host::Host;
 use super::native_types::is_immutable;
 use super::recording::Word;
-use super::types::{found_in_class, holder_of, module_of, qualified_name, TypeTable};
+use super::types::{module_of, qualified_name, TypeTable};
 use super::undo::Undo;
 
 /// Attributes with special names that the interpreter does not call, or that hooks see when they are called.

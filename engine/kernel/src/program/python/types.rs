@@ -8,11 +8,11 @@ use std::sync::Arc;
 use pyo3::exceptions::PyBaseException;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyAny as PyBaseObject, PyDict, PyFunction, PyModule, PyString, PyType};
+use pyo3::types::{PyAny as PyBaseObject, PyFunction, PyModule, PyString, PyType};
 use pyo3::PyTypeInfo;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::ancestry::{told_by_type, Ancestry};
+use super::ancestry::{found_in_class, holder_of, told_by_type, Ancestry};
 use super::assumptions::{calls_for_user, AssumptionKind, Assumptions};
 use super::class_flags::{is_immutable_class, is_made_at_run_time};
 use super::entered_code::without_code;
@@ -415,13 +415,6 @@ fn compares_by_identity(ty: &Bound<'_, PyType>) -> bool {
     same("__hash__") && same("__eq__")
 }
 
-/// What the class or one of its bases has under a name, as it is there: no descriptor runs, and nothing of a metaclass, so
-/// that the host's state may be borrowed.
-pub fn found_in_class<'py>(class: &Bound<'py, PyType>, name: &str) -> Option<Bound<'py, PyAny>> {
-    let name = PyString::new(class.py(), name);
-    told_by_type(&holder_of(class, &name)?, intern!(class.py(), "__dict__")).ok()?.get_item(name).ok()
-}
-
 const COMPARISONS: &[&str] = &["__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__"];
 const ITEMS: &[&str] =
     &["__getitem__", "__setitem__", "__delitem__", "__contains__", "__iter__", "__next__", "__len__", "__bool__"];
@@ -572,44 +565,4 @@ pub fn referent<'py>(proxy: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
     let py = proxy.py();
     // Every object has this method, and the proxy hands on the one of its object.
     proxy.getattr(intern!(py, "__reduce_ex__")).and_then(|method| method.getattr(intern!(py, "__self__"))).ok()
-}
-
-/// The class among the bases of `class` whose own namespace holds `name`.
-pub fn holder_of<'py>(class: &Bound<'py, PyType>, name: &Bound<'py, PyString>) -> Option<Bound<'py, PyAny>> {
-    class.ancestry().iter().find(|base| {
-        told_by_type(base, intern!(base.py(), "__dict__"))
-            .and_then(|namespace| namespace.contains(name))
-            .unwrap_or(false)
-    })
-}
-
-/// The class in which `super()` finds `name`.
-pub fn holder_after<'py>(object: &Bound<'py, PyAny>, name: &Bound<'py, PyString>) -> Option<Bound<'py, PyAny>> {
-    let own = |name: &str| object.getattr(name).ok();
-    let (class, behind) = (own("__self_class__")?.cast_into::<PyType>().ok()?, own("__thisclass__")?);
-    let mut bases = class.ancestry().iter().skip_while(|base| !base.is(&behind)).skip(1);
-    bases.find(|base| {
-        told_by_type(base, intern!(base.py(), "__dict__"))
-            .and_then(|namespace| namespace.contains(name))
-            .unwrap_or(false)
-    })
-}
-
-/// Whether a dict is the namespace of an instrumented module.
-pub fn is_instrumented_namespace(namespace: &Bound<'_, PyDict>) -> bool {
-    namespace.contains(intern!(namespace.py(), "__dpor_namespace__")).unwrap_or(false)
-}
-
-/// The namespace of a module. What its class says of `__dict__` is not asked: that could be code of the model.
-pub fn variables_of_module<'py>(module: &Bound<'py, PyAny>) -> Option<Bound<'py, PyDict>> {
-    match module.cast::<PyModule>() {
-        Ok(module) => Some(module.dict()),
-        // What a module has put in its own place among the imported ones.
-        Err(_) => module.getattr(intern!(module.py(), "__dict__")).ok()?.cast_into::<PyDict>().ok(),
-    }
-}
-
-/// The namespace of an instrumented module, if the object is one.
-pub fn instrumented_namespace<'py>(module: &Bound<'py, PyAny>) -> Option<Bound<'py, PyDict>> {
-    variables_of_module(module).filter(is_instrumented_namespace)
 }

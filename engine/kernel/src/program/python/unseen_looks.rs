@@ -10,13 +10,14 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyFunction, PyString, PyType};
 
-use super::ancestry::{told_by_type, Ancestry};
+use super::ancestry::{found_in_class, told_by_type, Ancestry};
 use super::assumptions::{calls_for_user, AssumptionKind};
 use super::harmless_methods::is_own;
 use super::host::{report_escape, Host};
 use super::left_modules::LeftModules;
+use super::module_variables::instrumented_namespace;
 use super::primitives::keeps_attributes;
-use super::types::{found_in_class, instrumented_namespace, module_of, TypeFacts};
+use super::types::{module_of, TypeFacts};
 
 impl LeftModules {
     /// Whether a class keeps what its code changes unseen, though the code runs on stand-ins.
