@@ -2,7 +2,7 @@
 
 python tests/fidelity/run.py                              all modules
 python tests/fidelity/run.py test_functools --jobs 2      of the modules named
-python tests/fidelity/run.py test_functools TestLRUPy     the methods whose names have these words in them
+python tests/fidelity/run.py test_dict --methods DictTest.test_pop
 """
 
 from __future__ import annotations
