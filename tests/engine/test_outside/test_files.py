@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -316,3 +317,29 @@ def model():
 """)
     result = check_model(CheckRequest(str(path), "model", str(tmp_path)))
     assert result.verdict is Verdict.VIOLATED
+
+
+@pytest.mark.parametrize("variable", ["TMPDIR", "TEMP"])
+def test_the_folder_for_temporary_files_is_found_without_a_file_that_a_kill_would_leave(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    path = tmp_path / "model.py"
+    path.write_text(f"""
+import tempfile, dpor
+
+@dpor.model
+def model():
+    assert tempfile.gettempdir() == {str(folder)!r}
+""")
+
+    def write_a_file() -> str:
+        raise AssertionError("wrote a file to find out")
+
+    monkeypatch.setenv("TMPDIR", str(path))
+    monkeypatch.setenv(variable, str(folder))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "_get_default_tempdir", write_a_file)
+    result = check_model(CheckRequest(str(path), "model", str(tmp_path)))
+    assert result.verdict is Verdict.VERIFIED

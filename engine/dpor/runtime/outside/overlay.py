@@ -11,7 +11,7 @@ import errno
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from dpor.runtime.outside.real import SCRATCH, open_file, system
 
@@ -341,12 +341,31 @@ def _remove_tree(path: str, again: bool = True) -> None:
 
 
 def _temporary_folder() -> str:
-    # As the tempfile module, which itself writes a file to find out.
     variables = (system.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP"))
-    for folder in (*variables, "/tmp", "/var/tmp", "/usr/tmp", r"C:\TEMP", r"C:\TMP", system.getcwd()):
-        if folder and os.path.isabs(folder) and system.access(folder, os.W_OK | os.X_OK):
+    folder = first_usable(
+        (*variables, "/tmp", "/var/tmp", "/usr/tmp", r"C:\TEMP", r"C:\TMP", system.getcwd())
+    )
+    if folder is None:
+        raise OSError(errno.ENOENT, "there is no folder for temporary files")
+    return folder
+
+
+def first_usable(folders: Iterable[str | None]) -> str | None:
+    """The first of `folders` that files can be made in, as tempfile.gettempdir has it, which writes a file to find out.
+    That file stays where its process is killed.
+    """
+    for folder in folders:
+        if folder and os.path.isabs(folder) and _is_usable(folder):
             return folder
-    raise OSError(errno.ENOENT, "there is no folder for temporary files")
+    return None
+
+
+def _is_usable(folder: str) -> bool:
+    try:
+        is_folder = stat.S_ISDIR(system.stat(folder).st_mode)
+    except (OSError, ValueError):
+        return False
+    return is_folder and system.access(folder, os.W_OK | os.X_OK)
 
 
 def _remove_abandoned(folder: str) -> None:

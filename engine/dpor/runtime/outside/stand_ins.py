@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import random
 import types
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ from dpor.runtime.outside.databases import Databases
 from dpor.runtime.outside.descriptors import Descriptors
 from dpor.runtime.outside.environment import Environment
 from dpor.runtime.outside.filesystem import FileSystem
+from dpor.runtime.outside.overlay import first_usable
 from dpor.runtime.outside.paths import Paths
 from dpor.runtime.outside.real import open_file, system
 from dpor.runtime.outside.registries import Registries
@@ -239,9 +241,12 @@ class Outside:
 
         patches.replace(module, "_get_candidate_names", candidates)
         if vars(module)["tempdir"] is None:
-            # It finds out by writing a file, and only once.
+            # What the module finds out once outlives the execution that asks first.
             with mode.suspended():
-                vars(module)["gettempdir"]()
+                vars(module)["tempdir"] = first_usable(
+                    folder if folder == os.curdir else os.path.abspath(folder)
+                    for folder in vars(module)["_candidate_tempdir_list"]()
+                )
 
 
 def _names(mode: Mode) -> Iterator[str]:
