@@ -133,6 +133,12 @@ def _words(kind: AssumptionKind, subject: str) -> tuple[str, str]:
                 "iterate over or await",
                 "start a function that does so",
             )
+        case AssumptionKind.POLLED_CLOCK:
+            return (
+                f"a loop in {subject}() looks at a clock until a moment has come: time passed there by growing steps, "
+                "each after a turn or a few; other times, and more turns, were not explored",
+                "let the loop sleep between two looks, or wait with a time-out",
+            )
         case AssumptionKind.FIXED_CLOCK:
             return (
                 f"time passes by sleeps and time-outs alone: that it passes between two looks at {subject} was not "

@@ -57,6 +57,8 @@ class Hook(enum.StrEnum):
     ENDING = "ending"
     ENTER_LOOP = "enter_loop"
     AT_LOOP_HEAD = "at_loop_head"
+    ENTER_SUSPENDED_LOOP = "enter_suspended_loop"
+    AT_SUSPENDED_LOOP_HEAD = "at_suspended_loop_head"
 
     @property
     def identifier(self) -> str:

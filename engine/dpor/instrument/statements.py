@@ -23,16 +23,23 @@ class Statements(Patterns):
         return node
 
     def visit_While(self, node: ast.While) -> ast.stmt | list[ast.stmt]:
-        """A loop in a function tells the host of each of its iterations: one that only looks need not be repeated."""
-        watched = self.scope.kind is ScopeKind.FUNCTION and not _is_left_and_resumed(node)
+        """A loop in a function tells the host of each of its turns.
+
+        One that only looks need not be repeated, and for one that waits for a moment time passes.
+        """
+        enter, turn = (
+            (Hook.ENTER_SUSPENDED_LOOP, Hook.AT_SUSPENDED_LOOP_HEAD)
+            if _is_left_and_resumed(node)
+            else (Hook.ENTER_LOOP, Hook.AT_LOOP_HEAD)
+        )
         head = node.test
         self.visit_If(node)
-        if not watched:
+        if self.scope.kind is not ScopeKind.FUNCTION:
             return node
         token = loop_token(self._loops)
         self._loops += 1
-        entered = at(ast.Assign([ast.Name(token, ast.Store())], self.hook(Hook.ENTER_LOOP, head)), head)
-        look = self.hook(Hook.AT_LOOP_HEAD, head, ast.Name(token, ast.Load()))
+        entered = at(ast.Assign([ast.Name(token, ast.Store())], self.hook(enter, head)), head)
+        look = self.hook(turn, head, ast.Name(token, ast.Load()))
         node.test = at(ast.BoolOp(ast.And(), [look, node.test]), head)
         return [entered, node]
 

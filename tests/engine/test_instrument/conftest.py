@@ -199,6 +199,13 @@ class TransparentHooks:
         assert token == 1
         return True
 
+    def enter_suspended_loop(self) -> int:
+        return 2
+
+    def at_suspended_loop_head(self, token: int) -> bool:
+        assert token == 2
+        return True
+
 
 def _spell(positions: tuple[int | None, int | None, int | None, int | None]) -> str:
     line, end_line, column, end_column = positions

@@ -28,6 +28,8 @@ pub enum AssumptionKind {
     ExceptionState,
     LostException,
     KeptState,
+    /// Time passes by growing steps where a loop looks at a clock again and again.
+    PolledClock,
     /// Time passes by sleeping and time-outs alone.
     FixedClock,
     /// Time passes between two looks at a clock as often as the option says, and by a year.
@@ -35,7 +37,7 @@ pub enum AssumptionKind {
 }
 
 impl AssumptionKind {
-    const ALL: [AssumptionKind; 15] = [
+    const ALL: [AssumptionKind; 16] = [
         AssumptionKind::ForeignCode,
         AssumptionKind::UnseenCode,
         AssumptionKind::ObjectEnd,
@@ -49,6 +51,7 @@ impl AssumptionKind {
         AssumptionKind::ExceptionState,
         AssumptionKind::LostException,
         AssumptionKind::KeptState,
+        AssumptionKind::PolledClock,
         AssumptionKind::FixedClock,
         AssumptionKind::ClockJumps,
     ];
@@ -68,6 +71,7 @@ impl AssumptionKind {
             AssumptionKind::ExceptionState => "exception-state",
             AssumptionKind::LostException => "lost-exception",
             AssumptionKind::KeptState => "kept-state",
+            AssumptionKind::PolledClock => "polled-clock",
             AssumptionKind::FixedClock => "fixed-clock",
             AssumptionKind::ClockJumps => "clock-jumps",
         }

@@ -14,7 +14,8 @@
 //!
 //! If at the end of an execution nothing that the iteration read has been written since, the thread is in a livelock.
 //!
-//! What counts as a side effect: every write, drawn value, spawned thread and look at the clock. A lock taken and given
+//! What counts as a side effect: every write, drawn value and spawned thread. After a turn that has also looked at a clock
+//! time passes, as long as the loop may wait for that (see `deadline_loops.rs`). A lock taken and given
 //! back within the iteration is none, nor is an atomic exchange that leaves the value as it was.
 
 use pyo3::ffi;
@@ -23,6 +24,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyString, PyWeakrefMethods, PyWeakrefReference};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::deadline_loops::{DeadlineLoops, Turn};
 use super::host::Host;
 use super::recording::Word;
 use super::state::{Phase, State};
@@ -52,6 +54,8 @@ struct Watch {
     patience: u32,
     /// How often in a row the local variables were found changed.
     changes: u32,
+    /// Whether time has passed at the head of the loop, which the local variables may show.
+    time_passed: bool,
 }
 
 /// Why a thread goes round in a loop without doing anything.
@@ -97,6 +101,7 @@ pub struct Loops {
     /// Locks taken (true) and given back, in order.
     locks: Vec<(LocationId, bool)>,
     tokens: u64,
+    pub deadlines: DeadlineLoops,
     pub spin: Option<Spin>,
 }
 
@@ -361,6 +366,14 @@ impl State {
         found
     }
 
+    /// What stands for the run through a loop that the running thread begins.
+    pub fn next_loop(&mut self) -> u64 {
+        let current = self.current;
+        let loops = &mut self.thread(current).loops;
+        loops.tokens += 1;
+        loops.tokens
+    }
+
     /// What the head of the loop `token` has to do; None if the iteration had a side effect.
     fn at_head(&mut self, token: u64) -> Head {
         let current = self.current;
@@ -370,7 +383,15 @@ impl State {
             // Loops further in are over; those further out have smaller tokens.
             let inner = loops.watches.partition_point(|watch| watch.token < token);
             loops.ended.extend(loops.watches.drain(inner..));
-            loops.watches.push(Watch { token, reads_from, locks_from, locals: None, patience: 0, changes: 0 });
+            loops.watches.push(Watch {
+                token,
+                reads_from,
+                locks_from,
+                locals: None,
+                patience: 0,
+                changes: 0,
+                time_passed: false,
+            });
             return Head::GoOn;
         };
         loops.ended.extend(loops.watches.drain(position + 1..));
@@ -390,7 +411,7 @@ impl State {
     }
 
     /// The local variables at the head of the innermost loop are those of the last time, or not: keep the new ones.
-    /// Returns what the thread spins on, if the iteration was pure.
+    /// Returns what the thread spins on, if the iteration was pure but for looks at a clock.
     fn compared(&mut self, same: bool, locals: Locals) -> Option<Spin> {
         let current = self.current;
         let loops = &mut self.thread(current).loops;
@@ -402,6 +423,8 @@ impl State {
         (watch.reads_from, watch.locks_from) = (reads_to, locks_to);
         if same && spin.is_some() {
             watch.changes = 0;
+            watch.locals = Some(locals);
+        } else if std::mem::take(&mut watch.time_passed) {
             watch.locals = Some(locals);
         } else {
             // A loop that counts something is looked at ever more rarely.
@@ -526,30 +549,39 @@ impl Host {
         if state.phase != Phase::Running {
             return 0;
         }
+        let token = state.next_loop();
         let current = state.current;
         let loops = &mut state.thread(current).loops;
-        loops.tokens += 1;
-        let token = loops.tokens;
         let (reads_from, locks_from) = (loops.reads.len(), loops.locks.len());
-        loops.watches.push(Watch { token, reads_from, locks_from, locals: None, patience: 0, changes: 0 });
+        loops.watches.push(Watch {
+            token,
+            reads_from,
+            locks_from,
+            locals: None,
+            patience: 0,
+            changes: 0,
+            time_passed: false,
+        });
         token
     }
 
     /// The thread is at the head of a loop, before its condition. Always True.
     #[pyo3(signature = (token, /))]
     fn at_loop_head(&self, py: Python<'_>, token: u64) -> PyResult<bool> {
-        let (head, ended) = {
+        let (head, turn, ended) = {
             let Some(mut state) = self.awake() else { return Ok(true) };
             if token == 0 || state.phase != Phase::Running {
                 return Ok(true);
             }
             let head = state.at_head(token);
             let current = state.current;
-            (head, std::mem::take(&mut state.thread(current).loops.ended))
+            let thread = state.thread(current);
+            let turn = thread.loops.deadlines.turn(token, thread.time);
+            (head, turn, std::mem::take(&mut thread.loops.ended))
         };
         drop(ended);
-        match head {
-            Head::GoOn => {}
+        let spin = match head {
+            Head::GoOn => None,
             Head::Keep => {
                 let kept = locals(py)?;
                 let mut state = self.state();
@@ -557,15 +589,25 @@ impl Host {
                 if let Some(watch) = state.thread(current).loops.watches.last_mut() {
                     watch.locals = Some(kept);
                 }
+                None
             }
             Head::Compare(before) => {
                 let now = locals(py)?;
                 let same = same_state(py, &before, &now)?;
-                let spin = self.state().compared(same, now);
-                if let Some(spin) = spin {
-                    self.spin(py, spin)?;
-                }
+                self.state().compared(same, now)
             }
+        };
+        match (spin, turn) {
+            (Some(spin), Turn::Timeless) => self.spin(py, spin)?,
+            (Some(_), Turn::Looked | Turn::Idle) => {
+                let current = self.state().current;
+                if let Some(watch) = self.state().thread(current).loops.watches.last_mut() {
+                    watch.time_passed = true;
+                }
+                self.pass_time_in_loop(py);
+            }
+            (None, Turn::Idle) => self.pass_time_in_loop(py),
+            _ => {}
         }
         Ok(true)
     }

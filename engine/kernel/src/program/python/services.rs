@@ -204,10 +204,7 @@ impl Host {
         if self.state().clock_is_blurred() {
             return self.leave_untreated(py, "a look at the clock after another thread has slept");
         }
-        let mut state = self.state();
-        state.affect_loops();
-        let current = state.current;
-        Ok(state.thread(current).time)
+        Ok(self.state().look_at_clock())
     }
 
     /// The running thread is about to look at a clock: explore whether time has passed since it did so last, as often
@@ -233,9 +230,7 @@ impl Host {
     /// The thread's clock for code that only looks how long it may still wait, which is no side effect.
     fn deadline_time(&self, py: Python<'_>) -> PyResult<f64> {
         self.only_outside_predicates(py, "looks at the clock")?;
-        let mut state = self.state();
-        let current = state.current;
-        Ok(state.thread(current).time)
+        Ok(self.state().look_at_time_limit())
     }
 
     /// A fence; no visible operation under sequential consistency. Raises ValueError for an unknown order.

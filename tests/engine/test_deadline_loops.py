@@ -1,0 +1,198 @@
+"""Loops that look at a clock until a moment has come, without sleeping."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from dpor.checking import check_model
+from dpor.counterexample.replay import replay_model
+from dpor.results import AssumptionKind, CheckRequest, ModelResult, ReplayRequest, Verdict
+
+ALGORITHMS = (
+    "optimal",
+    "parsimonious",
+    "source",
+    "exhaustive",
+    "graph",
+    "concolic",
+    "unfolding",
+    "value-centric",
+    "random",
+    "pct",
+)
+HEADER = """
+import asyncio, datetime, threading, time
+import dpor
+
+@dpor.model
+def model():
+"""
+POLLING = """
+    done = []
+    setter = dpor.spawn(done.append, 1)
+    deadline = time.monotonic() + 5
+    while not done and time.monotonic() < deadline:
+        pass
+    {after}
+    setter.join()
+"""
+COUNTING = """
+    turns = 0
+    deadline = time.monotonic() + 5
+    while time.monotonic() < deadline:
+        turns += 1
+"""
+
+
+def check(tmp_path: Path, body: str, **options: object) -> ModelResult:
+    (tmp_path / "model.py").write_text(HEADER + textwrap.indent(textwrap.dedent(body).strip("\n"), "    "))
+    return check_model(CheckRequest("model.py", "model", str(tmp_path), options=options))
+
+
+def kinds(result: ModelResult) -> set[AssumptionKind]:
+    return {one.kind for one in result.assumptions}
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("after", ["assert done", "assert not done"])
+def test_a_loop_ends_at_its_deadline_or_before(tmp_path: Path, algorithm: str, after: str) -> None:
+    result = check(tmp_path, POLLING.format(after=after), algorithm=algorithm)
+    assert result.verdict is Verdict.VIOLATED
+    assert AssumptionKind.POLLED_CLOCK in kinds(result)
+
+
+def test_a_check_of_a_polling_loop_ends(tmp_path: Path) -> None:
+    result = check(tmp_path, POLLING.format(after="pass"))
+    assert result.verdict is Verdict.VERIFIED
+    assert result.executions <= 10
+
+
+def test_a_counterexample_with_a_deadline_replays(tmp_path: Path) -> None:
+    schedule = check(tmp_path, POLLING.format(after="assert done")).violations[0].schedule
+    replayed = replay_model(ReplayRequest("model.py", "model", str(tmp_path), schedule))
+    assert replayed.violation is not None
+    assert "done" in replayed.violation.message
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "end = time.time() + 1\nwhile time.time() < end: pass",
+        "end = time.monotonic_ns() + 10**9\nwhile time.monotonic_ns() < end: pass",
+        "start = time.perf_counter()\nwhile (now := time.perf_counter()) == start: pass",
+        "end = datetime.datetime.now() + datetime.timedelta(hours=1)\nwhile datetime.datetime.now() < end: pass",
+        "end = time.monotonic() + 1\nwhile True:\n    now = time.monotonic()\n    if now >= end: break",
+        "end = time.monotonic() + 1\nwhile True:\n    for _ in range(3):\n        now = time.monotonic()\n"
+        "    if now >= end: break",
+        "end = time.monotonic() + 1\nwhile time.monotonic() < end:\n    inner = time.monotonic() + 1\n"
+        "    while time.monotonic() < inner: pass",
+        "lock = threading.Lock()\nend = time.monotonic() + 1\nwhile time.monotonic() < end:\n    with lock: pass",
+        COUNTING,
+        COUNTING + "    assert turns > 1000",
+    ],
+)
+def test_a_loop_alone_ends(tmp_path: Path, body: str) -> None:
+    result = check(tmp_path, body)
+    assert (result.verdict, result.executions) == (Verdict.VERIFIED, 1)
+    assert AssumptionKind.POLLED_CLOCK in kinds(result)
+
+
+@pytest.mark.parametrize("clock", ["time.monotonic", "asyncio.get_running_loop().time", "time.time"])
+def test_a_loop_that_lets_other_tasks_run_ends(tmp_path: Path, clock: str) -> None:
+    body = f"""
+    async def main():
+        end = {clock}() + 1
+        while {clock}() < end:
+            await asyncio.sleep(0)
+    asyncio.run(main())
+    """
+    result = check(tmp_path, body)
+    assert (result.verdict, result.executions) == (Verdict.VERIFIED, 1)
+
+
+def test_an_iterator_that_waits_for_a_moment_ends(tmp_path: Path) -> None:
+    body = """
+    def until(end):
+        while time.monotonic() < end:
+            yield time.monotonic()
+    times = list(until(time.monotonic() + 1))
+    assert times == sorted(times)
+    """
+    assert check(tmp_path, body).verdict is Verdict.VERIFIED
+
+
+def test_the_assumption_names_the_function_and_the_line(tmp_path: Path) -> None:
+    result = check(tmp_path, POLLING.format(after="pass"))
+    found = next(one for one in result.assumptions if one.kind is AssumptionKind.POLLED_CLOCK)
+    assert found.subject == "model"
+    assert found.location is not None
+    assert found.location.line == HEADER.count("\n") + 4
+
+
+def test_time_does_not_pass_for_the_first_turns_of_a_loop_that_does_something(tmp_path: Path) -> None:
+    body = """
+    made = time.monotonic()
+    waiting = [0] * 500
+    while waiting:
+        waiting.pop()
+        assert time.monotonic() == made
+    """
+    result = check(tmp_path, body)
+    assert result.verdict is Verdict.VERIFIED
+    assert kinds(result) == {AssumptionKind.FIXED_CLOCK}
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_loop_that_sleeps_is_given_no_other_time(tmp_path: Path, algorithm: str) -> None:
+    body = """
+    end = time.monotonic() + 1
+    turns = 0
+    while time.monotonic() < end:
+        turns += 1
+        time.sleep(0.1)
+    assert turns == 10
+    """
+    result = check(tmp_path, body, algorithm=algorithm)
+    assert result.verdict in {Verdict.VERIFIED, Verdict.INCOMPLETE}
+    assert kinds(result) == {AssumptionKind.FIXED_CLOCK}
+
+
+def test_a_loop_that_looks_at_a_clock_and_waits_for_another_thread_is_a_spinloop(tmp_path: Path) -> None:
+    body = """
+    done = []
+    setter = dpor.spawn(done.append, 1)
+    while not done:
+        time.monotonic()
+    setter.join()
+    """
+    assert check(tmp_path, body).verdict is Verdict.VERIFIED
+
+
+def test_a_loop_that_looks_at_a_clock_and_waits_for_nothing_is_a_livelock(tmp_path: Path) -> None:
+    result = check(tmp_path, "done = []\nwhile not done:\n    time.monotonic()")
+    assert result.verdict is Verdict.VIOLATED
+    assert "livelock" in result.violations[0].message
+
+
+def test_the_same_outcomes_are_found_as_with_sleeps(tmp_path: Path) -> None:
+    body = """
+    flags = [False, False]
+    def set_flags():
+        flags[0] = True
+        flags[1] = True
+    setter = dpor.spawn(set_flags)
+    deadline = time.monotonic() + 5
+    while not flags[0] and time.monotonic() < deadline:
+        {turn}
+    assert (flags[0], flags[1]) != {outcome}
+    setter.join()
+    """
+    for outcome in ((False, False), (False, True), (True, False), (True, True)):
+        found = {
+            check(tmp_path, body.format(turn=turn, outcome=outcome)).verdict
+            for turn in ("pass", "time.sleep(0.5)")
+        }
+        assert found == {Verdict.VIOLATED}, outcome
