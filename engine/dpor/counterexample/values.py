@@ -212,7 +212,12 @@ def instance_dict(value: object) -> dict[str, Any]:
 def _describe(value: Any, style: _Style, depth: int) -> str:
     cls = cast("type[Any]", type(value))
     if issubclass(cls, enum.Enum):
-        return f"{cls.__name__}.{instance_dict(value).get('_name_', '?')}"
+        attributes = instance_dict(value)
+        name = attributes.get("_name_")
+        # Flags that are none of the class's members, nor made of them.
+        return (
+            f"{cls.__name__}({attributes.get('_value_', '?')})" if name is None else f"{cls.__name__}.{name}"
+        )
     if _is_plain(value):
         return repr(value)
     if is_symbolic(value):

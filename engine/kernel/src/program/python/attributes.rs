@@ -258,6 +258,7 @@ impl Host {
         self.note_look(object, Some(name))?;
         self.note_name_change(object, name);
         self.watch_left_class(object)?;
+        self.note_unseen_readers(object, name)?;
         // Those that are put later are not put through what keeps the original.
         let put_later = self.is_buffered(slot.location) || self.state().chooses(slot.location);
         if !puts_back || put_later {
@@ -343,6 +344,7 @@ impl Host {
         };
         self.note_look(object, Some(name))?;
         self.watch_left_class(object)?;
+        self.note_unseen_readers(object, name)?;
         if !puts_back {
             self.check_fresh_attribute(py, object, name, slot, true)?;
         }

@@ -62,6 +62,13 @@ impl Host {
         }
     }
 
+    /// Somebody asks for the dict of a member's attributes, through which `enum` reads them.
+    pub fn note_dict_of_member(&self, object: &Bound<'_, PyAny>) {
+        if is_enumeration(&object.get_type()) {
+            self.assume_enum(object.py());
+        }
+    }
+
     /// Before a class is called: to find the member with a value that cannot be hashed, `enum` compares it with that of each.
     pub fn note_member_wanted(&self, class: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) {
         let changes = self.kind(value).is_tracked();

@@ -72,6 +72,7 @@ impl Host {
         }
         if kind == TypeKind::Instance {
             self.watch_left_class(object)?;
+            self.note_dict_of_member(object);
         }
         if (kind == TypeKind::Instance || kind.has_content()) && lacks_dict(object)? {
             let made = Part { object: object.clone(), effect: ContainerEffect::WriteWhole };

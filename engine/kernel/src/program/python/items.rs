@@ -2,9 +2,12 @@
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyCFunction, PyDict, PyFunction, PyInt, PyList, PySlice, PyTuple, PyType};
+use pyo3::types::{
+    PyBytes, PyCFunction, PyComplex, PyDict, PyFloat, PyFunction, PyInt, PyList, PySlice, PyString, PyTuple, PyType,
+};
+use pyo3::PyTypeInfo;
 
-use super::ancestry::found_in_class;
+use super::ancestry::{found_in_class, holder_of};
 use super::callables::receiver_in_c;
 use super::callback_results::{used_by_adding, ResultUse};
 use super::callbacks::OpenOperation;
@@ -17,7 +20,7 @@ use super::origins::Origin;
 use super::place::Place;
 use super::recording::Word;
 use super::state::access;
-use super::types::TypeKind;
+use super::types::{TypeKind, ITEMS};
 use super::weak_memory::Store;
 use super::whole_reads::{reading_effect, Depth, Part};
 use crate::operation::{AccessMode, LocationId, MemoryOrder};
@@ -111,31 +114,7 @@ impl Host {
         }
     }
 
-    /// The same where an item is loaded, by a method that may be known to read (those of `typing`).
-    fn touch_foreign_load<'py>(
-        &self,
-        py: Python<'py>,
-        object: &Bound<'py, PyAny>,
-        key: &Bound<'py, PyAny>,
-    ) -> PyResult<()> {
-        let foreign = match self.awake() {
-            Some(mut state) if state.running() => state.types.facts(object).items_by_foreign_code,
-            _ => return Ok(()),
-        };
-        let method = if foreign { found_in_class(&object.get_type(), "__getitem__") } else { None };
-        let Some(method) = method.filter(|method| method.is_instance_of::<PyFunction>()) else {
-            return self.touch_foreign_items(py, object, &[key]);
-        };
-        match self.origin(&method)?.origin {
-            Origin::Safe | Origin::Reading => {
-                let parts = self.reading_parts(&[object.clone(), key.clone()], Depth::Everything);
-                self.touch_wholes(py, &parts, Depth::Everything).map(drop)
-            }
-            _ => self.touch_foreign_items(py, object, &[key]),
-        }
-    }
-
-    /// An operation on items of an object whose class is not instrumented (`UserDict`) is one operation on the object.
+    /// An operation on items of an object whose class is not instrumented is one operation on the object.
     #[inline]
     pub fn touch_foreign_items<'py>(
         &self,
@@ -149,12 +128,54 @@ impl Host {
         };
         if foreign {
             self.require_instrumented(object)?;
+            if self.only_reads_items(object)? {
+                let read: Vec<_> = std::iter::once(object).chain(given.iter().copied()).cloned().collect();
+                return self.look(py, &read, Depth::Everything);
+            }
             let given = PyTuple::new(py, given)?;
             let class = object.get_type().into_any();
             self.touch_foreign(py, &class, Some(object), &given, None).map(drop)?;
         }
         Ok(())
     }
+
+    /// Whether the methods for items that the class of an object has from code that is not instrumented are known to read
+    /// only: those of flags, and of `typing`.
+    fn only_reads_items(&self, object: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let class = object.get_type();
+        let mut state = self.state();
+        for name in ITEMS {
+            let Some(method) = found_in_class(&class, name).filter(|method| !method.is_none()) else { continue };
+            let origin = match method.is_instance_of::<PyFunction>() {
+                true => state.types.origins.of(&method)?.origin,
+                false if is_of_number_or_text(&class, name) => Origin::Safe,
+                false => Origin::Foreign,
+            };
+            let reads = match origin {
+                Origin::Instrumented => true,
+                Origin::Safe | Origin::Reading => !matches!(*name, "__setitem__" | "__delitem__" | "__next__"),
+                Origin::Library | Origin::Foreign => false,
+            };
+            if !reads {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Whether a class has a method from a built-in type of values that never change and hold nothing.
+fn is_of_number_or_text(class: &Bound<'_, PyType>, name: &str) -> bool {
+    let py = class.py();
+    let name = PyString::intern(py, name);
+    let types = [
+        PyInt::type_object(py),
+        PyFloat::type_object(py),
+        PyComplex::type_object(py),
+        PyString::type_object(py),
+        PyBytes::type_object(py),
+    ];
+    holder_of(class, &name).is_some_and(|holder| types.iter().any(|known| holder.is(known)))
 }
 
 /// The factory of a `defaultdict`, if it runs code in Python: then what a lookup of a missing key does is a lookup, a call
@@ -262,7 +283,7 @@ impl Host {
     ) -> PyResult<Bound<'py, PyAny>> {
         let kind = self.kind(object);
         if !has_builtin_items(kind) {
-            self.touch_foreign_load(py, object, key)?;
+            self.touch_foreign_items(py, object, &[key])?;
             return object.get_item(key);
         }
         let concrete = self.concrete_key(object, key)?;

@@ -21,6 +21,7 @@ use super::host::Host;
 use super::place::lacks_dict;
 use super::state::{Phase, Restart};
 use super::types::{is_heap_class, TypeKind};
+use super::unseen_readers::UnseenReaders;
 use super::whole_reads::{given, Depth, Looking, Part};
 use crate::operation::Access;
 
@@ -42,6 +43,7 @@ pub struct LeftModules {
     watched: FxHashSet<String>,
     /// Classes, by address, of objects whose attributes are changed, in this execution.
     changed: FxHashSet<usize>,
+    pub readers: UnseenReaders,
 }
 
 impl LeftModules {
@@ -81,12 +83,18 @@ impl LeftModules {
     /// Addresses of classes may be those of others from now on.
     pub fn forget_classes(&mut self) {
         self.changed.clear();
+        self.readers.clear();
     }
 
     /// Whether objects of a class may change unseen, of a module that is left as it is.
     pub fn changes_unseen(&self, module: &str, class: &str) -> bool {
+        self.contains(module) && !self.is_unchanging(module, class)
+    }
+
+    /// Whether the class is of such a module, but its objects do not change unless a program changes them.
+    pub fn is_unchanging(&self, module: &str, class: &str) -> bool {
         let named = || self.unchanging.contains(&format!("{module}.{class}"));
-        self.contains(module) && !is_below(module, &self.unchanging) && !named()
+        self.contains(module) && (is_below(module, &self.unchanging) || named())
     }
 }
 
@@ -128,6 +136,7 @@ impl Host {
             at_once: at_once.into_iter().collect(),
             watched: FxHashSet::default(),
             changed: FxHashSet::default(),
+            readers: UnseenReaders::default(),
         };
     }
 }

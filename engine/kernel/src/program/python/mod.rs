@@ -66,6 +66,7 @@ mod symbolic;
 mod types;
 mod undo;
 mod unseen_looks;
+mod unseen_readers;
 mod untold;
 mod variables;
 mod waiting;

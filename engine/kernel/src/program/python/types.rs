@@ -416,7 +416,8 @@ fn compares_by_identity(ty: &Bound<'_, PyType>) -> bool {
 }
 
 const COMPARISONS: &[&str] = &["__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__"];
-const ITEMS: &[&str] =
+/// The methods that operations on items call, and those that ask whether there are any.
+pub const ITEMS: &[&str] =
     &["__getitem__", "__setitem__", "__delitem__", "__contains__", "__iter__", "__next__", "__len__", "__bool__"];
 const CONVERSIONS: &[&str] = &["__repr__", "__str__", "__format__"];
 
