@@ -240,3 +240,26 @@ def model():
 """,
     )
     assert result.verdict is Verdict.VERIFIED
+
+
+def test_a_raise_with_a_cause_is_one_step(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text("""
+import dpor
+
+@dpor.model
+def model():
+    error = ValueError()
+    found = []
+    def change():
+        error.__cause__ = KeyError(4)
+        found.append(error.__traceback__)
+    thread = dpor.spawn(change)
+    try:
+        raise error from KeyError(3)
+    except ValueError:
+        pass
+    thread.join()
+    assert repr(error.__cause__) != "KeyError(4)" or found[0] is not None
+""")
+    result = check_model(CheckRequest("model.py", "model", str(tmp_path)))
+    assert result.verdict is Verdict.VERIFIED, result

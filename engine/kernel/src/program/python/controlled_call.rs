@@ -353,7 +353,7 @@ impl Host {
         let steps_coroutine =
             matches!(text, "send" | "throw" | "close") && GeneratorKind::of(object) == Some(GeneratorKind::Coroutine);
         if text == "throw" {
-            arguments.iter().try_for_each(|exception| self.touch_raise(&exception))?;
+            arguments.iter().try_for_each(|exception| self.touch_raise(&exception).map(drop))?;
         }
         let is_iterator =
             kind == TypeKind::Iterator && !text.starts_with("__") || text == "__next__" || steps_coroutine;

@@ -91,20 +91,21 @@ impl Host {
         }
     }
 
-    /// Before an exception is raised. Not an event for one that nobody else has.
-    pub fn touch_raise(&self, exception: &Bound<'_, PyAny>) -> PyResult<()> {
+    /// Before an exception is raised. Not an event for one that nobody else has. Returns whether it is an operation, and if so
+    /// whether that was an event.
+    pub fn touch_raise(&self, exception: &Bound<'_, PyAny>) -> PyResult<Option<bool>> {
         let py = exception.py();
         // SAFETY: the exception is alive.
         let holders = unsafe { ffi::Py_REFCNT(exception.as_ptr()) };
         if !exception.is_instance_of::<PyBaseException>() || holders <= 1 {
-            return Ok(());
+            return Ok(None);
         }
         self.keep_original_exception(exception)?;
         if self.awake().is_none_or(|state| !state.raising_is_seen(exception)) {
-            return Ok(());
+            return Ok(None);
         }
         let name = intern!(py, "__traceback__");
-        let Some(slot) = self.find_attribute(exception, name) else { return Ok(()) };
+        let Some(slot) = self.find_attribute(exception, name) else { return Ok(None) };
         let event = self.touch_member(py, slot, AccessMode::Write, "an exception that several threads raise")?;
         match handled(py) {
             Some(context) => {
@@ -113,7 +114,7 @@ impl Host {
             }
             None => self.note(py, Word::WriteAll, Some(exception), None, None, event),
         }
-        Ok(())
+        Ok(Some(event))
     }
 }
 
@@ -128,7 +129,7 @@ impl Host {
 
     /// Before `raise` without an exception.
     fn reraised(&self, py: Python<'_>) -> PyResult<()> {
-        handled(py).map_or(Ok(()), |exception| self.touch_raise(&exception))
+        handled(py).map_or(Ok(()), |exception| self.touch_raise(&exception).map(drop))
     }
 
     /// Before `raise exception from cause`: gives the exception, with its cause. Raises TypeError for what is no exception.
@@ -139,10 +140,24 @@ impl Host {
         let exception = made(exception)?.ok_or_else(wrong)?;
         let wrong = || PyTypeError::new_err("exception causes must derive from BaseException");
         let cause = if cause.is_none() { cause.clone() } else { made(cause)?.ok_or_else(wrong)? };
-        self.store_attribute(py, &cause, &exception, intern!(py, "__cause__"))?;
-        self.touch_raise(&exception)?;
+        let name = intern!(py, "__cause__");
+        // The statement stores the cause and raises in one step.
+        match self.touch_raise(&exception)? {
+            None => self.store_attribute(py, &cause, &exception, name)?,
+            Some(event) => {
+                set_cause(&exception, &cause);
+                self.note(py, Word::Store, Some(&exception), Some(name.as_any()), Some(&cause), event);
+            }
+        }
         Ok(exception)
     }
+}
+
+/// Store the cause of an exception as `raise` does, which calls no code of its class.
+fn set_cause(exception: &Bound<'_, PyAny>, cause: &Bound<'_, PyAny>) {
+    let stored = if cause.is_none() { std::ptr::null_mut() } else { cause.clone().into_ptr() };
+    // SAFETY: the first is an exception, and the second one or NULL; the reference to it is taken over.
+    unsafe { ffi::PyException_SetCause(exception.as_ptr(), stored) };
 }
 
 /// The exception that Python takes a value for that follows `raise` or `from`: a class makes one. None if it is none.
