@@ -32,6 +32,7 @@ from dpor.instrument.hooks import Hook
 from dpor.instrument.import_hook import Foreign, Instrumentation
 from dpor.instrument.in_place import Library
 from dpor.instrument.library_state import keep_unseen, objects_of
+from dpor.instrument.standard_library import is_of_standard_library
 from dpor.instrument.texts import Texts
 from dpor.model import options_of
 from dpor.options import OPTIONS, Algorithm, ModelOptions, override, shown_value
@@ -101,7 +102,7 @@ class HostedModel:
         hooks = {hook.value: getattr(self.host, hook.value) for hook in Hook}
         self.instrumentation = Instrumentation(
             self.root,
-            self.packages,
+            tuple(name for name in self.packages if not is_of_standard_library(name)),
             hooks,
             self.overlay,
             covered=self.file,
@@ -111,7 +112,7 @@ class HostedModel:
             refuse=self._refuse_module,
         )
         self.texts = Texts(self.host)
-        self.library = Library(self.host, hooks, self.patches.stand_ins())
+        self.library = Library(self.host, hooks, self.patches.stand_ins(), self.packages)
         self._flags = CombinedFlags()
         self.fresh_modules = False
         self.symbolic = self._symbolic_session()

@@ -7,7 +7,7 @@ functions stay the objects that they are and are given instrumented code, when c
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, cast
@@ -17,15 +17,15 @@ from dpor.instrument.hooks import NAMESPACE, Hook, namespace_entries
 from dpor.instrument.library_code import LibraryCode, library_code
 from dpor.instrument.library_state import LibraryState
 from dpor.instrument.standard_library import (
-    LEFT,
     described_modules,
     incurious,
+    left_modules,
     reading_at_once,
     shallow,
     standard_modules,
     unchanging,
 )
-from dpor.instrument.transformer import compile_instrumented
+from dpor.instrument.transformer import compile_instrumented, future_features
 from dpor.reading import read_file
 from dpor.results import AssumptionKind
 
@@ -44,7 +44,8 @@ class Library:
     """The standard library's modules that a check has had to instrument.
 
     `host` asks for them once installed; `hooks` maps hook names to callables. `stand_ins` maps the types of
-    real locks and of thread-local data to what makes a controlled one. `code` keeps what was compiled.
+    real locks and of thread-local data to what makes a controlled one. `named` are modules that a model wants to be
+    looked into, which are not left as they are. `code` keeps what was compiled.
     """
 
     def __init__(
@@ -52,9 +53,11 @@ class Library:
         host: Host,
         hooks: Mapping[str, object],
         stand_ins: Mapping[type, Callable[[Any], object]],
+        named: Iterable[str] = (),
         code: LibraryCode | None = None,
     ) -> None:
         self._host = host
+        self._left = left_modules(named)
         self._entries = namespace_entries(hooks)
         self._code = code or library_code()
         self._tables: dict[int, _Table] = {}
@@ -72,7 +75,7 @@ class Library:
         """Have the host ask for what it needs."""
         self._host.use_library(standard_modules(), self.include)
         self._host.leave_modules(
-            list(LEFT), described_modules(), unchanging(), incurious(), shallow(), reading_at_once()
+            self._left, described_modules(), unchanging(), incurious(), shallow(), reading_at_once()
         )
 
     def uninstall(self) -> None:
@@ -205,23 +208,29 @@ class Library:
         self, source: Any, namespace: dict[str, Any] | None = None, variables: Any = None, /, **more: Any
     ) -> None:
         """What `exec` is in an instrumented module: what it makes for such a module is instrumented, too."""
+        flags = future_features(sys._getframe(1).f_code)  # pyright: ignore[reportPrivateUsage]
         namespace, variables = _scopes(namespace, variables)
-        exec(self._compiled(source, "exec", namespace), namespace, variables, **more)
+        exec(self._compiled(source, "exec", namespace, flags), namespace, variables, **more)
 
     def _eval(self, source: Any, namespace: dict[str, Any] | None = None, variables: Any = None, /) -> Any:
         """What `eval` is in an instrumented module."""
+        flags = future_features(sys._getframe(1).f_code)  # pyright: ignore[reportPrivateUsage]
         namespace, variables = _scopes(namespace, variables)
-        return eval(self._compiled(source, "eval", namespace), namespace, variables)
+        return eval(self._compiled(source, "eval", namespace, flags), namespace, variables)
 
-    def _compiled(self, source: Any, mode: str, namespace: dict[str, Any]) -> CodeType:
+    def _compiled(self, source: Any, mode: str, namespace: dict[str, Any], flags: int) -> CodeType:
         if isinstance(source, CodeType):
             return self._unseen(source)
         text = str(source)
         instrumented = mode == "exec" and NAMESPACE in namespace
-        key = (f"{mode} {instrumented}", text)
+        key = (f"{mode} {instrumented} {flags}", text)
         code = self._generated.get(key)
         if code is None:
-            code = compile_instrumented(text, "<string>") if instrumented else compile(text, "<string>", mode)
+            code = (
+                compile_instrumented(text, "<string>", flags=flags)
+                if instrumented
+                else compile(text, "<string>", mode, flags, dont_inherit=True)
+            )
             self._generated[key] = code
         if instrumented:
             self._host.tell_instrumented(code)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib.machinery
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import ModuleType
 
 _DESCRIBED = "dpor.runtime has stand-ins for what it does, and its own code runs on them"
@@ -190,6 +190,19 @@ def reading_at_once() -> list[str]:
 def described_modules() -> list[str]:
     """The modules that are left as they are and run on stand-ins; all others of them may read what they are given."""
     return [name for name, reason in LEFT.items() if reason == _DESCRIBED]
+
+
+def is_of_standard_library(module: str) -> bool:
+    """Whether the standard library has a module of this dotted name, or may have."""
+    return module.partition(".")[0] in sys.stdlib_module_names
+
+
+def left_modules(named: Iterable[str]) -> list[str]:
+    """The modules that are left as they are, if a model names some that it wants to be looked into. Those that run on
+    stand-ins stay, because their code is not what runs.
+    """
+    tops = {module.partition(".")[0] for module in named}
+    return [module for module, reason in LEFT.items() if reason == _DESCRIBED or module not in tops]
 
 
 def standard_modules() -> list[str]:

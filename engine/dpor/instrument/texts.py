@@ -1,7 +1,6 @@
 """Instruments expressions that a program evaluates from text (`eval`)."""
 
 from __future__ import annotations
-import __future__
 
 import ast
 import sys
@@ -12,15 +11,12 @@ from typing import TYPE_CHECKING, Any, cast
 from dpor._kernel import Cell
 from dpor.instrument.calls import FRAME_BUILTINS
 from dpor.instrument.hooks import NAMESPACE
-from dpor.instrument.transformer import instrument_expression
+from dpor.instrument.transformer import future_features, instrument_expression
 
 if TYPE_CHECKING:
     from dpor._kernel import Host
 
 _FILE = "<string>"
-_FEATURES: list[int] = [getattr(__future__, name).compiler_flag for name in __future__.all_feature_names]
-# Each has a bit of its own.
-_FUTURE = sum(set(_FEATURES))
 _Key = tuple[str | bytes, int, frozenset[str], frozenset[str]]
 """The text, the compiler's flags, the local variables, and those of them that functions share."""
 
@@ -54,7 +50,7 @@ class Texts:
         elif local is not None and local is not namespace:
             return None
         names: Mapping[str, object] = {} if local is None or local is namespace else dict(local)  # pyright: ignore
-        flags = frame.f_code.co_flags & _FUTURE
+        flags = future_features(frame.f_code)
         cells = frozenset(name for name, value in names.items() if isinstance(value, Cell))
         key = (text, flags, frozenset(names), cells)
         known = self._compiled.get(key)

@@ -1,6 +1,7 @@
 """Turns the source of a module into code that tells the host of every access to what threads can share."""
 
 from __future__ import annotations
+import __future__
 
 import ast
 from types import CodeType
@@ -18,6 +19,9 @@ from dpor.instrument.statements import Statements
 from dpor.results import SourceSpan
 
 _BUILTINS = "__builtins__"
+_FEATURES: list[int] = [getattr(__future__, name).compiler_flag for name in __future__.all_feature_names]
+# Each has a bit of its own.
+_FUTURE = sum(set(_FEATURES))
 
 
 class Transformer(Definitions, Statements, Assignments, Calls, Comprehensions, Expressions):
@@ -47,10 +51,22 @@ def instrument_expression(
     return ast.fix_missing_locations(tree)
 
 
+def future_features(code: CodeType) -> int:
+    """The flags of `compile` for the features of `__future__` that code has: what it executes as text has them too."""
+    return code.co_flags & _FUTURE
+
+
 def compile_instrumented(
-    source: str | bytes, filename: str, rebound: frozenset[str] = frozenset(), *, marks_lines: bool = False
+    source: str | bytes,
+    filename: str,
+    rebound: frozenset[str] = frozenset(),
+    *,
+    marks_lines: bool = False,
+    flags: int = 0,
 ) -> CodeType:
     """Compile a module's source, instrumented, and with `marks_lines` so that it tells which lines are reached.
+
+    `flags` are those of `compile`.
 
     Raises SyntaxError or ValueError as `compile` does, RecursionError for what nests too deeply, and DporError
     (UNSUPPORTED_CONSTRUCT) for code that replaces the namespace of the built-in functions. Assertions are kept even
@@ -59,13 +75,13 @@ def compile_instrumented(
     tree = ast.parse(source, filename)
     if _mentions(source, "match") and any(isinstance(node, ast.Match) for node in ast.walk(tree)):
         # Patterns that the compiler refuses are not there any more once they are conditions.
-        compile(tree, filename, "exec", dont_inherit=True)
+        compile(tree, filename, "exec", flags, dont_inherit=True)
     if _mentions(source, _BUILTINS):
         _require_builtins(tree, filename)
     tree = instrument_tree(tree, rebound)
     if marks_lines:
         tree = mark_lines(tree)
-    return compile(tree, filename, "exec", dont_inherit=True, optimize=0)
+    return compile(tree, filename, "exec", flags, dont_inherit=True, optimize=0)
 
 
 def _mentions(source: str | bytes, word: str) -> bool:

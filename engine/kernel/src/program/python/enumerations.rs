@@ -79,7 +79,7 @@ impl Host {
 
     fn assume_enum(&self, py: Python<'_>) {
         let mut state = self.state();
-        if state.executes() && !state.has_no_company() {
+        if state.executes() && !state.has_no_company() && state.types.origins.left.contains("enum") {
             state.assume(py, AssumptionKind::UnseenCode, "enum");
         }
     }
