@@ -132,6 +132,7 @@ class HostedModel:
         self.library.install()
         self.texts.install()
         self.patches.when_beginning(self.library.begin)
+        self.patches.when_beginning(self.instrumentation.begin)
         self.patches.when_beginning(
             lambda: self._flags.begin(self.instrumentation.modules, self.fresh_modules)
         )

@@ -80,6 +80,8 @@ class Instrumentation:
         self.covered = covered
         self.reached = bytearray()
         self.modules: list[str] = []
+        # How many of them are there before an execution begins.
+        self._kept = 0
         self.files: set[Path] = set()
         self.rebound: Mapping[str, frozenset[str]] = rebound or {}
         self._entries = namespace_entries(hooks)
@@ -147,7 +149,14 @@ class Instrumentation:
             raise
         if parent is not None:
             setattr(parent, child, module)
+        self._kept = len(self.modules)
         return sys.modules[module_name]
+
+    def begin(self) -> None:
+        """Begin an execution: what the one before has imported this one imports itself, as a new process would."""
+        for name in self.modules[self._kept :]:
+            _forget(name)
+        del self.modules[self._kept :]
 
     def reload_all(self) -> dict[str, ModuleType]:
         """Drop the instrumented modules and run the files given to `load_file` again; they import the rest afresh.
@@ -161,6 +170,7 @@ class Instrumentation:
         for name in self.modules:
             _forget(name)
         self.modules.clear()
+        self._kept = 0
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
