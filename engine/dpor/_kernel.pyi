@@ -98,6 +98,22 @@ class Atomic(Generic[T]):
     def fetch_or(self, bits: T, order: str = "seq_cst") -> T: ...
     def fetch_and(self, bits: T, order: str = "seq_cst") -> T: ...
 
+class FileLock:
+    """The lock of `flock` of one file, in the running execution; open files own it, which are told apart by name."""
+
+    def __init__(self, world: object, key: str, name: str) -> None:
+        """The lock of the file `key` of `world`, the same in every execution; `name` is what reports call it."""
+
+    @property
+    def name(self) -> str: ...
+    def acquire(self, owner: str, alone: bool, blocking: bool) -> bool:
+        """Let `owner` take the lock, alone or together with others, and give whether it holds it then. What it held in
+        the other way it gives up before.
+        """
+
+    def release(self, owner: str) -> bool:
+        """Let `owner` give up what it holds, if anything, and give whether there was an execution to do so in."""
+
 class Host:
     """One check's hold on this OS thread: the hooks that instrumented code calls, and the runtime's services."""
 

@@ -150,6 +150,11 @@ pub enum OperationKind {
     SemaphoreAcquire,
     SemaphoreTryAcquire,
     SemaphoreRelease,
+    /// An owner in `detail` (see [`crate::memory::Claim`]) takes a lock that belongs to owners rather than threads.
+    OwnedAcquire,
+    OwnedTryAcquire,
+    /// The owner in `detail` gives up what it holds of such a lock.
+    OwnedRelease,
     FlagWait,
     FlagSet,
     FlagClear,
@@ -220,7 +225,10 @@ impl Operation {
     /// Whether another operation can disable this one, so that it may have to wait.
     pub fn may_block(&self) -> bool {
         use OperationKind::*;
-        matches!(self.kind, Join | Acquire | Wake | SemaphoreAcquire | FlagWait | ChannelGet | WaitUntil | Blocked)
+        matches!(
+            self.kind,
+            Join | Acquire | Wake | SemaphoreAcquire | OwnedAcquire | FlagWait | ChannelGet | WaitUntil | Blocked
+        )
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
-use _kernel::memory::{Effect, MemoryModel, Misuse, PrimitiveState, SequentialConsistency};
+use _kernel::memory::{
+    Claim, Effect, HoldersId, MemoryModel, Misuse, Outcome, PrimitiveState, SequentialConsistency,
+};
 use _kernel::operation::{AccessMode, EventId, LocationId, Operation, OperationKind, ThreadId};
 use OperationKind::*;
 
@@ -209,4 +211,63 @@ fn reset_forgets_every_primitive() {
     memory.model.reset();
     assert_eq!(memory.model.holder(LOCK), None);
     assert!(memory.model.primitives().get(LOCK).is_none());
+}
+
+const FIRST: u32 = 7;
+const SECOND: u32 = 8;
+
+fn owned() -> Memory {
+    Memory::with([(LOCK, PrimitiveState::Owned { holders: HoldersId::NOBODY })])
+}
+
+fn alone(owner: u32) -> u32 {
+    Claim { owner, alone: true }.detail()
+}
+
+fn shared(owner: u32) -> u32 {
+    Claim { owner, alone: false }.detail()
+}
+
+#[test]
+fn an_owned_lock_is_held_by_one_owner_alone_or_by_several_that_share() {
+    let mut memory = owned();
+    assert_eq!(memory.perform(ONE, OwnedAcquire, LOCK, shared(FIRST)), Outcome::Taken.effect());
+    assert!(memory.enabled(TWO, OwnedAcquire, LOCK, shared(SECOND)));
+    assert!(!memory.enabled(TWO, OwnedAcquire, LOCK, alone(SECOND)));
+    assert_eq!(memory.perform(TWO, OwnedTryAcquire, LOCK, alone(SECOND)), Outcome::Refused.effect());
+    assert_eq!(memory.perform(TWO, OwnedTryAcquire, LOCK, shared(SECOND)), Outcome::Taken.effect());
+    memory.perform(ONE, OwnedRelease, LOCK, shared(FIRST));
+    memory.perform(TWO, OwnedRelease, LOCK, shared(SECOND));
+    assert_eq!(memory.perform(ONE, OwnedAcquire, LOCK, alone(FIRST)), Outcome::Taken.effect());
+    assert!(!memory.enabled(TWO, OwnedAcquire, LOCK, shared(SECOND)));
+}
+
+#[test]
+fn an_owner_that_holds_a_lock_keeps_it_or_gives_it_up_before_it_takes_it_in_the_other_way() {
+    let mut memory = owned();
+    memory.perform(ONE, OwnedAcquire, LOCK, shared(FIRST));
+    memory.perform(TWO, OwnedAcquire, LOCK, shared(SECOND));
+    assert_eq!(memory.perform(THREE, OwnedAcquire, LOCK, shared(FIRST)), Outcome::Kept.effect());
+    assert!(memory.enabled(ONE, OwnedAcquire, LOCK, alone(FIRST)));
+    assert_eq!(memory.perform(ONE, OwnedAcquire, LOCK, alone(FIRST)), Outcome::Dropped.effect());
+    assert!(!memory.enabled(ONE, OwnedAcquire, LOCK, alone(FIRST)));
+    memory.perform(TWO, OwnedRelease, LOCK, shared(SECOND));
+    assert_eq!(memory.perform(ONE, OwnedAcquire, LOCK, alone(FIRST)), Outcome::Taken.effect());
+}
+
+#[test]
+fn an_owner_that_holds_nothing_gives_up_nothing() {
+    let mut memory = owned();
+    memory.perform(ONE, OwnedAcquire, LOCK, shared(FIRST));
+    assert_eq!(memory.perform(TWO, OwnedRelease, LOCK, shared(SECOND)), Outcome::Refused.effect());
+    assert_eq!(memory.perform(TWO, OwnedRelease, LOCK, shared(FIRST)), Outcome::Taken.effect());
+    assert!(memory.enabled(THREE, OwnedAcquire, LOCK, alone(SECOND)));
+}
+
+#[test]
+fn an_attempt_at_an_owned_lock_that_fails_only_reads() {
+    let mut memory = owned();
+    assert_eq!(memory.mode(ONE, OwnedTryAcquire, LOCK), AccessMode::Write);
+    memory.perform(TWO, OwnedAcquire, LOCK, alone(SECOND));
+    assert_eq!(memory.mode(ONE, OwnedTryAcquire, LOCK), AccessMode::Read);
 }

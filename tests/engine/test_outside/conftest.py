@@ -17,6 +17,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import file_locking
 import outside_sink
 
 from dpor.checking import check_model
@@ -166,5 +167,18 @@ def orders(tmp_path: Path, folder: Path) -> Callable[..., frozenset[Any]]:
                 gc.enable()
         os.umask(mask)
         return frozenset(found)
+
+    return run
+
+
+@pytest.fixture
+def check_locks(tmp_path: Path) -> Callable[..., ModelResult]:
+    """The result of a model that locks files, with this body."""
+
+    def run(body: str, **options: Any) -> ModelResult:
+        text = "\n".join(f"    {line}" for line in body.strip("\n").splitlines())
+        given = ", ".join(f"{name}={value!r}" for name, value in options.items())
+        (tmp_path / "locking.py").write_text(file_locking.PROGRAM.format(body=text, options=given))
+        return check_model(CheckRequest("locking.py", "model", str(tmp_path)))
 
     return run

@@ -211,7 +211,7 @@ def _fixed(result: ModelResult) -> list[str]:
 
 
 REFUSED = {
-    "fcntl.flock(os.open('a', os.O_RDONLY), fcntl.LOCK_EX)": "locks a file",
+    "fcntl.lockf(os.open('a', os.O_RDWR), fcntl.LOCK_EX)": "locks a file",
     "mmap.mmap(os.open('a', os.O_RDWR), 0)": "maps a file into memory",
     "os.mkfifo('pipe')": "makes a pipe",
     "os.pipe()": "makes a pipe",

@@ -45,7 +45,8 @@ def _moves(file: OpenFile) -> Touched:
     return Touched((file.content,), (file.name,))
 
 
-def _nothing(file: OpenFile) -> Touched:
+def touches_nothing(file: OpenFile) -> Touched:
+    """What a call touches that neither reads nor changes a file."""
     return Touched()
 
 
@@ -57,17 +58,17 @@ def _sets(file: OpenFile) -> Touched:
 _EFFECTS: dict[str, Callable[[OpenFile], Touched]] = {
     "fchmod": changes,
     "fchown": changes,
-    "fdatasync": _nothing,
-    "fpathconf": _nothing,
+    "fdatasync": touches_nothing,
+    "fpathconf": touches_nothing,
     "fstat": looks,
-    "fstatvfs": _nothing,
-    "fsync": _nothing,
+    "fstatvfs": touches_nothing,
+    "fsync": touches_nothing,
     "ftruncate": changes,
-    "get_blocking": _nothing,
-    "get_inheritable": _nothing,
-    "isatty": _nothing,
+    "get_blocking": touches_nothing,
+    "get_inheritable": touches_nothing,
+    "isatty": touches_nothing,
     "lseek": _moves,
-    "posix_fadvise": _nothing,
+    "posix_fadvise": touches_nothing,
     "posix_fallocate": changes,
     "pread": looks,
     "preadv": looks,
@@ -78,7 +79,7 @@ _EFFECTS: dict[str, Callable[[OpenFile], Touched]] = {
     "readv": _reads,
     "set_blocking": _sets,
     "set_inheritable": _sets,
-    "ttyname": _nothing,
+    "ttyname": touches_nothing,
     "write": _writes,
     "writev": _writes,
 }
@@ -128,16 +129,27 @@ class Descriptors:
         files = self._files
         host = files.world.mode.host
         execution = host.execution if host.active else None
-        opened = OpenFile(name, files.content(path), path, flags, mine, execution)
+        opened = OpenFile(name, files.file(path), path, flags, mine, execution)
         files.descriptors.opened(descriptor, opened)
         return opened
 
-    def closed(self, descriptor: int) -> None:
-        """Forget a descriptor, if it has been closed."""
+    def closed(self, descriptor: int) -> OpenFile | None:
+        """Forget a descriptor, if it has been closed. Gives what it was the last one for, if it was that."""
         try:
             system.fstat(descriptor)
         except OSError:
-            self._files.descriptors.closed(descriptor)
+            return self._files.descriptors.closed(descriptor)
+        return None
+
+    def give_up_lock(self, ended: OpenFile | None) -> None:
+        """Let an open file, if there is one, give up its lock, because its last descriptor has been closed.
+
+        While a thread is in a call of `flock` on it, the system keeps it open until that is over: this is refused.
+        """
+        if ended is None or not ended.may_lock or ended.file.lock is None:
+            return
+        if ended.file.lock.release(ended.name) and ended.locking:
+            self.refuse("closes a file while another thread locks it (fcntl.flock)")
 
     def refuse(self, what: str) -> None:
         """End the check with DPOR108, because the model `what` (a verb phrase)."""
@@ -182,7 +194,7 @@ class Descriptors:
         """
         if number < 0:
             return False
-        opened = self.use("open", number, _nothing)
+        opened = self.use("open", number, touches_nothing)
         if opened is None and self._files.descriptors.is_closed(number):
             raise _not_open()
         return opened is not None
@@ -304,8 +316,9 @@ class Descriptors:
         opened = self.use("os.close", fd, numbers.touched_by_closing)
         if opened is None and numbers.is_closed(fd):
             raise _not_open()
-        numbers.closed(fd)
+        ended = numbers.closed(fd)
         system.close(fd)
+        self.give_up_lock(ended)
 
     def _closerange(self, fd_low: int, fd_high: int, /) -> None:
         for descriptor, _ in sorted(self._files.descriptors.items(), key=lambda item: item[0]):
@@ -340,9 +353,12 @@ class Descriptors:
         known = fd2 in numbers or numbers.is_closed(fd2)
         if opened is None or not known or (fd2 < _STANDARD and fd2 not in numbers):
             self._files.world.refuse("replaces a descriptor that is not the model's (os.dup2)")
+        replaced = numbers.closed(fd2) if fd != fd2 else None
         copy = system.dup2(fd, fd2, inheritable)
         if opened is not None:
             numbers.opened(copy, opened)
+        if replaced is not opened:
+            self.give_up_lock(replaced)
         return copy
 
     def _refused(self, real: Callable[..., Any], what: str) -> Callable[..., Any]:

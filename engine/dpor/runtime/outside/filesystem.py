@@ -18,7 +18,7 @@ from typing import Any, cast
 
 from dpor.assumptions import OF_A_FILE, OF_A_FOLDER
 from dpor.contents import Contents
-from dpor.runtime.outside.numbers import Numbers, OpenFile
+from dpor.runtime.outside.numbers import File, Numbers, OpenFile
 from dpor.runtime.outside.overlay import Overlay, SharedFileError, TooLargeError, fold
 from dpor.runtime.outside.real import HARMLESS_DEVICES, now_ns, system
 from dpor.runtime.outside.world import Touched, World
@@ -65,7 +65,9 @@ class FileSystem:
         self.descriptors = Numbers()
         self.read: set[str] = set()
         self.contents = Contents()
-        self._contents: dict[str, str] = {}
+        self._found: dict[str, File] = {}
+        # How often a path has come to lead to another file.
+        self._changes: dict[str, int] = {}
         self._began = 0
         self._installed: tuple[str, ...] = ()
 
@@ -80,7 +82,8 @@ class FileSystem:
 
     def reset(self) -> None:
         """Begin an execution."""
-        self._contents.clear()
+        self._found.clear()
+        self._changes.clear()
         self.descriptors.reset()
         self.overlay.reset()
 
@@ -152,29 +155,45 @@ class FileSystem:
 
     def content(self, path: str) -> str:
         """The name of a file's content."""
-        return self._contents.setdefault(fold(path), f"content of {fold(path)}")
+        return self.file(path).content
+
+    def file(self, path: str) -> File:
+        """What a path leads to, or will once there is something."""
+        folded: str = fold(path)
+        file = self._found.get(folded)
+        if file is None:
+            key = f"file {self._changes.get(folded, 0)} of {folded}"
+            file = self._found[folded] = File(f"content of {folded}", key)
+        return file
 
     def renamed(self, source: str, target: str) -> None:
         """Let a file, or all that is in a folder, keep its name at another path."""
         moved = target
         source, target = fold(source), fold(target)
         below = source + os.sep
-        for path in [path for path in self._contents if path == source or path.startswith(below)]:
-            self._contents[target + path[len(source) :]] = self._contents.pop(path)
+        for path in [path for path in self._found if path == source or path.startswith(below)]:
+            self._found[target + path[len(source) :]] = self._found[path]
+            self._leave(path)
+        self._leave(source)
         for _, opened in self.descriptors.items():
             if not opened.is_removed and (fold(opened.path) + os.sep).startswith(below):
                 opened.path = moved + opened.path[len(source) :]
 
     def linked(self, source: str, target: str) -> None:
         """Note that two paths lead to one file."""
-        self._contents[fold(target)] = self.content(source)
+        self._found[fold(target)] = self.file(source)
 
     def removed(self, path: str) -> None:
         """Note that a path leads nowhere any more, or to another file."""
-        self._contents.pop(fold(path), None)
+        self._leave(fold(path))
         for _, opened in self.descriptors.items():
             if fold(opened.path) == fold(path):
                 opened.is_removed = True
+
+    def _leave(self, folded: str) -> None:
+        """Let a path lead to another file from now on."""
+        self._found.pop(folded, None)
+        self._changes[folded] = self._changes.get(folded, 0) + 1
 
     # Operations
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from dpor._kernel import FileLock
 from dpor.runtime.outside.real import system
 from dpor.runtime.outside.world import Touched
 
@@ -20,22 +21,42 @@ _NUMBERS = "the numbers of descriptors"
 _UNKNOWN = "descriptors that the model has not opened"
 
 
-@dataclass
+@dataclass(eq=False)
+class File:
+    """What paths lead to, whatever they are: a file that is made where another one was is a new one.
+
+    `content` is the name of its content, `key` is a name that no other file of the execution has. `lock` is the lock of
+    `flock`, once somebody has asked for it.
+    """
+
+    content: str
+    key: str
+    lock: FileLock | None = None
+
+
+@dataclass(eq=False)
 class OpenFile:
-    """An open file of the system, which descriptors and streams share: its name, that of its content, its path.
+    """An open file of the system, which descriptors and streams share: its name, the file, its path.
 
     `flags` are those of the system that it was opened with, `mine` says that it is the user's file and no copy.
     `execution` is None if it was opened when the model's modules were imported. `is_removed`: the path leads
-    to it no more.
+    to it no more. `may_lock`: it may hold the lock of the file. `locking`: how many threads are in a call of `flock`.
     """
 
     name: str
-    content: str
+    file: File
     path: str
     flags: int
     mine: bool
     execution: int | None
     is_removed: bool = False
+    may_lock: bool = False
+    locking: int = 0
+
+    @property
+    def content(self) -> str:
+        """The name of its content."""
+        return self.file.content
 
     @property
     def openness(self) -> str:
@@ -73,11 +94,17 @@ class Numbers:
         self._open[number] = file
         self._former.pop(number, None)
 
-    def closed(self, number: int) -> None:
-        """Note that a number is not open any more."""
+    def closed(self, number: int) -> OpenFile | None:
+        """Note that a number is not open any more. Gives what it was the last one for, if it was that."""
         file = self._open.pop(number, None)
-        if file is not None:
-            self._former[number] = file
+        if file is None:
+            return None
+        self._former[number] = file
+        return None if self.has(file) else file
+
+    def has(self, file: OpenFile) -> bool:
+        """Whether a number is open for an open file."""
+        return any(opened is file for opened in self._open.values())
 
     def forget(self, number: int) -> None:
         """Forget a number: its execution is over."""

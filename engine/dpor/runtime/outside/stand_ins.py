@@ -17,6 +17,7 @@ from dpor.runtime.outside.asking import is_asked_by_model
 from dpor.runtime.outside.databases import Databases
 from dpor.runtime.outside.descriptors import Descriptors
 from dpor.runtime.outside.environment import Environment
+from dpor.runtime.outside.file_locks import FileLocks
 from dpor.runtime.outside.filesystem import FileSystem
 from dpor.runtime.outside.overlay import first_usable
 from dpor.runtime.outside.paths import Paths
@@ -49,6 +50,7 @@ class Outside:
         self._descriptors = Descriptors(self._files)
         self._paths = Paths(self._files, self._descriptors)
         self._streams = Streams(self._files, self._descriptors)
+        self._locks = FileLocks(self._files, self._descriptors)
         self._databases = Databases(self._files)
         self._environment = Environment(self.world)
         self._settings = Settings(self.world)
@@ -59,6 +61,7 @@ class Outside:
                 **self._registries.described(),
                 **self._settings.described(),
                 "atexit": self._exit_functions,
+                "fcntl": self._locks.functions,
                 "threading": self._watching_functions,
             },
         )

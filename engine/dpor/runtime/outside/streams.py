@@ -158,15 +158,10 @@ def _method(base: type, name: str) -> Callable[..., Any]:
         if name in _FILLING:
             for buffer in args:
                 host.touch_whole(buffer, True)
+        if name == "close":
+            return _close(self, opened, real, host.current_index())
         opened.busy = True
         try:
-            if name == "close":
-                descriptor = _descriptor(self)
-                try:
-                    return real(self)
-                finally:
-                    opened.descriptors.closed(descriptor)
-                    opened.closer = host.current_index()
             found = real(self, *args, **kwargs)
         finally:
             opened.busy = False
@@ -178,6 +173,21 @@ def _method(base: type, name: str) -> Callable[..., Any]:
     method.__qualname__ = f"{base.__name__}.{name}"
     method.__doc__ = real.__doc__
     return method
+
+
+def _close(stream: Any, opened: Opened, real: Callable[..., Any], thread: int) -> Any:
+    ended = None
+    opened.busy = True
+    try:
+        descriptor = _descriptor(stream)
+        try:
+            return real(stream)
+        finally:
+            ended = opened.descriptors.closed(descriptor)
+            opened.closer = thread
+    finally:
+        opened.busy = False
+        opened.descriptors.give_up_lock(ended)
 
 
 def _prints_at_once(self: Any, text: str) -> bool:
@@ -341,6 +351,7 @@ class Streams:
             return self._noted(result)
         except BaseException:
             _abandon(result)
+            self._descriptors.give_up_lock(self._descriptors.closed(opened.number))
             raise
         finally:
             opened.busy = False

@@ -46,14 +46,14 @@ class World:
 
     def __init__(self, mode: Mode) -> None:
         self.mode = mode
-        self._system = System()
+        self.system = System()
         self._calls = 0
         self._used = True
         self._assumed: list[str] = []
 
     def install(self) -> None:
         """Make the outside known to the host, before executions begin."""
-        self.mode.host.created(self._system)
+        self.mode.host.created(self.system)
 
     def perform(self, label: str, touched: Callable[[], Touched]) -> None:
         """Let a call take place here: one operation on what `touched()` says when its turn has come.
@@ -69,7 +69,7 @@ class World:
                 f"calls {label} in a predicate of wait_until, which looks at files or the environment"
             )
         # Another thread may have moved what a path leads to, up to the moment of the call.
-        while host.outside(self._system, *names, label):
+        while host.outside(self.system, *names, label):
             now = self._asleep(touched)
             if now == names:
                 return
@@ -87,7 +87,7 @@ class World:
         """Let a call take place here that reads the same whenever its turn comes, and that a predicate may make."""
         host = self.mode.host
         if host.active:
-            host.outside(self._system, *touched, label)
+            host.outside(self.system, *touched, label)
 
     def controls(self) -> bool:
         """Whether the caller of a stand-in belongs to the model."""

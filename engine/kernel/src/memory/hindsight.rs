@@ -1,5 +1,6 @@
 //! What an operation would have been a little earlier: what the reversal of a race has to know of a primitive's past.
 
+use super::owned_locks::{Claim, HoldersId};
 use super::primitives::{read, write, Primitives};
 use crate::execution::Event;
 use crate::operation::{Accesses, EventId, LocationId, Operation, OperationKind, ThreadId};
@@ -17,7 +18,7 @@ impl Primitives {
 
     /// See [`super::MemoryModel::enabled_before`]. `earlier` touches the primary location of `event`, whose state
     /// before `earlier` is in `earlier.before`.
-    pub fn enabled_before(event: &Event, earlier: &Event) -> bool {
+    pub fn enabled_before(&self, event: &Event, earlier: &Event) -> bool {
         use OperationKind::*;
         if event.enabler != EventId::NONE && event.enabler >= earlier.id {
             return false;
@@ -28,13 +29,16 @@ impl Primitives {
         match event.operation.kind {
             Acquire | Wake => earlier.before == 0,
             SemaphoreAcquire | ChannelGet => earlier.before > 0,
+            OwnedAcquire => {
+                self.holder_sets.admits(HoldersId::from_token(earlier.before), Claim::of(&event.operation))
+            }
             FlagWait if event.enabler == EventId::NONE => earlier.before > 0,
             _ => true,
         }
     }
 
     /// See [`super::MemoryModel::accesses_before`].
-    pub fn accesses_before(event: &Event, earlier: &Event) -> Accesses {
+    pub fn accesses_before(&self, event: &Event, earlier: &Event) -> Accesses {
         use OperationKind::*;
         let operation = &event.operation;
         if operation.target != earlier.operation.target {
@@ -45,6 +49,12 @@ impl Primitives {
             TryAcquire => read(operation.target),
             SemaphoreTryAcquire | ChannelTryGet if earlier.before > 0 => write(operation.target),
             SemaphoreTryAcquire | ChannelTryGet => read(operation.target),
+            OwnedTryAcquire => {
+                match self.holder_sets.admits(HoldersId::from_token(earlier.before), Claim::of(operation)) {
+                    true => write(operation.target),
+                    false => read(operation.target),
+                }
+            }
             _ => event.accesses.clone(),
         }
     }

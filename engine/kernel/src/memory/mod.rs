@@ -5,12 +5,14 @@
 //! that decides enabledness and conflicts.
 
 mod hindsight;
+mod owned_locks;
 mod primitives;
 mod relaxed;
 mod sequential_consistency;
 mod store_buffers;
 mod waiting;
 
+pub use owned_locks::{Claim, HoldersId, Outcome};
 pub use primitives::{PrimitiveState, Primitives};
 pub use relaxed::Relaxed;
 pub use sequential_consistency::SequentialConsistency;

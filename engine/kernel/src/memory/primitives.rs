@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 
 use smallvec::smallvec;
 
+use super::owned_locks::{HolderSets, HoldersId};
 use super::waiting::Waiter;
 use super::{Effect, Misuse};
 use crate::operation::{Access, AccessMode, Accesses, EventId, LocationId, Operation, OperationKind, ThreadId};
@@ -35,6 +36,9 @@ pub enum PrimitiveState {
     Channel {
         length: u32,
     },
+    Owned {
+        holders: HoldersId,
+    },
 }
 
 /// All primitives of the current execution, by location.
@@ -43,6 +47,7 @@ pub struct Primitives {
     states: Vec<Option<PrimitiveState>>,
     /// The locations in use, so that a reset costs what the execution used.
     used: Vec<LocationId>,
+    pub(super) holder_sets: HolderSets,
 }
 
 pub fn write(location: LocationId) -> Accesses {
@@ -111,6 +116,7 @@ impl Primitives {
         match self.get(location) {
             Some(PrimitiveState::Semaphore { value, .. }) => *value,
             Some(PrimitiveState::Channel { length }) => *length,
+            Some(PrimitiveState::Owned { holders }) => holders.token(),
             Some(PrimitiveState::Flag { set, .. }) => u32::from(*set),
             Some(PrimitiveState::Mutex { owner, .. }) => owner.map_or(0, |thread| thread.0 + 1),
             _ => 0,
@@ -125,6 +131,7 @@ impl Primitives {
                 self.is_woken(LocationId(operation.detail), thread) && self.mutex_free_for(operation.target, thread)
             }
             SemaphoreAcquire | ChannelGet => self.count(operation.target) > 0,
+            OwnedAcquire => self.admits(operation),
             // A registered waiter goes on once it was woken, even if the flag was cleared again since.
             FlagWait => match self.waiter(operation.target, thread) {
                 Some(waiter) => waiter.woken_by != EventId::NONE,
@@ -140,10 +147,11 @@ impl Primitives {
         let target = operation.target;
         match operation.kind {
             Acquire | Release | Wake | SemaphoreAcquire | SemaphoreRelease | FlagSet | FlagClear | ChannelPut
-            | ChannelGet | Wait => write(target),
+            | ChannelGet | Wait | OwnedAcquire | OwnedRelease => write(target),
+            OwnedTryAcquire if self.admits(operation) => write(target),
             TryAcquire if self.mutex_free_for(target, thread) => write(target),
             SemaphoreTryAcquire | ChannelTryGet if self.count(target) > 0 => write(target),
-            TryAcquire | SemaphoreTryAcquire | ChannelTryGet | FlagRead | FlagWait => read(target),
+            TryAcquire | SemaphoreTryAcquire | OwnedTryAcquire | ChannelTryGet | FlagRead | FlagWait => read(target),
             // A timed waiter's slot is its own; the wait for the lock afterwards is a separate acquire.
             TimedWake => write(target),
             Notify => self.notify_accesses(operation),
@@ -188,6 +196,8 @@ impl Primitives {
                 }
                 _ => Effect::Done(0),
             },
+            OwnedAcquire | OwnedTryAcquire => self.claim(operation),
+            OwnedRelease => self.give_up(operation),
             FlagSet | FlagClear => {
                 if let Some(PrimitiveState::Flag { set, waiters }) = self.get_mut(operation.target) {
                     *set = operation.kind == FlagSet;

@@ -47,7 +47,7 @@ impl MemoryModel for SequentialConsistency {
     }
 
     fn enabled_before(&self, event: &Event, earlier: &Event) -> bool {
-        Primitives::enabled_before(event, earlier)
+        self.primitives.enabled_before(event, earlier)
     }
 
     fn accesses_before(&self, event: &Event, earlier: &Event) -> Accesses {
@@ -77,7 +77,7 @@ impl MemoryModel for SequentialConsistency {
             }
             // `before` says whether the cell existed; the container's length is in the operation's detail.
             CellStore | CellDelete | CellDefault => cell_accesses(event, earlier.before != 0),
-            _ => return Primitives::accesses_before(event, earlier),
+            _ => return self.primitives.accesses_before(event, earlier),
         };
         // What does not depend on the state stays.
         for access in &event.accesses {

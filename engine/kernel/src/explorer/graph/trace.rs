@@ -227,6 +227,13 @@ pub fn is_conditional(kind: OperationKind) -> bool {
     use OperationKind::*;
     matches!(
         kind,
-        CompareExchange | TryAcquire | SemaphoreTryAcquire | ChannelTryGet | CellStore | CellDelete | CellDefault
+        CompareExchange
+            | TryAcquire
+            | SemaphoreTryAcquire
+            | OwnedTryAcquire
+            | ChannelTryGet
+            | CellStore
+            | CellDelete
+            | CellDefault
     )
 }

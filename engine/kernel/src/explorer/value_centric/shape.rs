@@ -154,7 +154,8 @@ pub fn shape(
                 shape.condition = Condition::Needs(Test::Positive);
             }
         }
-        WaitUntil | CellStore | CellDelete | CellDefault | Branch | Buffer | Flush | Blocked => {
+        WaitUntil | OwnedAcquire | OwnedTryAcquire | OwnedRelease | CellStore | CellDelete | CellDefault | Branch
+        | Buffer | Flush | Blocked => {
             return Err(Unsupported(operation.kind));
         }
     }

@@ -52,6 +52,9 @@ fn is_of_primitive(kind: OperationKind) -> bool {
             | SemaphoreAcquire
             | SemaphoreTryAcquire
             | SemaphoreRelease
+            | OwnedAcquire
+            | OwnedTryAcquire
+            | OwnedRelease
             | FlagSet
             | FlagClear
             | FlagWait

@@ -42,6 +42,9 @@ fn construct(kind: OperationKind) -> &'static str {
         OperationKind::WaitUntil => "wait_until",
         OperationKind::Branch => "symbolic values",
         OperationKind::CompareExchange => "a compare_exchange of values that cannot be told apart by type and value",
+        OperationKind::OwnedAcquire | OperationKind::OwnedTryAcquire | OperationKind::OwnedRelease => {
+            "a lock on a file (fcntl.flock)"
+        }
         _ => "an operation",
     }
 }

@@ -88,6 +88,7 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<primitives::BoundedSemaphore>()?;
     module.add_class::<primitives::Event>()?;
     module.add_class::<primitives::SimpleQueue>()?;
+    module.add_class::<primitives::FileLock>()?;
     module.add_class::<atomic::Atomic>()?;
     module.add_class::<controlled_call::ControlledCall>()?;
     module.add_class::<callbacks::Callback>()?;

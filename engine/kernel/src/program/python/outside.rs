@@ -35,6 +35,13 @@ impl State {
         Some(self.identities.location(object, KeyId::STATE, false))
     }
 
+    /// The location of what the world has by a name; None for a name that is no plain value.
+    pub fn named_outside(&mut self, world: &Bound<'_, PyAny>, name: &Bound<'_, PyAny>) -> Option<LocationId> {
+        let facts = self.types.facts(world);
+        let object = self.object(world, facts);
+        self.outside_location(object, name)
+    }
+
     fn outside_accesses(&mut self, world: ObjectId, touched: &Touched<'_, '_>) -> Accesses {
         use AccessMode::{IntentRead, IntentWrite, Read, Write};
         let mut accesses = Accesses::new();

@@ -423,7 +423,8 @@ impl State {
             Spawn => races.spawn(self.current, ThreadId(operation.detail)),
             Join => races.join(self.current, ThreadId(operation.detail)),
             Acquire | TryAcquire | Release | Wait | Wake | TimedWake | SemaphoreAcquire | SemaphoreTryAcquire
-            | SemaphoreRelease | FlagSet | FlagClear | ChannelPut | ChannelGet | ChannelTryGet => {
+            | SemaphoreRelease | OwnedAcquire | OwnedTryAcquire | OwnedRelease | FlagSet | FlagClear | ChannelPut
+            | ChannelGet | ChannelTryGet => {
                 races.synchronise(self.current, operation.target, false);
             }
             FlagWait | FlagRead => races.synchronise(self.current, operation.target, true),

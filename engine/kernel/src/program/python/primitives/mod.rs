@@ -6,6 +6,7 @@
 mod condition;
 mod copying;
 mod event;
+mod file_lock;
 mod locks;
 mod semaphore;
 mod shown;
@@ -22,6 +23,7 @@ use pyo3::PyTypeInfo;
 
 pub use condition::Condition;
 pub use event::Event;
+pub use file_lock::FileLock;
 pub use locks::{Lock, RLock};
 pub use semaphore::{BoundedSemaphore, Semaphore};
 pub use simple_queue::SimpleQueue;
@@ -116,6 +118,21 @@ impl Primitive {
             (location, if live { host_state.execution_number } else { 0 }, imported)
         };
         Ok(Primitive { host, location: AtomicU32::new(location.0), execution, imported, plain })
+    }
+
+    /// A primitive of the running execution that stands for something outside of the interpreter, called `key`: whichever
+    /// thread makes it, it is the same.
+    fn outside(py: Python<'_>, world: &Bound<'_, PyAny>, key: &Bound<'_, PyAny>) -> PyResult<Primitive> {
+        let host = require_host(py)?;
+        let (location, execution) = {
+            let mut state = host.get().state();
+            (state.named_outside(world, key), state.execution_number)
+        };
+        let Some(location) = location else {
+            return Err(host.get().escape_with(py, "uses a file without a name".to_owned()));
+        };
+        let location = AtomicU32::new(location.0);
+        Ok(Primitive { host, location, execution, imported: false, plain: Arc::new(AtomicI64::new(0)) })
     }
 
     #[inline]

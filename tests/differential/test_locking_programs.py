@@ -1,0 +1,68 @@
+"""Random programs with locks on files: every algorithm gives the outcomes that the system's own locks give."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+from pathlib import Path
+
+import differential_sink
+import pytest
+
+from dpor import checking
+from dpor.checking import check_model
+from dpor.codes import Code
+from dpor.executions import Found
+from dpor.results import CheckRequest, ModelResult, Verdict, Violation, ViolationKind
+
+if sys.platform == "win32":
+    pytest.skip("only POSIX has flock", allow_module_level=True)
+
+import locking_programs
+
+PROGRAMS = int(os.environ.get("DPOR_PROGRAMS", "60"))
+SEED = int(os.environ.get("DPOR_PROGRAM_SEED", "0"))
+# Those that give each class once, which are as many for all.
+OPTIMAL = ("optimal", "parsimonious")
+OTHERS = ("source", "unfolding", "graph", "concolic")
+# The most steps of all threads of a program whose interleavings are all tried.
+_FEW_STEPS = 5
+
+
+def _named(found: Found) -> Violation:
+    return Violation(found.kind, Code.DEADLOCK, repr(found.place), None, "")
+
+
+def _check(program: locking_programs.Program, folder: Path, algorithm: str) -> ModelResult:
+    (folder / "generated.py").write_text(program.source())
+    differential_sink.take()
+    request = CheckRequest(
+        "generated.py", "program", str(folder), options={"algorithm": algorithm}, all_violations=True
+    )
+    return check_model(request)
+
+
+@pytest.mark.parametrize("seed", [0, SEED])
+def test_all_algorithms_find_the_outcomes_of_the_locks_of_the_system(
+    tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # To explain each deadlock would take longer than all the rest.
+    monkeypatch.setattr(checking._Check, "_explain", lambda check, found: _named(found))
+    for name in locking_programs.NAMES:
+        (tmp_path / name).touch()
+    (tmp_path / "checked").mkdir()
+    for program in itertools.islice(locking_programs.programs(seed), max(1, PROGRAMS // 6)):
+        expected = program.run(tmp_path)
+        counts: set[int] = set()
+        is_small = sum(map(len, program.threads)) <= _FEW_STEPS
+        for algorithm in (*OPTIMAL, *OTHERS, *(("exhaustive",) if is_small else ())):
+            result = _check(program, tmp_path / "checked", algorithm)
+            told = f"{algorithm}\n{program.source()}"
+            assert differential_sink.take() == expected.ended, told
+            kinds = {violation.kind for violation in result.violations}
+            assert kinds == ({ViolationKind.DEADLOCK} if expected.deadlock else set()), told
+            assert result.verdict is (Verdict.VIOLATED if expected.deadlock else Verdict.VERIFIED), told
+            if algorithm in OPTIMAL:
+                counts.add(result.executions)
+        assert len(counts) == 1, program.source()
