@@ -219,6 +219,8 @@ REFUSED = {
     "os.nice(0)": "a function of the system that is not modelled (os.nice)",
     "os._exit(0)": "ends the process",
     "os.listdir(0)": "a descriptor that the model has not opened",
+    "open(f'/proc/self/fd/{os.open(\"a\", os.O_RDONLY)}')": "leads to a file without its name",
+    "open(os.readlink(f'/proc/self/fd/{os.open(\"new\", os.O_CREAT)}'))": "the check keeps its copies",
     "os.dup2(os.open('a', os.O_RDONLY), 1)": "replaces a descriptor",
     "open('/dev/tty')": "device or pipe",
     "open(os.__file__, 'a')": "installed file",
@@ -227,12 +229,41 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("call", REFUSED)
+@pytest.mark.parametrize(
+    "call",
+    [
+        pytest.param(
+            call,
+            marks=pytest.mark.skipif("/proc" in call and sys.platform != "linux", reason="only Linux has it"),
+        )
+        for call in REFUSED
+    ],
+)
 def test_what_cannot_be_seen_is_refused(call: str, check: Callable[..., Any]) -> None:
     with pytest.raises(DporError) as caught:
         check(call, "None", "None", before="import fcntl, mmap, resource")
     assert caught.value.code is Code.UNCONTROLLED
     assert REFUSED[call] in str(caught.value)
+
+
+def test_a_second_name_that_a_file_gets_in_the_import_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "linked.py").write_text(
+        "import os, tempfile, dpor\nFOLDER = tempfile.mkdtemp()\nopen(FOLDER + '/a', 'w').close()\n"
+        "os.link(FOLDER + '/a', FOLDER + '/b')\n\n@dpor.model\ndef model():\n    pass\n"
+    )
+    with pytest.raises(DporError, match="a second name"):
+        check_model(CheckRequest("linked.py", "model", str(tmp_path)))
+
+
+def test_to_rename_a_file_to_another_name_of_it_leaves_both_names(tmp_path: Path) -> None:
+    (tmp_path / "renamed.py").write_text(
+        "import os, tempfile, dpor\n\n@dpor.model\ndef model():\n    os.chdir(tempfile.mkdtemp())\n"
+        "    os.close(os.open('a', os.O_CREAT))\n    os.link('a', 'b')\n    os.rename('a', 'b')\n"
+        "    def write():\n        with open('a', 'w') as file:\n            file.write('x')\n"
+        "    dpor.spawn(write)\n    assert os.path.getsize('b') == 0\n"
+    )
+    result = check_model(CheckRequest("renamed.py", "model", str(tmp_path)))
+    assert result.verdict is Verdict.VIOLATED
 
 
 def test_connections_that_would_wait_for_each_other_are_refused(check: Callable[..., Any]) -> None:

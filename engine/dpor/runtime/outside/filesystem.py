@@ -19,7 +19,7 @@ from typing import Any, cast
 from dpor.assumptions import OF_A_FILE, OF_A_FOLDER
 from dpor.contents import Contents
 from dpor.runtime.outside.numbers import File, Numbers, OpenFile
-from dpor.runtime.outside.overlay import Overlay, SharedFileError, TooLargeError, fold
+from dpor.runtime.outside.overlay import HiddenLinkError, Overlay, SharedFileError, TooLargeError, fold
 from dpor.runtime.outside.real import HARMLESS_DEVICES, now_ns, system
 from dpor.runtime.outside.world import Touched, World
 
@@ -121,7 +121,7 @@ class FileSystem:
                     self.contents.note_current_folder()
             else:
                 path = os.path.join(folder.path, path)
-        resolved, passed = self.overlay.resolve(path, follow)
+        resolved, passed = self._resolved(path, follow)
         folder = resolved + os.sep
         if folder.startswith(self._installed) and not passed and self.overlay.place(resolved) is resolved:
             return Target(given, resolved, tuple(names), slash, True)
@@ -132,6 +132,16 @@ class FileSystem:
             names.append(self.name(ancestor))
             ancestor = os.path.dirname(ancestor)
         return Target(given, resolved, tuple(names), slash, False)
+
+    def _resolved(self, path: str, follow: bool) -> tuple[str, tuple[str, ...]]:
+        try:
+            resolved, passed = self.overlay.resolve(path, follow)
+        except HiddenLinkError as error:
+            self.world.refuse(f"uses {_short(str(error))!r}, which leads to a file without its name")
+            return path, ()
+        if self.overlay.owns(resolved):
+            self.world.refuse("uses a file in the folder in which the check keeps its copies")
+        return resolved, passed
 
     def _is_users_folder(self, path: str) -> bool:
         if self.overlay.is_hidden(path):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -18,11 +19,17 @@ from dpor.runtime.outside.real import SCRATCH, open_file, system
 # A file that is copied in every execution should not be larger than this.
 _LARGEST = 64 << 20
 _MOST_LINKS = 40
+# Links of Linux to what a process has open or works in, such as /proc/self/fd/3.
+_HIDDEN_LINK = re.compile("/proc/[0-9]+/(task/[0-9]+/)?(fd/|map_files/|cwd$)")
 _FOLDS_CASE = sys.platform in ("win32", "darwin")
 
 
 class TooLargeError(Exception):
     """A file is too large to be copied for an execution; the argument is its path."""
+
+
+class HiddenLinkError(Exception):
+    """A link leads to an open file or folder, whatever its name; the argument is its path."""
 
 
 class SharedFileError(Exception):
@@ -111,7 +118,7 @@ class Overlay:
     def resolve(self, path: str, follow: bool = True) -> tuple[str, tuple[str, ...]]:
         """Any path as an absolute one without links, and the links on the way that the execution has made.
 
-        With `follow` a link at the end is followed too. Raises OSError for links that go round.
+        With `follow` a link at the end is followed too. Raises OSError for links that go round, and HiddenLinkError.
         """
         if not os.path.isabs(path):
             path = os.path.join(self.current(), path)
@@ -140,6 +147,8 @@ class Overlay:
                 found = here
                 continue
             if stat.S_ISLNK(mode):
+                if _HIDDEN_LINK.match(here):
+                    raise HiddenLinkError(here)
                 links += 1
                 if links > _MOST_LINKS:
                     raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)

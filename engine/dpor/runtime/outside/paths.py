@@ -352,7 +352,7 @@ class Paths:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), src, None, dst)
         if target.installed:
             files.world.refuse(f"changes an installed file ({function})")
-        if source.path == target.path:
+        if source.path == target.path or _are_names_of_one_file(*(overlay.place(end.path) for end in ends)):
             return
         overlay.change_entry(source.path)
         overlay.change_entry(target.path)
@@ -402,6 +402,9 @@ class Paths:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), src, None, dst)
         if overlay.exists(target.path):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), src, None, dst)
+        if not files.world.mode.host.active:
+            # Executions begin with copies of what the import has made, each of one name.
+            files.world.refuse("gives a file a second name (os.link) while its modules are imported")
         overlay.change_entry(target.path)
         system.link(files.changed(source), overlay.created(target.path))
         files.linked(source.path, target.path)
@@ -466,6 +469,16 @@ def _is_link(path: str) -> bool:
         return system.lstat(path).st_mode & 0o170000 == 0o120000
     except (OSError, ValueError):
         return False
+
+
+def _are_names_of_one_file(first: str, second: str) -> bool:
+    """Whether two paths of the system lead to one file, so that to rename one to the other does nothing."""
+    try:
+        one, other = system.lstat(first), system.lstat(second)
+    except (OSError, ValueError):
+        return False
+    # Where case does not matter, a file can be renamed to another way to write its one name.
+    return os.name != "nt" and os.path.samestat(one, other) and one.st_nlink > 1
 
 
 def _unlinking_fails(place: str) -> OSError:
