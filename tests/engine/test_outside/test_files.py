@@ -266,6 +266,17 @@ def test_to_rename_a_file_to_another_name_of_it_leaves_both_names(tmp_path: Path
     assert result.verdict is Verdict.VIOLATED
 
 
+def test_what_the_checker_keeps_in_a_file_object_is_no_data_race(tmp_path: Path) -> None:
+    (tmp_path / "synced.py").write_text(
+        "import os, tempfile, dpor\n\n@dpor.model(races='error')\ndef model():\n"
+        "    os.chdir(tempfile.mkdtemp())\n    open('a', 'w').close()\n"
+        "    def sync():\n        file = open('a')\n        file.fileno()\n        os.fsync(file)\n"
+        "    dpor.spawn(sync)\n    dpor.join_all()\n"
+    )
+    result = check_model(CheckRequest("synced.py", "model", str(tmp_path)))
+    assert result.verdict is Verdict.VERIFIED
+
+
 def test_connections_that_would_wait_for_each_other_are_refused(check: Callable[..., Any]) -> None:
     update = 'connection = sqlite3.connect("n.db")\nconnection.execute("update t set n = n + 1")\nconnection.commit()'
     setup = "def prepare():\n    global DATABASE, SHARED, NUMBER\n" + "".join(

@@ -8,7 +8,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType, PyWeakrefMethods, PyWeakrefReference};
 
-use super::ancestry::{told_by_type, Ancestry};
+use super::ancestry::{found_in_class, told_by_type, Ancestry};
 use super::builtins::interned;
 use super::callables::receiver_in_c;
 use super::harmless_methods::is_own_primitive;
@@ -144,6 +144,7 @@ fn attributes<'py>(object: &Bound<'py, PyAny>) -> Vec<Attribute<'py>> {
     let mut found: Vec<Attribute<'py>> = Vec::new();
     let mut add = |name: Bound<'py, PyAny>, value: Option<Bound<'py, PyAny>>| {
         let name = name.cast_into::<PyString>().ok().and_then(|name| interned(&name).ok());
+        let name = name.filter(|name| !is_kept_by_checker(name));
         found.extend(name.map(|name| (name, value)));
     };
     if !lacks_dict(object).unwrap_or(false) {
@@ -166,6 +167,11 @@ fn attributes<'py>(object: &Bound<'py, PyAny>) -> Vec<Attribute<'py>> {
         }
     }
     found
+}
+
+/// Whether an attribute is one that the checker keeps in an object of the model.
+fn is_kept_by_checker(name: &Bound<'_, PyString>) -> bool {
+    name.to_cow().is_ok_and(|name| name.starts_with("dpor_"))
 }
 
 /// Whether an object has no attribute by this name in its dict, and would get one. No code of its class runs.
@@ -231,6 +237,8 @@ pub fn holds_objects(object: &Bound<'_, PyAny>) -> bool {
         return false;
     }
     let shows = class.name().is_ok_and(|name| name.to_str().is_ok_and(|name| !SHOWING_NOTHING.contains(&name)));
+    // What those hold that make their own operations visible is the checker's, and their attributes are looked at.
+    let shows = shows && found_in_class(&class, "__dpor_untracked__").is_none();
     shows && !is_heap_class(&class) && !is_own_primitive(object) && !module_of(&class).starts_with("greenlet")
 }
 
