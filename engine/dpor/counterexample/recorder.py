@@ -180,7 +180,7 @@ class Recorder:
             if lock_of(seen) is not seen:
                 self._conditions[id(lock_of(seen))] = seen
         self._hold(word, target, key, value)
-        state.locks.update(word, target, value)
+        self._holder_of(state, word, target).locks.update(word, target, value)
         self._update_sleepers(thread, word, target, value)
         late = is_held(value) and not is_content(value)
         self._steps.append(
@@ -229,6 +229,12 @@ class Recorder:
                 if state.pending is not None
             },
         )
+
+    def _holder_of(self, state: _Thread, word: Operation, target: object) -> _Thread:
+        """Whose locks an operation of a thread changes: another one may release a lock."""
+        if word is not Operation.RELEASE or state.locks.holds(target):
+            return state
+        return next((other for other in self._threads.values() if other.locks.holds(target)), state)
 
     def _wait_word(self, thread: str, operation: Operation) -> Operation:
         """What a thread waits for: nobody gets a condition's lock back before having been notified."""

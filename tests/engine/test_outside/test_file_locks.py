@@ -266,3 +266,19 @@ os.close(os.open("sub/x", os.O_CREAT | os.O_RDWR))
 assert not tries(os.open("sub", os.O_RDONLY), LOCK_SH)
 """
     assert check_locks(body).verdict is Verdict.VERIFIED
+
+
+def test_a_lock_that_a_thread_has_given_up_for_another_is_nobodys_in_reports(check_locks: Check) -> None:
+    body = """
+one, two = opened(), opened()
+flock(one, LOCK_EX)
+use(lambda: flock(one, LOCK_UN))
+def take():
+    flock(two, LOCK_EX)
+use(take)
+flock(one, LOCK_EX)
+"""
+    violation = check_locks(body).violations[0]
+    assert [(wait.target, wait.waits_for, wait.held) for wait in violation.waiting] == [
+        ("flock('a')", "main.1", ())
+    ]
