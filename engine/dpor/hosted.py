@@ -110,7 +110,10 @@ class HostedModel:
             tell=self.host.tell_instrumented,
             contents=self.patches.outside.contents,
             refuse=self._refuse_module,
+            load=self.patches.module_locks.mark,
+            loaded=self.patches.module_locks.bind,
         )
+        self.patches.module_locks.is_looked_into = self.instrumentation.looks_into
         self.texts = Texts(self.host)
         self.library = Library(self.host, hooks, self.patches.stand_ins(), self.packages)
         self._flags = CombinedFlags()

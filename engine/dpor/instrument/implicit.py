@@ -117,7 +117,7 @@ class _Functions:
         """What `from module import name` binds, with `level` dots before the module: a variable of a module is read in
         sight of the check, also where there is none. Raises ImportError as the interpreter does.
         """
-        found = __import__(module, namespace, None, (name,), level)
+        found = import_from(module, namespace, name, level)
         if isinstance(found, ModuleType):
             try:
                 return self._load_attribute(found, name)
@@ -130,11 +130,16 @@ class _Functions:
 
     def imported_all(self, namespace: dict[str, Any], module: str, level: int) -> None:
         """After `from module import *`: unless the module is instrumented, what it has bound is seen by the check."""
-        found = __import__(module, namespace, None, ("*",), level)
+        found = import_from(module, namespace, "*", level)
         if isinstance(found, ModuleType) and self._marker not in vars(found):
             for name, value in list(vars(found).items()):
                 if name in namespace and namespace[name] is value:
                     self._load_attribute(found, name)
+
+
+def import_from(module: str, namespace: dict[str, Any], name: str, level: int) -> object:
+    """What `from module import name` looks for the name in. Raises ImportError as the interpreter does."""
+    return __import__(module, namespace, None, (name,), level)
 
 
 # Binding one of these tells nobody.

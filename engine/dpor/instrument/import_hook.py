@@ -59,7 +59,8 @@ class Instrumentation:
     in place of a file's content, by path; `rebound` names, by module, globals that are rebound from outside.
     A `code_cache` can be shared between instances. `reached` tells which lines of the file `covered` were reached.
     `tell` is called with the code of each module before it runs, and `refuse` with the error of one that cannot be
-    instrumented, which `refusal` holds afterwards. `contents` notes what is read and looked for.
+    instrumented, which `refusal` holds afterwards. `contents` notes what is read and looked for. `load` is called with
+    the spec of each module before it is loaded, and `loaded` with its name when its body has run.
     """
 
     def __init__(
@@ -75,6 +76,8 @@ class Instrumentation:
         tell: Callable[[CodeType], object] = _nobody,
         contents: Contents | None = None,
         refuse: Callable[[DporError], object] = _nobody,
+        load: Callable[[ModuleSpec], object] = _nobody,
+        loaded: Callable[[str], object] = _nobody,
     ) -> None:
         self.contents = contents or Contents()
         self.covered = covered
@@ -95,6 +98,9 @@ class Instrumentation:
         self._tell = tell
         self._root = root.resolve()
         self._refuse = refuse
+        self._load = load
+        self.loaded = loaded
+        self._looked_into: dict[str, bool] = {}
         self.refusal: DporError | None = None
 
     def install(self) -> None:
@@ -218,13 +224,36 @@ class Instrumentation:
 
     def _own_spec(self, fullname: str, origin: str, locations: list[str] | None) -> ModuleSpec | None:
         loader = InstrumentingLoader(fullname, origin, self)
-        return importlib.util.spec_from_file_location(
+        spec = importlib.util.spec_from_file_location(
             fullname, origin, loader=loader, submodule_search_locations=locations
         )
+        if spec is not None:
+            self._load(spec)
+        return spec
+
+    def looks_into(self, name: str) -> bool:
+        """Whether a module of this name would be instrumented, as far as the package that it is in tells."""
+        top = _top(name)
+        known = self._looked_into.get(top)
+        if known is None:
+            known = self._looked_into[top] = self._looks_into(top)
+        return known
+
+    def _looks_into(self, top: str) -> bool:
+        try:
+            spec = importlib.util.find_spec(top)
+        except (ImportError, ValueError):
+            return False
+        if spec is None:
+            return False
+        places = [spec.origin] if spec.has_location else list(spec.submodule_search_locations or ())
+        # A folder without an __init__.py is a package, too.
+        return any(self._first_party.includes(top, str(place)) for place in places)
 
     def invalidate_caches(self) -> None:
         """Look for modules anew, as after files were added."""
         self._found.clear()
+        self._looked_into.clear()
 
     def overlay_of(self, path: str) -> str | None:
         """The text that stands in for the file, if any."""
@@ -345,6 +374,7 @@ class InstrumentingLoader(SourceFileLoader):
         exec(code, module.__dict__)
         for name in [name for name in module.__dict__ if is_temporary(name)]:
             del module.__dict__[name]
+        self._owner.loaded(module.__name__)
 
 
 def _top(name: str) -> str:

@@ -25,7 +25,12 @@ class Mode:
         """True in a model thread, and in the thread that imports the model's modules while it does so."""
         if self._suspended:
             return False
-        return self.host.active or (self._importing is not None and self._importing == _real_get_ident())
+        return self.host.active or self.is_importing
+
+    @property
+    def is_importing(self) -> bool:
+        """True in the thread that imports the model's modules, while it does so."""
+        return self._importing is not None and self._importing == _real_get_ident()
 
     @contextlib.contextmanager
     def suspended(self) -> Generator[None]:

@@ -32,6 +32,7 @@ from dpor.runtime.import_time_objects import ImportTimeObjects
 from dpor.runtime.imports import ImportWatcher
 from dpor.runtime.local import RealLocal, like, local
 from dpor.runtime.mode import Mode
+from dpor.runtime.module_locks import ModuleLocks
 from dpor.runtime.outside.stand_ins import Outside
 from dpor.runtime.patchset import PatchSet
 from dpor.runtime.pools import finish_pools, patch_futures, patch_pools
@@ -68,6 +69,7 @@ class Patches:
         self._threads = ThreadWatch(self._mode)
         self._import_time_objects = ImportTimeObjects(self._mode)
         self.outside = Outside(self._mode)
+        self.module_locks = ModuleLocks(self.outside.world)
         self._watcher = ImportWatcher(
             self._mode,
             {
@@ -154,6 +156,7 @@ class Patches:
             self._randomness.begin()
             self._import_time_objects.begin()
             self.outside.begin()
+            self.module_locks.begin()
             for action in self._begin:
                 action()
         finally:
@@ -267,6 +270,7 @@ class Patches:
         real.RLock = thread.real_reentrant_lock
         real.get_ident = thread.real_get_ident
         self._patches.replace(bootstrap, "_thread", real)
+        self.module_locks.patch(self._patches)
 
     def _patch_time(self) -> None:
         table = self._clock.replacements()
