@@ -16,6 +16,7 @@ use super::callback_results::ResultUse;
 use super::callbacks::{Callback, OpenOperation};
 use super::cells::cell_behind;
 use super::container_effects::{method_effect, ContainerEffect};
+use super::copied_calls::{is_pickled_by_name, own_method};
 use super::entered_code::Entry;
 use super::harmless_methods::is_harmless_method;
 use super::host::{require_host, Host};
@@ -31,7 +32,7 @@ use crate::operation::AccessMode;
 pub struct ControlledCall {
     host: Py<Host>,
     /// What is called in the end.
-    function: Py<PyAny>,
+    pub(super) function: Py<PyAny>,
     how: How,
 }
 
@@ -256,6 +257,10 @@ impl ControlledCall {
         match name.to_str()? {
             "treatment" => Ok(PyString::new(py, &call.treatment(py)).into_any()),
             "__wrapped__" => Ok(call.function.bind(py).clone()),
+            "__reduce__" | "__reduce_ex__" if is_pickled_by_name(call.function.bind(py)) => {
+                own_method(slf, "reduced")
+            }
+            "__deepcopy__" if is_pickled_by_name(call.function.bind(py)) => own_method(slf, "__copy__"),
             _ => call.function.bind(py).getattr(name),
         }
     }

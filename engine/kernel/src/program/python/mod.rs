@@ -21,6 +21,7 @@ mod container_effects;
 mod containers;
 mod content;
 mod controlled_call;
+mod copied_calls;
 mod deadline_loops;
 mod difference;
 mod entered_code;
