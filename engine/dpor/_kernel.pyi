@@ -288,6 +288,11 @@ class Host:
         call, and with `everything` whatever there is.
         """
 
+    def use_stand_in_classes(self, classes: dict[type, object]) -> None:
+        """Have `classes` name, for classes of primitives, what programs have in their place: they find it as the class
+        of an object.
+        """
+
     def is_alone(self) -> bool:
         """Whether no other thread runs: none has been started yet, or all have been joined."""
 

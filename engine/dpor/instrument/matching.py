@@ -12,6 +12,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, cast
 
+# The method of what stands in for a class that gives the class.
+STANDS_FOR = "__dpor_stands_for__"
+
 _HEAP = 1 << 9
 _IMMUTABLE = 1 << 8
 _SEQUENCE = 1 << 5
@@ -107,6 +110,9 @@ class _Reads:
 
         Raises TypeError for what is no class, and for a class that does not have so many positional attributes.
         """
+        stands_for = vars(cast("type[object]", type(class_))).get(STANDS_FOR)
+        if stands_for is not None:
+            class_ = stands_for(class_)
         if type not in _classes(cast("type[object]", type(class_))):
             # The interpreter's own words, which are not the same in each version.
             match subject:

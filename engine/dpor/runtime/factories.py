@@ -13,7 +13,8 @@ class Factory:
     """Stands in for a class or factory function of the standard library.
 
     Calling it makes an instance of `controlled` inside a model and of `real` elsewhere; subclassing it subclasses
-    `controlled`; isinstance accepts instances of both.
+    `controlled`; isinstance accepts instances of both. It says that it is a class or a function, as `real` is, and is
+    equal to `controlled`, so that either is found where the other is a key.
     """
 
     def __init__(self, mode: Mode, name: str, controlled: type, real: Callable[..., Any]) -> None:
@@ -24,11 +25,29 @@ class Factory:
         self.__module__ = getattr(real, "__module__", "threading")
         self.__doc__ = real.__doc__
 
+    @property
+    def __class__(self) -> type:
+        return type(self._real)
+
+    @__class__.setter
+    def __class__(self, other: type) -> None:
+        raise TypeError(f"the class of {self.__name__} cannot be changed")
+
+    def __eq__(self, other: object) -> bool:
+        return other is self or other is self._controlled
+
+    def __hash__(self) -> int:
+        return hash(self._controlled)
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Make an instance: controlled or real, as the mode is."""
         if self._mode.controls():
             return self._controlled(*args, **kwargs)
         return self._real(*args, **kwargs)
+
+    def __dpor_stands_for__(self) -> object:
+        """The class that patterns match against; what is no class is refused there."""
+        return self._controlled if isinstance(self._real, type) else self._real
 
     def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
         """What stands among a subclass's bases instead of this object."""
@@ -38,7 +57,8 @@ class Factory:
         return isinstance(instance, self._classes())
 
     def __subclasscheck__(self, subclass: type) -> bool:
-        return issubclass(subclass, self._classes())
+        known: Any = subclass
+        return issubclass(known._controlled if isinstance(known, Factory) else known, self._classes())
 
     def _classes(self) -> tuple[type, ...]:
         return (self._controlled, self._real) if isinstance(self._real, type) else (self._controlled,)

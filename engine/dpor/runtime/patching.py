@@ -85,6 +85,8 @@ class Patches:
             self._module_imported,
         )
         self.task_order = TaskOrder.LOOP
+        # What programs have in place of the classes of the kernel's primitives.
+        self._classes: dict[type, object] = {}
         self._begin: list[Callable[[], None]] = []
         self._imported: list[Callable[[ModuleType], None]] = []
         self.main_thread = MainThread()
@@ -189,7 +191,7 @@ class Patches:
         patches, mode, kernel = self._patches, self._mode, self._kernel
         for name in _PRIMITIVES:
             real = getattr(threading, name)
-            patches.replace(threading, name, Factory(mode, name, getattr(kernel, name), real))
+            patches.replace(threading, name, self._factory(name, getattr(kernel, name), real))
         for name, value in (
             ("Thread", thread.Thread),
             ("Timer", thread.Timer),
@@ -213,9 +215,16 @@ class Patches:
         for name in ("_start_new_thread", "_start_joinable_thread"):
             if hasattr(threading, name):
                 patches.replace(threading, name, self._refused_at_import(getattr(threading, name)))
-        simple_queue = Factory(mode, "SimpleQueue", kernel.SimpleQueue, queue.SimpleQueue)
+        simple_queue = self._factory("SimpleQueue", kernel.SimpleQueue, queue.SimpleQueue)
         patches.replace(queue, "SimpleQueue", simple_queue)
         patches.replace_if_present(sys.modules.get("_queue", queue), "SimpleQueue", simple_queue)
+
+    def _factory(self, name: str, controlled: type, real: Callable[..., Any]) -> Factory:
+        factory = Factory(self._mode, name, controlled, real)
+        if isinstance(real, type):
+            self._classes[controlled] = factory
+            self._host.use_stand_in_classes(self._classes)
+        return factory
 
     def _guarded(self, real: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -243,7 +252,7 @@ class Patches:
         allocate = Factory(mode, "allocate_lock", kernel.Lock, _thread.allocate_lock)
         for name in ("allocate_lock", "allocate"):
             patches.replace_if_present(_thread, name, allocate)
-        reentrant = Factory(mode, "RLock", kernel.RLock, _thread.RLock)
+        reentrant = self._factory("RLock", kernel.RLock, _thread.RLock)
         patches.replace(_thread, "RLock", reentrant)
         patches.replace_if_present(functools, "RLock", reentrant)
         patches.replace(_thread, "_local", local)

@@ -395,6 +395,9 @@ impl Host {
             return Ok(value);
         }
         let value = get()?;
+        if name.to_str()? == "__class__" {
+            return self.shown_class(value);
+        }
         if name.to_str()? == "f_locals" {
             self.show_variables(py, &value)?;
         }

@@ -7,7 +7,7 @@ use pyo3::types::{PyBool, PyCFunction, PyDict, PyString, PyTuple, PyType};
 
 use super::ancestry::{told_by_type, Ancestry};
 use super::attributes::Through;
-use super::builtins::{interned, BuiltinEffect};
+use super::builtins::{interned, BuiltinEffect, CallableKind};
 use super::callback_results::{used_by_function, ResultUse};
 use super::callbacks::OpenOperation;
 use super::container_effects::ContainerEffect;
@@ -108,7 +108,14 @@ impl Host {
                 }
                 self.created(result)
             }
-            BuiltinEffect::Class if arguments.len() == 1 => function.call(arguments, keywords),
+            BuiltinEffect::Class if arguments.len() == 1 => {
+                let asked = arguments.get_item(0)?;
+                match self.callable_kind(&asked) {
+                    // As what it stands in for.
+                    CallableKind::StandIn => asked.getattr(intern!(py, "__class__")),
+                    _ => self.shown_class(function.call(arguments, keywords)?),
+                }
+            }
             BuiltinEffect::Print => self.print(py, function, arguments, keywords),
             BuiltinEffect::Attributes if arguments.is_empty() => {
                 let names = function.call(arguments, keywords)?;

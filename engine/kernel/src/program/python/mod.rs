@@ -61,6 +61,7 @@ mod services;
 mod shown_names;
 mod slots;
 mod special_methods;
+mod stand_in_classes;
 mod state;
 mod switching;
 mod symbolic;

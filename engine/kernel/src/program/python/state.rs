@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -169,6 +170,8 @@ pub struct State {
     pub builtins: Builtins,
     /// What has modules of the standard library instrumented.
     pub library: Option<Py<PyAny>>,
+    /// What stands for classes of primitives in programs, by class.
+    pub stand_in_classes: Option<Py<PyDict>>,
     /// What makes code of expressions that are evaluated from text.
     pub texts: Option<Py<PyAny>>,
     pub lasting: Lasting,
@@ -287,6 +290,7 @@ impl State {
             found_races: Vec::new(),
             builtins: Builtins::new(py)?,
             library: None,
+            stand_in_classes: None,
             texts: None,
             lasting: Lasting::default(),
             imported: Vec::new(),
