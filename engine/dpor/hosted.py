@@ -112,6 +112,7 @@ class HostedModel:
             refuse=self._refuse_module,
             load=self.patches.module_locks.mark,
             loaded=self.patches.module_locks.bind,
+            search=self.patches.outside.refuse_written_module,
         )
         self.patches.module_locks.is_looked_into = self.instrumentation.looks_into
         self.texts = Texts(self.host)

@@ -51,6 +51,10 @@ def _nobody(code: object) -> None:
     """Told of code, or of an error, that nobody asks for."""
 
 
+def _of_nothing(name: str, folders: Sequence[str]) -> None:
+    """Told of a search that nobody asks for."""
+
+
 class Instrumentation:
     """A `sys.meta_path` finder that instruments first-party modules and those of named packages.
 
@@ -60,7 +64,8 @@ class Instrumentation:
     A `code_cache` can be shared between instances. `reached` tells which lines of the file `covered` were reached.
     `tell` is called with the code of each module before it runs, and `refuse` with the error of one that cannot be
     instrumented, which `refusal` holds afterwards. `contents` notes what is read and looked for. `load` is called with
-    the spec of each module before it is loaded, and `loaded` with its name when its body has run.
+    the spec of each module before it is loaded, and `loaded` with its name when its body has run. `search` is called
+    with the name of each module that is looked for, and with the folders.
     """
 
     def __init__(
@@ -78,6 +83,7 @@ class Instrumentation:
         refuse: Callable[[DporError], object] = _nobody,
         load: Callable[[ModuleSpec], object] = _nobody,
         loaded: Callable[[str], object] = _nobody,
+        search: Callable[[str, Sequence[str]], object] = _of_nothing,
     ) -> None:
         self.contents = contents or Contents()
         self.covered = covered
@@ -100,6 +106,7 @@ class Instrumentation:
         self._refuse = refuse
         self._load = load
         self.loaded = loaded
+        self._search = search
         self._looked_into: dict[str, bool] = {}
         self.refusal: DporError | None = None
 
@@ -182,6 +189,7 @@ class Instrumentation:
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Find a module as the other finders do, and take it over if it is to be instrumented."""
+        self._search(fullname, sys.path if path is None else path)
         known = self._found.get(fullname)
         if known is not None and known.origin is not None:
             return self._own_spec(fullname, known.origin, known.submodule_search_locations)

@@ -385,3 +385,32 @@ def model():
     monkeypatch.setattr(tempfile, "_get_default_tempdir", write_a_file)
     result = check_model(CheckRequest(str(path), "model", str(tmp_path)))
     assert result.verdict is Verdict.VERIFIED
+
+
+@pytest.mark.parametrize(
+    "module", ["written.py", "written/__init__.py", "written/part.py", "folder/written.py", "existing.py"]
+)
+def test_a_module_that_the_model_has_written_is_not_imported_as_if_it_were_not_there(
+    tmp_path: Path, module: str
+) -> None:
+    (tmp_path / "existing.py").write_text("VALUE = 1\n")
+    name = {"written/part.py": "written.part", "existing.py": "existing"}.get(module, "written")
+    path = tmp_path / "model.py"
+    path.write_text(f"""
+import os, sys, dpor
+
+@dpor.model
+def model():
+    folder = {str(tmp_path / "new")!r} if {module!r} != "existing.py" else {str(tmp_path)!r}
+    file = os.path.join(folder, {module!r})
+    os.makedirs(os.path.dirname(file), exist_ok=True)
+    with open(file, "w") as stream:
+        stream.write("VALUE = 5")
+    sys.path.insert(0, os.path.dirname(file) if {module!r} == "folder/written.py" else folder)
+    import {name}
+    assert {name}.VALUE == 5
+""")
+    with pytest.raises(DporError) as caught:
+        check_model(CheckRequest(str(path), "model", str(tmp_path)))
+    assert caught.value.code is Code.UNCONTROLLED
+    assert "imports a module that it has written" in caught.value.message

@@ -8,6 +8,7 @@ next one begins with them.
 from __future__ import annotations
 
 import errno
+import importlib.machinery
 import os
 import re
 import stat
@@ -26,6 +27,9 @@ _FOLDS_CASE = sys.platform in ("win32", "darwin")
 
 class TooLargeError(Exception):
     """A file is too large to be copied for an execution; the argument is its path."""
+
+
+_OF_MODULES = tuple(importlib.machinery.all_suffixes())
 
 
 class HiddenLinkError(Exception):
@@ -198,6 +202,17 @@ class Overlay:
     def is_users(self, path: str) -> bool:
         """Whether there is something, and it is the user's own, unchanged or not."""
         return not self.is_hidden(path) and _exists(path)
+
+    def has_module(self, folder: str, name: str) -> bool:
+        """Whether the execution has written or removed what would be imported by this name from a folder."""
+        if not self._dirty:
+            return False
+        package = os.path.join(folder, name)
+        files = (
+            stem + ending for stem in (package, os.path.join(package, "__init__")) for ending in _OF_MODULES
+        )
+        is_new = self.place(package) is not package and not _exists(package)
+        return is_new or any(self.place(file) is not file for file in files)
 
     def names(self, folder: str) -> list[str]:
         """The names of what is in a folder, in order."""

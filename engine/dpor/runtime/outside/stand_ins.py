@@ -6,7 +6,7 @@ import io
 import os
 import random
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -121,6 +121,19 @@ class Outside:
     def contents(self) -> Contents:
         """What the check rests on outside of its process."""
         return self._files.contents
+
+    def refuse_written_module(self, name: str, folders: Sequence[str]) -> None:
+        """End the check with DPOR108, if the import system would find a module in these folders that the execution has
+        written: it looks at the user's files.
+        """
+        if not self._mode.host.active or self._mode.is_importing:
+            return
+        overlay = self._files.overlay
+        with self._mode.asleep():
+            name = name.rpartition(".")[2]
+            written = any(overlay.has_module(os.path.abspath(folder), name) for folder in folders)
+        if written:
+            self.world.refuse(f"imports a module that it has written ({name})")
 
     def before_import(self) -> None:
         """The model's modules are about to be imported: they find the world as it is without the model."""
