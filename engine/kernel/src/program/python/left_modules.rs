@@ -210,7 +210,8 @@ impl Host {
         if !looks {
             return Ok(());
         }
-        self.watch_changed_class(&class)
+        self.watch_changed_class(&class)?;
+        self.learn_readers(&class)
     }
 
     #[cold]

@@ -21,7 +21,7 @@ struct Reader {
     names: FxHashSet<String>,
 }
 
-/// The modules whose code reads attributes of instances unseen, by the addresses of their classes.
+/// The modules whose code reads attributes of instances unseen, by the addresses of the classes whose instances they are.
 #[derive(Default)]
 pub struct UnseenReaders {
     of_class: FxHashMap<usize, Vec<Reader>>,
@@ -35,40 +35,35 @@ impl UnseenReaders {
 }
 
 impl Host {
-    /// An attribute of an object is about to be stored or deleted.
+    /// An attribute of an object is about to be stored or deleted, of a class that `learn_readers` knows.
     #[inline]
     pub fn note_unseen_readers(&self, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<()> {
-        let class = object.get_type();
-        let is_known_for_none = {
-            let Some(state) = self.awake() else { return Ok(()) };
-            if !state.running() || state.has_no_company() {
-                return Ok(());
-            }
-            let known = state.types.origins.left.readers.of_class.get(&(class.as_ptr() as usize));
-            known.is_some_and(|readers| readers.is_empty())
-        };
-        match is_known_for_none {
-            true => Ok(()),
-            false => self.look_for_readers(&class, name),
+        match self.awake().is_some_and(|state| !state.types.origins.left.readers.of_class.is_empty()) {
+            true => self.look_for_readers(&object.get_type(), name),
+            false => Ok(()),
         }
     }
 
     #[cold]
     fn look_for_readers(&self, class: &Bound<'_, PyType>, name: &Bound<'_, PyString>) -> PyResult<()> {
-        let address = class.as_ptr() as usize;
-        if !self.state().types.origins.left.readers.of_class.contains_key(&address) {
-            let found = self.readers_of(class)?;
-            self.state().types.origins.left.readers.of_class.insert(address, found);
-        }
         let name = name.to_str()?;
         let reading = {
             let state = self.state();
-            let readers = state.types.origins.left.readers.of_class.get(&address);
+            let readers = state.types.origins.left.readers.of_class.get(&(class.as_ptr() as usize));
             let reading = readers.into_iter().flatten().find(|reader| reader.names.contains(name));
-            reading.map(|reader| reader.module.clone())
+            reading.filter(|_| state.running() && !state.has_no_company()).map(|reader| reader.module.clone())
         };
         if let Some(module) = reading {
             self.assume(class.py(), AssumptionKind::UnseenCode, &module);
+        }
+        Ok(())
+    }
+
+    /// An attribute of an object of this class is changed for the first time.
+    pub fn learn_readers(&self, class: &Bound<'_, PyType>) -> PyResult<()> {
+        let found = self.readers_of(class)?;
+        if !found.is_empty() {
+            self.state().types.origins.left.readers.of_class.insert(class.as_ptr() as usize, found);
         }
         Ok(())
     }
