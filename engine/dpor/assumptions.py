@@ -133,6 +133,12 @@ def _words(kind: AssumptionKind, subject: str) -> tuple[str, str]:
                 "iterate over or await",
                 "start a function that does so",
             )
+        case AssumptionKind.LATE_IMPORT:
+            return (
+                f"a thread imports {subject} while others run: that they find it in any other way than by importing it "
+                "(in sys.modules, as an attribute of its package, by __import__) was not explored",
+                "import it at module level",
+            )
         case AssumptionKind.POLLED_CLOCK:
             return (
                 f"a loop in {subject}() looks at a clock until a moment has come: time passed there by growing steps, "

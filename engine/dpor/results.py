@@ -150,8 +150,8 @@ class AssumptionKind(enum.Enum):
     a class, a function, an object's class or what a module of the library keeps is changed while other threads run; a
     function is registered for the end of the process, which no execution comes to; two threads use an object that is
     made for one; a thread reads what raising an exception stores in it; nobody asks for the exception of a task;
-    a loop looks at a clock until a moment has come, which does so by growing steps; a clock moves by sleeps and
-    time-outs alone, or by so many jumps.
+    a thread imports a module of the model while others run; a loop looks at a clock until a moment has come, which
+    does so by growing steps; a clock moves by sleeps and time-outs alone, or by so many jumps.
     """
 
     FOREIGN_CODE = "foreign-code"
@@ -167,6 +167,7 @@ class AssumptionKind(enum.Enum):
     EXCEPTION_STATE = "exception-state"
     LOST_EXCEPTION = "lost-exception"
     KEPT_STATE = "kept-state"
+    LATE_IMPORT = "late-import"
     POLLED_CLOCK = "polled-clock"
     FIXED_CLOCK = "fixed-clock"
     CLOCK_JUMPS = "clock-jumps"

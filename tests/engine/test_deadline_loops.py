@@ -196,3 +196,62 @@ def test_the_same_outcomes_are_found_as_with_sleeps(tmp_path: Path) -> None:
             for turn in ("pass", "time.sleep(0.5)")
         }
         assert found == {Verdict.VIOLATED}, outcome
+
+
+@pytest.mark.parametrize("clock", ["time.process_time", "time.thread_time", "time.process_time_ns"])
+def test_a_loop_that_works_for_a_time_of_the_processor_ends(tmp_path: Path, clock: str) -> None:
+    result = check(tmp_path, f"end = {clock}() + 2\nwhile {clock}() < end: pass")
+    assert (result.verdict, result.executions) == (Verdict.VERIFIED, 1)
+
+
+def test_a_sleep_is_no_time_of_the_processor(tmp_path: Path) -> None:
+    body = "before = time.process_time()\ntime.sleep(5)\nassert time.process_time() == before"
+    assert check(tmp_path, body).verdict is Verdict.VERIFIED
+
+
+def test_time_passes_slowly_in_a_loop_that_does_something(tmp_path: Path) -> None:
+    body = """
+    started = time.monotonic()
+    done = 0
+    while done < 1020:
+        elapsed = time.monotonic() - started
+        done += 1
+    assert elapsed < 1
+    """
+    assert check(tmp_path, body).verdict is Verdict.VERIFIED
+
+
+@pytest.mark.parametrize("turn", ["time.sleep(0)", "threading.Event().wait(0)", "time.sleep(0.0001)"])
+def test_a_loop_that_sleeps_for_next_to_nothing_ends(tmp_path: Path, turn: str) -> None:
+    result = check(tmp_path, f"end = time.monotonic() + 5\nwhile time.monotonic() < end: {turn}")
+    assert (result.verdict, result.executions) == (Verdict.VERIFIED, 1)
+
+
+def test_loops_further_in_do_not_hide_the_one_that_waits(tmp_path: Path) -> None:
+    body = """
+    done = []
+    setter = dpor.spawn(done.append, 1)
+    time.monotonic()
+    while not done:
+        for row in [1] * 200:
+            while row > 2:
+                row -= 1
+    setter.join()
+    """
+    assert check(tmp_path, body).verdict is Verdict.VERIFIED
+
+
+def test_a_generator_that_another_thread_has_begun_hides_no_deadline(tmp_path: Path) -> None:
+    body = """
+    def chunks():
+        while True:
+            yield 1
+    source = chunks()
+    next(source)
+    def read():
+        end = time.monotonic() + 1
+        while time.monotonic() < end:
+            next(source)
+    dpor.spawn(read).join()
+    """
+    assert check(tmp_path, body).verdict is Verdict.VERIFIED

@@ -263,3 +263,22 @@ def model():
 """)
     result = check_model(CheckRequest("model.py", "model", str(tmp_path)))
     assert result.verdict is Verdict.VERIFIED, result
+
+
+def test_a_raise_with_a_cause_calls_no_code_of_the_class(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text("""
+import dataclasses, dpor
+
+@dataclasses.dataclass(frozen=True)
+class Failed(Exception):
+    code: int
+
+@dpor.model
+def model():
+    try:
+        raise Failed(1) from KeyError("a")
+    except Failed as error:
+        assert isinstance(error.__cause__, KeyError)
+""")
+    result = check_model(CheckRequest("model.py", "model", str(tmp_path)))
+    assert result.verdict is Verdict.VERIFIED, result

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import importlib.util
 import linecache
@@ -65,7 +66,8 @@ class Instrumentation:
     `tell` is called with the code of each module before it runs, and `refuse` with the error of one that cannot be
     instrumented, which `refusal` holds afterwards. `contents` notes what is read and looked for. `load` is called with
     the spec of each module before it is loaded, and `loaded` with its name when its body has run. `search` is called
-    with the name of each module that is looked for, and with the folders.
+    with the name of each module that is looked for, and with the folders. `is_in_execution` says whether an execution
+    loads what is loaded now.
     """
 
     def __init__(
@@ -84,13 +86,14 @@ class Instrumentation:
         load: Callable[[ModuleSpec], object] = _nobody,
         loaded: Callable[[str], object] = _nobody,
         search: Callable[[str, Sequence[str]], object] = _of_nothing,
+        is_in_execution: Callable[[], bool] = bool,
     ) -> None:
         self.contents = contents or Contents()
         self.covered = covered
         self.reached = bytearray()
         self.modules: list[str] = []
-        # How many of them are there before an execution begins.
-        self._kept = 0
+        # Those of them that the running execution has imported.
+        self._late: list[str] = []
         self.files: set[Path] = set()
         self.rebound: Mapping[str, frozenset[str]] = rebound or {}
         self._entries = namespace_entries(hooks)
@@ -107,6 +110,7 @@ class Instrumentation:
         self._load = load
         self.loaded = loaded
         self._search = search
+        self._is_in_execution = is_in_execution
         self._looked_into: dict[str, bool] = {}
         self.refusal: DporError | None = None
 
@@ -162,14 +166,18 @@ class Instrumentation:
             raise
         if parent is not None:
             setattr(parent, child, module)
-        self._kept = len(self.modules)
+        self._late.clear()
         return sys.modules[module_name]
 
     def begin(self) -> None:
         """Begin an execution: what the one before has imported this one imports itself, as a new process would."""
-        for name in self.modules[self._kept :]:
+        for name in self._late:
             _forget(name)
-        del self.modules[self._kept :]
+            self.modules.remove(name)
+        if self._late:
+            # Their classes can be found by way of those that they derive from.
+            gc.collect()
+        self._late.clear()
 
     def reload_all(self) -> dict[str, ModuleType]:
         """Drop the instrumented modules and run the files given to `load_file` again; they import the rest afresh.
@@ -183,7 +191,7 @@ class Instrumentation:
         for name in self.modules:
             _forget(name)
         self.modules.clear()
-        self._kept = 0
+        self._late.clear()
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -204,6 +212,10 @@ class Instrumentation:
 
     def _take_over(self, fullname: str, spec: ModuleSpec) -> ModuleSpec | None:
         origin = spec.origin
+        if origin is None and spec.submodule_search_locations is not None and self.looks_into(fullname):
+            # A folder without an __init__.py.
+            self._load(spec)
+            return spec
         if (
             not spec.has_location
             or origin is None
@@ -244,6 +256,8 @@ class Instrumentation:
         top = _top(name)
         known = self._looked_into.get(top)
         if known is None:
+            # To look for it asks again.
+            self._looked_into[top] = False
             known = self._looked_into[top] = self._looks_into(top)
         return known
 
@@ -310,6 +324,8 @@ class Instrumentation:
         """Give a module its hooks before its body runs, and remember that it is instrumented."""
         if module.__name__ not in self.modules:
             self.modules.append(module.__name__)
+            if self._is_in_execution():
+                self._late.append(module.__name__)
         self.files.add(Path(path))
         module.__dict__.update(self._entries)
         module.__dict__[NAMESPACE] = module.__dict__
@@ -394,5 +410,5 @@ def _forget(name: str) -> None:
     module = sys.modules.pop(name, None)
     parent_name, _, child = name.rpartition(".")
     parent = sys.modules.get(parent_name)
-    if parent is not None and parent.__dict__.get(child) is module:
+    if module is not None and parent is not None and parent.__dict__.get(child) is module:
         delattr(parent, child)

@@ -62,8 +62,8 @@ class Clock:
             table[name] = self._seconds(getattr(time, name), start)
             table[name + "_ns"] = self._nanoseconds(getattr(time, name + "_ns"), start)
         for name in ("process_time", "thread_time"):
-            table[name] = self._constant(getattr(time, name), _PROCESS)
-            table[name + "_ns"] = self._constant(getattr(time, name + "_ns"), int(_PROCESS * 1e9))
+            table[name] = self._processor(getattr(time, name), None)
+            table[name + "_ns"] = self._processor(getattr(time, name + "_ns"), 10**9)
         for name in ("localtime", "gmtime", "ctime"):
             table[name] = self._calendar(getattr(time, name))
         table["strftime"] = self._formatted(time.strftime)
@@ -132,16 +132,18 @@ class Clock:
 
         return clock
 
-    def _constant(self, real: Callable[[], Any], value: Any) -> Callable[[], Any]:
+    def _processor(self, real: Callable[[], Any], unit: int | None) -> Callable[[], Any]:
+        """What a processor has done does not depend on what time it is. It is given in seconds, or so many a second."""
         name = f"time.{real.__name__}"
 
         def clock() -> Any:
             if not self._mode.controls():
                 return real()
+            seconds = _PROCESS
             if self._mode.host.active:
-                # What a processor has done does not depend on what time it is.
                 self._mode.host.assume(AssumptionKind.FIXED_CLOCK.value, name)
-            return value
+                seconds += self._mode.host.processor_time()
+            return seconds if unit is None else round(seconds * unit)
 
         return clock
 

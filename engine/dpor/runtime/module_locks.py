@@ -93,7 +93,7 @@ class ModuleLocks:
 
         So are those of packages, which get new modules as attributes.
         """
-        if self._is_in_execution() or spec.submodule_search_locations is not None:
+        if self.is_in_execution() or spec.submodule_search_locations is not None:
             spec.__class__ = self._late_spec
 
     def bind(self, name: str) -> None:
@@ -104,7 +104,7 @@ class ModuleLocks:
 
     def controls(self, name: str) -> bool:
         """Whether the lock of this module is the kernel's, for whoever asks for it now."""
-        if not self._is_in_execution():
+        if not self.is_in_execution():
             return False
         with self._world.mode.asleep():
             return self.is_looked_into(name)
@@ -130,8 +130,11 @@ class ModuleLocks:
         held.append(True)
 
     def _take(self, module: _Loading, name: str, me: int) -> None:
+        # What it stores in sys.modules and in the package it stores unseen.
+        self._host.assume(AssumptionKind.LATE_IMPORT.value, name)
+        # Which of two threads that would wait for each other goes on depends on the order in which they come to this.
+        self._world.look(f"import {name}", Touched(writes=("threads that wait for imports",)))
         if self._goes_round(module.owner, me):
-            self._host.assume(AssumptionKind.UNSEEN_CODE.value, "importlib")
             raise self._bootstrap._DeadlockError(f"deadlock detected by the lock of {name}")
         self._state.waiting[me] = name
         try:
@@ -159,7 +162,7 @@ class ModuleLocks:
                 module.done = True
             module.lock.release(self._host.thread_path(me))
         module.locked, module.owner, module.done = False, None, is_loaded
-        if locked and hasattr(sys.modules.get(name), "__path__"):
+        if locked and "__path__" in vars(sys.modules.get(name, object)):
             # Next it may look which modules are in it.
             self._world.look(f"import {name}", Touched(reads=(_found(name),)))
 
@@ -178,7 +181,8 @@ class ModuleLocks:
                 return True
         return False
 
-    def _is_in_execution(self) -> bool:
+    def is_in_execution(self) -> bool:
+        """Whether the code that runs is an execution's, and does not load the model's modules before that."""
         return self._host.active and not self._world.mode.is_importing
 
 

@@ -293,6 +293,9 @@ class Host:
     def use_stand_in_classes(self, classes: dict[type, object]) -> None:
         pass
 
+    def processor_time(self) -> float:
+        return 0.0
+
     def assume(self, kind: str, subject: str) -> None:
         del kind, subject
 

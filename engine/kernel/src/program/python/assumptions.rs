@@ -28,6 +28,7 @@ pub enum AssumptionKind {
     ExceptionState,
     LostException,
     KeptState,
+    LateImport,
     /// Time passes by growing steps where a loop looks at a clock again and again.
     PolledClock,
     /// Time passes by sleeping and time-outs alone.
@@ -37,7 +38,7 @@ pub enum AssumptionKind {
 }
 
 impl AssumptionKind {
-    const ALL: [AssumptionKind; 16] = [
+    const ALL: [AssumptionKind; 17] = [
         AssumptionKind::ForeignCode,
         AssumptionKind::UnseenCode,
         AssumptionKind::ObjectEnd,
@@ -51,6 +52,7 @@ impl AssumptionKind {
         AssumptionKind::ExceptionState,
         AssumptionKind::LostException,
         AssumptionKind::KeptState,
+        AssumptionKind::LateImport,
         AssumptionKind::PolledClock,
         AssumptionKind::FixedClock,
         AssumptionKind::ClockJumps,
@@ -71,6 +73,7 @@ impl AssumptionKind {
             AssumptionKind::ExceptionState => "exception-state",
             AssumptionKind::LostException => "lost-exception",
             AssumptionKind::KeptState => "kept-state",
+            AssumptionKind::LateImport => "late-import",
             AssumptionKind::PolledClock => "polled-clock",
             AssumptionKind::FixedClock => "fixed-clock",
             AssumptionKind::ClockJumps => "clock-jumps",

@@ -64,8 +64,10 @@ impl Host {
 
     /// Somebody asks for the dict of a member's attributes, through which `enum` reads them.
     pub fn note_dict_of_member(&self, object: &Bound<'_, PyAny>) {
-        if is_enumeration(&object.get_type()) {
-            self.assume_enum(object.py());
+        let mut state = self.state();
+        // It can be changed later, beside threads that are not there yet.
+        if state.executes() && state.types.origins.left.contains("enum") && is_enumeration(&object.get_type()) {
+            state.assume(object.py(), AssumptionKind::UnseenCode, "enum");
         }
     }
 

@@ -43,7 +43,7 @@ fn construct(kind: OperationKind) -> &'static str {
         OperationKind::Branch => "symbolic values",
         OperationKind::CompareExchange => "a compare_exchange of values that cannot be told apart by type and value",
         OperationKind::OwnedAcquire | OperationKind::OwnedTryAcquire | OperationKind::OwnedRelease => {
-            "a lock on a file (fcntl.flock)"
+            "a lock on a file (fcntl.flock), or on a module that threads import"
         }
         _ => "an operation",
     }

@@ -43,7 +43,7 @@ const TEMPORARY: &str = "__dpor_";
 
 /// A loop whose iteration has had no side effect so far.
 struct Watch {
-    /// Which run through which loop it is; grows within a thread.
+    /// Which run through which loop it is; grows.
     token: u64,
     /// Where the reads and lock operations of the iteration begin in the thread's lists.
     reads_from: usize,
@@ -100,7 +100,6 @@ pub struct Loops {
     reads: Vec<(Access, EventId)>,
     /// Locks taken (true) and given back, in order.
     locks: Vec<(LocationId, bool)>,
-    tokens: u64,
     pub deadlines: DeadlineLoops,
     pub spin: Option<Spin>,
 }
@@ -368,10 +367,9 @@ impl State {
 
     /// What stands for the run through a loop that the running thread begins.
     pub fn next_loop(&mut self) -> u64 {
-        let current = self.current;
-        let loops = &mut self.thread(current).loops;
-        loops.tokens += 1;
-        loops.tokens
+        // A generator takes the number along to other threads.
+        self.loop_tokens += 1;
+        self.loop_tokens
     }
 
     /// What the head of the loop `token` has to do; None if the iteration had a side effect.
@@ -576,7 +574,7 @@ impl Host {
             let head = state.at_head(token);
             let current = state.current;
             let thread = state.thread(current);
-            let turn = thread.loops.deadlines.turn(token, thread.time);
+            let turn = thread.loops.deadlines.turn(token, thread.time, false);
             (head, turn, std::mem::take(&mut thread.loops.ended))
         };
         drop(ended);

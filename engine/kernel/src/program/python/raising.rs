@@ -142,12 +142,10 @@ impl Host {
         let cause = if cause.is_none() { cause.clone() } else { made(cause)?.ok_or_else(wrong)? };
         let name = intern!(py, "__cause__");
         // The statement stores the cause and raises in one step.
-        match self.touch_raise(&exception)? {
-            None => self.store_attribute(py, &cause, &exception, name)?,
-            Some(event) => {
-                set_cause(&exception, &cause);
-                self.note(py, Word::Store, Some(&exception), Some(name.as_any()), Some(&cause), event);
-            }
+        let operation = self.touch_raise(&exception)?;
+        set_cause(&exception, &cause);
+        if let Some(event) = operation {
+            self.note(py, Word::Store, Some(&exception), Some(name.as_any()), Some(&cause), event);
         }
         Ok(exception)
     }

@@ -227,6 +227,12 @@ impl Host {
         Ok(true)
     }
 
+    /// For how long the thread has run, in seconds, as loops that look at that are let see it.
+    fn processor_time(&self, py: Python<'_>) -> PyResult<f64> {
+        self.only_outside_predicates(py, "looks at the clock")?;
+        Ok(self.state().look_at_processor_time())
+    }
+
     /// The thread's clock for code that only looks how long it may still wait, which is no side effect.
     fn deadline_time(&self, py: Python<'_>) -> PyResult<f64> {
         self.only_outside_predicates(py, "looks at the clock")?;

@@ -172,6 +172,8 @@ pub struct State {
     pub library: Option<Py<PyAny>>,
     /// What stands for classes of primitives in programs, by class.
     pub stand_in_classes: Option<Py<PyDict>>,
+    /// How many runs through loops have begun.
+    pub loop_tokens: u64,
     /// What makes code of expressions that are evaluated from text.
     pub texts: Option<Py<PyAny>>,
     pub lasting: Lasting,
@@ -291,6 +293,7 @@ impl State {
             builtins: Builtins::new(py)?,
             library: None,
             stand_in_classes: None,
+            loop_tokens: 0,
             texts: None,
             lasting: Lasting::default(),
             imported: Vec::new(),
