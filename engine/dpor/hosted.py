@@ -113,7 +113,7 @@ class HostedModel:
             load=self.patches.module_locks.mark,
             loaded=self.patches.module_locks.bind,
             search=self.patches.outside.refuse_written_module,
-            is_in_execution=self.patches.module_locks.is_in_execution,
+            is_late=self.patches.module_locks.is_late,
         )
         self.patches.module_locks.is_looked_into = self.instrumentation.looks_into
         self.texts = Texts(self.host)

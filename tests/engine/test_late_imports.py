@@ -307,3 +307,20 @@ def test_a_counterexample_with_a_late_import_replays(tmp_path: Path) -> None:
     schedule = check(tmp_path, body).violations[0].schedule
     replayed = replay_model(ReplayRequest("model.py", "model", str(tmp_path), schedule))
     assert replayed.violation is not None
+
+
+def test_a_package_that_is_not_looked_into_keeps_what_it_imports(tmp_path: Path) -> None:
+    package = tmp_path / "site-packages" / "plain"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text(
+        "import importlib\n\nSETTINGS = importlib.import_module('counter')\n"
+    )
+    body = """
+    import plain
+    import counter
+    assert plain.SETTINGS is counter
+    in_turn(lambda: shared.append(1), lambda: shared.append(2))
+"""
+    result = check(tmp_path, body, f"import sys\n\nsys.path.insert(0, {str(package.parent)!r})\n")
+    assert (result.verdict, result.executions) == (Verdict.VERIFIED, 2)
+    assert (AssumptionKind.UNSEEN_CODE, "counter") in {(one.kind, one.subject) for one in result.assumptions}

@@ -52,6 +52,10 @@ def _nobody(code: object) -> None:
     """Told of code, or of an error, that nobody asks for."""
 
 
+def _never(name: str) -> bool:
+    return False
+
+
 def _of_nothing(name: str, folders: Sequence[str]) -> None:
     """Told of a search that nobody asks for."""
 
@@ -64,10 +68,11 @@ class Instrumentation:
     in place of a file's content, by path; `rebound` names, by module, globals that are rebound from outside.
     A `code_cache` can be shared between instances. `reached` tells which lines of the file `covered` were reached.
     `tell` is called with the code of each module before it runs, and `refuse` with the error of one that cannot be
-    instrumented, which `refusal` holds afterwards. `contents` notes what is read and looked for. `load` is called with
-    the spec of each module before it is loaded, and `loaded` with its name when its body has run. `search` is called
-    with the name of each module that is looked for, and with the folders. `is_in_execution` says whether an execution
-    loads what is loaded now.
+    instrumented, which `refusal` holds afterwards. `contents` notes what is read and looked for.
+
+    `search` is called with the name of each module that is looked for and the folders, `load` with the spec of each one
+    before it is loaded, and `loaded` with its name when its body has run. `is_late` says of the name of a module
+    that is loaded whether an execution does so, which is the only one that has it.
     """
 
     def __init__(
@@ -86,7 +91,7 @@ class Instrumentation:
         load: Callable[[ModuleSpec], object] = _nobody,
         loaded: Callable[[str], object] = _nobody,
         search: Callable[[str, Sequence[str]], object] = _of_nothing,
-        is_in_execution: Callable[[], bool] = bool,
+        is_late: Callable[[str], bool] = _never,
     ) -> None:
         self.contents = contents or Contents()
         self.covered = covered
@@ -110,7 +115,7 @@ class Instrumentation:
         self._load = load
         self.loaded = loaded
         self._search = search
-        self._is_in_execution = is_in_execution
+        self._is_late = is_late
         self._looked_into: dict[str, bool] = {}
         self.refusal: DporError | None = None
 
@@ -324,7 +329,7 @@ class Instrumentation:
         """Give a module its hooks before its body runs, and remember that it is instrumented."""
         if module.__name__ not in self.modules:
             self.modules.append(module.__name__)
-            if self._is_in_execution():
+            if self._is_late(module.__name__):
                 self._late.append(module.__name__)
         self.files.add(Path(path))
         module.__dict__.update(self._entries)

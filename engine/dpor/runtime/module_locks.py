@@ -96,6 +96,21 @@ class ModuleLocks:
         if self.is_in_execution() or spec.submodule_search_locations is not None:
             spec.__class__ = self._late_spec
 
+    def is_late(self, name: str) -> bool:
+        """Whether a module that is loaded is the running execution's alone, which sees what it does.
+
+        A package that is not looked into stays loaded with what it imports, whose code runs unseen: that is noted.
+        """
+        if self.is_in_execution():
+            return True
+        slept = self._host.sleep(False)
+        try:
+            if self.is_in_execution():
+                self._host.assume(AssumptionKind.UNSEEN_CODE.value, name)
+        finally:
+            self._host.sleep(slept)
+        return False
+
     def bind(self, name: str) -> None:
         """The body of a module has run: it is about to become an attribute of its package."""
         package = name.rpartition(".")[0]
