@@ -1,9 +1,9 @@
 """The locks of the import system: one thread loads a module, and others that import it meanwhile wait.
 
-All threads of a model are one to the import system, whose own locks would let each of them in. For modules that are
-loaded without a switch that makes no difference. The body of a module of the model, though, is many operations. So
-there is a lock of the kernel for each such module that an execution imports, and to import one that is loaded already
-is an operation that reads what loading it has written.
+All threads of a model run in one thread of the system, so that the import system's own locks let each of them in. That
+does not matter for modules that are loaded without a switch. But the body of a module of the model is many operations.
+So there is a lock of the kernel for each such module that an execution imports, and to import one that is loaded
+already is an operation that reads what loading it has written.
 """
 
 # pyright: reportPrivateUsage=false
@@ -208,7 +208,7 @@ class _ModuleLock:
         self.name = name
         self._locks = locks
         self._real = real
-        # How the threads that have it or look at it have come to it, all of one execution in one way.
+        # Whether the kernel's lock was taken, by each thread that has not released it yet.
         self._controlled: list[bool] = []
 
     def acquire(self) -> bool:
@@ -230,7 +230,7 @@ class _ModuleLock:
 
 
 class _LateSpec(importlib.machinery.ModuleSpec):
-    """Of a module that an execution has imported: whoever imports it again is sent to its lock."""
+    """Of a package, and of a module that an execution has imported: whoever imports it again is sent to its lock."""
 
     _locks: ModuleLocks
 
@@ -246,7 +246,7 @@ class _LateSpec(importlib.machinery.ModuleSpec):
 
 
 def _is_import(frame: FrameType, locks: ModuleLocks) -> bool:
-    """Whether a frame is about to import a module. It can be about to word an error as well."""
+    """Whether a frame imports a module. The interpreter asks for `_initializing` when it words errors, too."""
     code = frame.f_code
     if code is import_from.__code__:
         return True

@@ -259,9 +259,9 @@ class Outside:
         if vars(module)["tempdir"] is None:
             # What the module finds out once outlives the execution that asks first.
             with mode.suspended():
+                folders = vars(module)["_candidate_tempdir_list"]()
                 vars(module)["tempdir"] = first_usable(
-                    folder if folder == os.curdir else os.path.abspath(folder)
-                    for folder in vars(module)["_candidate_tempdir_list"]()
+                    os.path.abspath(folder) for folder in folders if folder != os.curdir
                 )
 
 

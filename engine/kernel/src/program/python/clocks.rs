@@ -1,4 +1,4 @@
-//! The clocks of threads. Each moves on by the sleeps and time-outs of its own thread, and is never behind what happened
+//! The clocks of threads. Each moves on by the sleeps and time-outs of its own thread (and in `deadline_loops.rs`), and is never behind what happened
 //! before: an event that conflicts with an earlier one of another thread begins when that one was over, at the earliest.
 //!
 //! What happened before is the same in all executions of a class, so that a clock shows the same in them. Where classes are
