@@ -403,7 +403,8 @@ class InstrumentingLoader(SourceFileLoader):
         exec(code, module.__dict__)
         for name in [name for name in module.__dict__ if is_temporary(name)]:
             del module.__dict__[name]
-        self._owner.loaded(module.__name__)
+        # Its own name can be gone.
+        self._owner.loaded(self.name)
 
 
 def _top(name: str) -> str:

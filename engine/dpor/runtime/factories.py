@@ -13,7 +13,7 @@ class Factory:
     """Stands in for a class or factory function of the standard library.
 
     Calling it makes an instance of `controlled` inside a model and of `real` elsewhere; subclassing it subclasses
-    `controlled`; isinstance accepts instances of both. It says that it is a class or a function, as `real` is, and is
+    `controlled`; isinstance accepts instances of both. If `real` is a class, it says that it is one, too. It is
     equal to `controlled`, so that either is found where the other is a key.
     """
 
@@ -27,7 +27,7 @@ class Factory:
 
     @property
     def __class__(self) -> type:
-        return type(self._real)
+        return type(self._real) if isinstance(self._real, type) else Factory
 
     @__class__.setter
     def __class__(self, other: type) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -100,11 +99,3 @@ def test_the_class_of_an_object_is_what_the_library_calls_it(
 @pytest.mark.parametrize("statement", OTHERS)
 def test_what_asks_for_classes_finds_them(tmp_path: Path, statement: str) -> None:
     check(tmp_path, f"    assert {statement}\n")
-
-
-def test_a_name_that_is_a_function_says_so(tmp_path: Path) -> None:
-    lock = "type" if sys.version_info >= (3, 13) else "types.BuiltinFunctionType"
-    check(
-        tmp_path,
-        f"    assert type(threading.Lock) is {lock}\n    assert type(threading.RLock) is types.FunctionType\n",
-    )
