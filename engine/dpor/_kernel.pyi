@@ -98,11 +98,11 @@ class Atomic(Generic[T]):
     def fetch_or(self, bits: T, order: str = "seq_cst") -> T: ...
     def fetch_and(self, bits: T, order: str = "seq_cst") -> T: ...
 
-class FileLock:
-    """The lock of `flock` of one file, in the running execution; open files own it, which are told apart by name."""
+class OwnedLock:
+    """The lock of one file (`flock`) or module, in the running execution; its owners are told apart by name."""
 
     def __init__(self, world: object, key: str, name: str) -> None:
-        """The lock of the file `key` of `world`, the same in every execution; `name` is what reports call it."""
+        """The lock of what `world` calls `key`, the same in every execution; `name` is what reports call it."""
 
     @property
     def name(self) -> str: ...

@@ -110,10 +110,7 @@ class HostedModel:
             tell=self.host.tell_instrumented,
             contents=self.patches.outside.contents,
             refuse=self._refuse_module,
-            load=self.patches.module_locks.mark,
-            loaded=self.patches.module_locks.bind,
-            search=self.patches.outside.refuse_written_module,
-            is_late=self.patches.module_locks.is_late,
+            imports=self.patches.module_locks,
         )
         self.patches.module_locks.is_looked_into = self.instrumentation.looks_into
         self.texts = Texts(self.host)

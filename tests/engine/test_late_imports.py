@@ -52,6 +52,7 @@ MODULES |= {
     "broken": "from model import shared\nshared.append('broken')\nraise RuntimeError('broken')\n",
     "package/optional": "import nothing_of_this_name\n",
     "namespace/registered": "from model import shared\nshared.append('registered')\nDONE = True\n",
+    "replaced": "import sys\n\nsys.modules[__name__] = 5\n",
     "base": "class Base:\n    pass\n",
     "derived": "from base import Base\n\nclass Derived(Base):\n    pass\n",
     "package/registered": "from model import shared\nshared.append('registered')\nDONE = True\n",
@@ -150,23 +151,6 @@ def test_other_threads_go_on_while_a_module_is_loaded(tmp_path: Path, algorithm:
     assert check(tmp_path, body, algorithm=algorithm).verdict is Verdict.VIOLATED
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_a_module_of_a_package_that_was_loaded_before_is_waited_for_too(
-    tmp_path: Path, algorithm: str
-) -> None:
-    body = """
-    import package
-    def use():
-        from package import registered
-        assert registered.DONE
-        shared.append("used")
-    in_turn(use, use)
-    assert shared == ["registered", "used", "used"]
-"""
-    result = check(tmp_path, body, algorithm=algorithm)
-    assert result.verdict is Verdict.VERIFIED, result
-
-
 @pytest.mark.parametrize("loader", [0, 1])
 def test_which_thread_loads_the_module_is_explored(tmp_path: Path, loader: int) -> None:
     body = f"""
@@ -235,18 +219,33 @@ def test_a_module_of_a_kept_package_that_cannot_be_loaded_leaves_nothing(
 
 
 @pytest.mark.parametrize("package", ["package", "namespace"])
-@pytest.mark.parametrize("algorithm", ["optimal", "source", "graph"])
-def test_modules_of_packages_that_the_model_has_imported_are_waited_for(
-    tmp_path: Path, package: str, algorithm: str
+@pytest.mark.parametrize("where", ["at the top", "in the model"])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_module_of_a_package_that_was_loaded_before_is_waited_for_too(
+    tmp_path: Path, package: str, where: str, algorithm: str
 ) -> None:
+    load = f"import {package}"
     body = f"""
+    {load if where == "in the model" else "pass"}
     def use():
         from {package} import registered
         assert registered.DONE
+        shared.append("used")
     in_turn(use, use)
-    assert shared == ["registered"]
+    assert shared == ["registered", "used", "used"]
 """
-    result = check(tmp_path, body, f"import {package}\n", algorithm=algorithm)
+    result = check(tmp_path, body, load if where == "at the top" else "", algorithm=algorithm)
+    assert result.verdict is Verdict.VERIFIED, result
+
+
+def test_a_module_that_puts_something_else_in_its_place_is_imported(tmp_path: Path) -> None:
+    body = """
+    def use():
+        import replaced
+        assert replaced == 5
+    in_turn(use, use)
+"""
+    result = check(tmp_path, body)
     assert result.verdict is Verdict.VERIFIED, result
 
 

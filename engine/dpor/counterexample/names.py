@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from types import FrameType, ModuleType
 from typing import Any, cast
 
-from dpor._kernel import FileLock
+from dpor._kernel import OwnedLock
 from dpor.counterexample.values import class_module, class_name, describe_key, instance_dict, is_value
 
 _DEEPEST = 8
@@ -183,7 +183,7 @@ class Names:
         return self._settled[id(target)]
 
     def _held_name(self, target: object, depth: int) -> tuple[str, bool]:
-        if type(target) is FileLock:
+        if type(target) is OwnedLock:
             return target.name, True
         if depth < _DEEPEST:
             self._search_instances(target)

@@ -7,18 +7,18 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import Any, cast
 
 from dpor.counterexample.frames import Locator
-from dpor.counterexample.locks import HeldLocks, lock_of
+from dpor.counterexample.locks import lock_of
 from dpor.counterexample.names import Names, Rank, is_held, is_namespace
 from dpor.counterexample.observation import Call, Observation, Stuck
 from dpor.counterexample.operations import Operation, effect
-from dpor.counterexample.records import Execution, Failure, Record, Site, Wait, WaitingTask
+from dpor.counterexample.records import Execution, Failure, Record, Wait, WaitingTask
 from dpor.counterexample.schedule import Choice, ScheduleStep
+from dpor.counterexample.seen import PendingWait, SeenStep, SeenThread
 from dpor.counterexample.values import (
     class_module,
     class_name,
@@ -66,49 +66,6 @@ _OF_LOCKS = frozenset({Operation.ACQUIRE, Operation.TRY_ACQUIRE, Operation.RELEA
 _DEFAULT_NAME = re.compile(r"(Thread-\d+|MainThread|Dummy-\d+|Timer-\d+|ThreadPoolExecutor-\d+)([ _].*)?")
 
 
-@dataclass
-class _Raw:
-    """A step as it was seen; names are resolved at the end, when more is known about who holds what.
-
-    `late` is an object read or written whose name is to be resolved then, `text` the value if it is not. `source`
-    is the number of the step whose write was read, 0 for the initial value; None where memory holds what is read.
-    """
-
-    thread: str
-    operation: Operation
-    target: object
-    key: object
-    text: str | None
-    late: object
-    choice: Choice
-    part: str | None
-    method: str | None
-    sites: tuple[Site, ...]
-    held: tuple[object, ...]
-    event: bool
-    source: int | None = None
-
-
-@dataclass
-class _Pending:
-    operation: Operation
-    target: object
-    since: int
-    tasks: tuple[WaitingTask, ...] | None = None
-
-
-@dataclass
-class _Thread:
-    """What is known of one thread: the locks it holds, its last place, the wait it is in, threads it
-    spawned.
-    """
-
-    locks: HeldLocks = field(default_factory=HeldLocks)
-    sites: tuple[Site, ...] = ()
-    pending: _Pending | None = None
-    children: int = 0
-
-
 class Recorder:
     """What the kernel drives while it records: `step`, `waiting` and `blocked`.
 
@@ -128,8 +85,8 @@ class Recorder:
         self._waiting_tasks = waiting_tasks
         self._locator = Locator(is_first_party, Path(root) if root is not None else None)
         self._names = Names()
-        self._steps: list[_Raw] = []
-        self._threads: dict[str, _Thread] = {}
+        self._steps: list[SeenStep] = []
+        self._threads: dict[str, SeenThread] = {}
         self._paths: dict[int, str] = {}
         self._blocked: list[tuple[str, Operation, object]] = []
         self._conditions: dict[int, object] = {}
@@ -184,7 +141,7 @@ class Recorder:
         self._update_sleepers(thread, word, target, value)
         late = is_held(value) and not is_content(value)
         self._steps.append(
-            _Raw(
+            SeenStep(
                 thread=thread,
                 operation=word,
                 target=target,
@@ -230,7 +187,7 @@ class Recorder:
             },
         )
 
-    def _holder_of(self, state: _Thread, word: Operation, target: object) -> _Thread:
+    def _holder_of(self, state: SeenThread, word: Operation, target: object) -> SeenThread:
         """Whose locks an operation of a thread changes: another one may release a lock."""
         if word is not Operation.RELEASE or state.locks.holds(target):
             return state
@@ -246,7 +203,7 @@ class Recorder:
         store = next((raw for raw in stores if (raw.thread, raw.choice) == (thread, number)), None)
         late = is_held(value) and not is_content(value)
         self._steps.append(
-            _Raw(
+            SeenStep(
                 thread=thread,
                 operation=Operation.FLUSH,
                 target=target,
@@ -273,7 +230,7 @@ class Recorder:
         self._names.number(target)
         state.sites = self._locator.sites(frame) or state.sites
         tasks = self._waiting_tasks(target)
-        state.pending = _Pending(Operation.of(operation), target, len(self._steps), tasks)
+        state.pending = PendingWait(Operation.of(operation), target, len(self._steps), tasks)
         # Variables of the tasks that wait for others name an object better than the parameters of these.
         for task in reversed(tasks or ()):
             for active in task.frames:
@@ -401,8 +358,8 @@ class Recorder:
             if thread in asleep:
                 asleep.remove(thread)
 
-    def _thread(self, path: str) -> _Thread:
-        return self._threads.setdefault(path, _Thread())
+    def _thread(self, path: str) -> SeenThread:
+        return self._threads.setdefault(path, SeenThread())
 
     def _hold_frames(self, thread: str, frame: FrameType | None) -> None:
         frames = list(self._locator.first_party_frames(frame))
@@ -466,7 +423,7 @@ class Recorder:
             return self._names.name(self._conditions[id(target)])
         return self._names.name(target)
 
-    def _record(self, index: int, raw: _Raw) -> Record:
+    def _record(self, index: int, raw: SeenStep) -> Record:
         target = self._target(raw.operation, raw.target, raw)
         text = raw.text
         if raw.late is not None:
@@ -495,7 +452,7 @@ class Recorder:
     def _subject(self, operation: Operation, target: object) -> int:
         return self._names.number(lock_of(target) if operation in _OF_LOCKS else target)
 
-    def _target(self, operation: Operation, target: object, raw: _Raw | None = None) -> str | None:
+    def _target(self, operation: Operation, target: object, raw: SeenStep | None = None) -> str | None:
         if operation in _SYMBOLIC and raw is not None:
             return str(raw.key)
         if target is None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
+from typing import Protocol
 
 from dpor.contents import Contents
 from dpor.errors import DporError, too_deep
@@ -52,12 +53,37 @@ def _nobody(code: object) -> None:
     """Told of code, or of an error, that nobody asks for."""
 
 
-def _never(name: str) -> bool:
-    return False
+class Imports(Protocol):
+    """Who is told of the imports of instrumented modules."""
+
+    def search(self, name: str, folders: Sequence[str]) -> None:
+        """A module is looked for in these folders."""
+
+    def load(self, spec: ModuleSpec) -> None:
+        """A module is about to be loaded from `spec`."""
+
+    def loaded(self, name: str) -> None:
+        """The body of a module has run."""
+
+    def is_late(self, name: str) -> bool:
+        """Whether a module is loaded by an execution, which is the only one that has it."""
+        ...
 
 
-def _of_nothing(name: str, folders: Sequence[str]) -> None:
-    """Told of a search that nobody asks for."""
+class _NoImports:
+    """Told of imports where nobody asks for them."""
+
+    def search(self, name: str, folders: Sequence[str]) -> None:
+        pass
+
+    def load(self, spec: ModuleSpec) -> None:
+        pass
+
+    def loaded(self, name: str) -> None:
+        pass
+
+    def is_late(self, name: str) -> bool:
+        return False
 
 
 class Instrumentation:
@@ -69,10 +95,7 @@ class Instrumentation:
     A `code_cache` can be shared between instances. `reached` tells which lines of the file `covered` were reached.
     `tell` is called with the code of each module before it runs, and `refuse` with the error of one that cannot be
     instrumented, which `refusal` holds afterwards. `contents` notes what is read and looked for.
-
-    `search` is called with the name of each module that is looked for and the folders, `load` with the spec of each one
-    before it is loaded, and `loaded` with its name when its body has run. `is_late` says of the name of a module
-    that is loaded whether an execution does so, which is the only one that has it.
+    `imports` is told of the imports of modules.
     """
 
     def __init__(
@@ -88,10 +111,7 @@ class Instrumentation:
         tell: Callable[[CodeType], object] = _nobody,
         contents: Contents | None = None,
         refuse: Callable[[DporError], object] = _nobody,
-        load: Callable[[ModuleSpec], object] = _nobody,
-        loaded: Callable[[str], object] = _nobody,
-        search: Callable[[str, Sequence[str]], object] = _of_nothing,
-        is_late: Callable[[str], bool] = _never,
+        imports: Imports | None = None,
     ) -> None:
         self.contents = contents or Contents()
         self.covered = covered
@@ -112,10 +132,7 @@ class Instrumentation:
         self._tell = tell
         self._root = root.resolve()
         self._refuse = refuse
-        self._load = load
-        self.loaded = loaded
-        self._search = search
-        self._is_late = is_late
+        self.imports = imports or _NoImports()
         self._looked_into: dict[str, bool] = {}
         self.refusal: DporError | None = None
 
@@ -202,7 +219,7 @@ class Instrumentation:
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Find a module as the other finders do, and take it over if it is to be instrumented."""
-        self._search(fullname, sys.path if path is None else path)
+        self.imports.search(fullname, sys.path if path is None else path)
         known = self._found.get(fullname)
         if known is not None and known.origin is not None:
             return self._own_spec(fullname, known.origin, known.submodule_search_locations)
@@ -219,7 +236,7 @@ class Instrumentation:
         origin = spec.origin
         if origin is None and spec.submodule_search_locations is not None and self.looks_into(fullname):
             # A folder without an __init__.py.
-            self._load(spec)
+            self.imports.load(spec)
             return spec
         if (
             not spec.has_location
@@ -253,7 +270,7 @@ class Instrumentation:
             fullname, origin, loader=loader, submodule_search_locations=locations
         )
         if spec is not None:
-            self._load(spec)
+            self.imports.load(spec)
         return spec
 
     def looks_into(self, name: str) -> bool:
@@ -263,16 +280,22 @@ class Instrumentation:
         if known is None:
             # To look for it asks again.
             self._looked_into[top] = False
-            known = self._looked_into[top] = self._looks_into(top)
+            known = self._finds_own(top)
+            if known is None:
+                # It may be there later.
+                del self._looked_into[top]
+                return False
+            self._looked_into[top] = known
         return known
 
-    def _looks_into(self, top: str) -> bool:
+    def _finds_own(self, top: str) -> bool | None:
+        """Whether what is found by a name is to be instrumented; None if nothing is."""
         try:
             spec = importlib.util.find_spec(top)
         except (ImportError, ValueError):
-            return False
+            return None
         if spec is None:
-            return False
+            return None
         places = [spec.origin] if spec.has_location else list(spec.submodule_search_locations or ())
         # A folder without an __init__.py is a package, too.
         return any(self._first_party.includes(top, str(place)) for place in places)
@@ -329,7 +352,7 @@ class Instrumentation:
         """Give a module its hooks before its body runs, and remember that it is instrumented."""
         if module.__name__ not in self.modules:
             self.modules.append(module.__name__)
-            if self._is_late(module.__name__):
+            if self.imports.is_late(module.__name__):
                 self._late.append(module.__name__)
         self.files.add(Path(path))
         module.__dict__.update(self._entries)
@@ -404,7 +427,7 @@ class InstrumentingLoader(SourceFileLoader):
         for name in [name for name in module.__dict__ if is_temporary(name)]:
             del module.__dict__[name]
         # Its own name can be gone.
-        self._owner.loaded(self.name)
+        self._owner.imports.loaded(self.name)
 
 
 def _top(name: str) -> str:

@@ -13,12 +13,12 @@ from __future__ import annotations
 import importlib.machinery
 import opcode
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any
 
-from dpor._kernel import FileLock
+from dpor._kernel import OwnedLock
 from dpor.instrument.implicit import import_from
 from dpor.results import AssumptionKind
 from dpor.runtime.outside.world import Touched, World
@@ -40,7 +40,7 @@ class _Loading:
     A thread that is alone has it without taking the kernel's `lock`, which is `locked` otherwise.
     """
 
-    lock: FileLock
+    lock: OwnedLock
     done: bool
     locked: bool = False
     owner: int | None = None
@@ -63,10 +63,12 @@ class _State:
 class ModuleLocks:
     """Stands in for the locks of modules in the executions of one check.
 
-    `is_looked_into` says of a module's name whether the model's hooks are in its body.
+    `is_looked_into` says of a module's name whether the model's hooks are in its body. `search` is told of each search,
+    as `Imports.search` is.
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, search: Callable[[str, Sequence[str]], None]) -> None:
+        self._search = search
         self.is_looked_into: Callable[[str], bool] = _of_nobody
         self._world = world
         self._host = world.mode.host
@@ -88,7 +90,11 @@ class ModuleLocks:
         """Begin an execution, which has imported nothing yet."""
         self._state = _State()
 
-    def mark(self, spec: importlib.machinery.ModuleSpec) -> None:
+    def search(self, name: str, folders: Sequence[str]) -> None:
+        """A module is looked for in these folders."""
+        self._search(name, folders)
+
+    def load(self, spec: importlib.machinery.ModuleSpec) -> None:
         """A module of the model is about to be loaded from `spec`. If by an execution, imports of it are operations.
 
         So are those of packages, which get new modules as attributes.
@@ -111,7 +117,7 @@ class ModuleLocks:
             self._host.sleep(slept)
         return False
 
-    def bind(self, name: str) -> None:
+    def loaded(self, name: str) -> None:
         """The body of a module has run: it is about to become an attribute of its package."""
         package = name.rpartition(".")[0]
         if package and self.controls(package):
@@ -177,14 +183,15 @@ class ModuleLocks:
                 module.done = True
             module.lock.release(self._host.thread_path(me))
         module.locked, module.owner, module.done = False, None, is_loaded
-        if locked and "__path__" in vars(sys.modules.get(name, object)):
+        found = sys.modules.get(name)
+        if locked and isinstance(found, ModuleType) and "__path__" in vars(found):
             # Next it may look which modules are in it.
             self._world.look(f"import {name}", Touched(reads=(_found(name),)))
 
     def _module(self, name: str) -> _Loading:
         found = self._state.modules.get(name)
         if found is None:
-            lock = FileLock(self._world.system, f"lock of {name}", f"import of {name}")
+            lock = OwnedLock(self._world.system, f"lock of {name}", f"import of {name}")
             found = self._state.modules[name] = _Loading(lock, name in sys.modules)
         return found
 

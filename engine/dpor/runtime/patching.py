@@ -69,7 +69,7 @@ class Patches:
         self._threads = ThreadWatch(self._mode)
         self._import_time_objects = ImportTimeObjects(self._mode)
         self.outside = Outside(self._mode)
-        self.module_locks = ModuleLocks(self.outside.world)
+        self.module_locks = ModuleLocks(self.outside.world, self.outside.refuse_written_module)
         self._watcher = ImportWatcher(
             self._mode,
             {

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
-from dpor._kernel import FileLock
+from dpor._kernel import OwnedLock
 from dpor.runtime.outside.descriptors import Descriptors, touches_nothing
 from dpor.runtime.outside.filesystem import FileSystem
 from dpor.runtime.outside.numbers import OpenFile
@@ -121,11 +121,11 @@ class FileLocks:
         self._imported[opened] = alone
         return True
 
-    def _lock(self, opened: OpenFile) -> FileLock:
+    def _lock(self, opened: OpenFile) -> OwnedLock:
         file = opened.file
         if file.lock is None:
             name = f"flock({os.path.basename(opened.path)!r})"
-            file.lock = FileLock(self._world.system, f"lock of {file.key}", name)
+            file.lock = OwnedLock(self._world.system, f"lock of {file.key}", name)
         return file.lock
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dpor._kernel import FileLock
+from dpor._kernel import OwnedLock
 from dpor.runtime.outside.real import system
 from dpor.runtime.outside.world import Touched
 
@@ -31,7 +31,7 @@ class File:
 
     content: str
     key: str
-    lock: FileLock | None = None
+    lock: OwnedLock | None = None
 
 
 @dataclass(eq=False)

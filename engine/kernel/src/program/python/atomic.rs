@@ -9,7 +9,7 @@ use smallvec::smallvec;
 
 use super::chosen_reads::found_token;
 use super::host::Host;
-use super::loops::same_value;
+use super::loop_locals::same_value;
 use super::place::Place;
 use super::primitives::{Primitive, Standing};
 use super::recording::Word;

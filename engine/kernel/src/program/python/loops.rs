@@ -18,14 +18,12 @@
 //! time passes, as long as the loop may wait for that (see `deadline_loops.rs`). A lock taken and given
 //! back within the iteration is none, nor is an atomic exchange that leaves the value as it was.
 
-use pyo3::ffi;
-use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyString, PyWeakrefMethods, PyWeakrefReference};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::deadline_loops::{DeadlineLoops, Turn};
 use super::host::Host;
+use super::loop_locals::{locals, same_state, Locals};
 use super::recording::Word;
 use super::state::{Phase, State};
 use super::switching::Touch;
@@ -37,9 +35,6 @@ use crate::threads::Status;
 
 /// Reads beyond which an iteration is taken as one that does something.
 const MOST_READS: usize = 100_000;
-
-/// What temporaries of the instrumentation begin with; they are no state of the loop.
-const TEMPORARY: &str = "__dpor_";
 
 /// A loop whose iteration has had no side effect so far.
 struct Watch {
@@ -56,6 +51,12 @@ struct Watch {
     changes: u32,
     /// Whether time has passed at the head of the loop, which the local variables may show.
     time_passed: bool,
+}
+
+impl Watch {
+    fn new(token: u64, reads_from: usize, locks_from: usize) -> Watch {
+        Watch { token, reads_from, locks_from, locals: None, patience: 0, changes: 0, time_passed: false }
+    }
 }
 
 /// Why a thread goes round in a loop without doing anything.
@@ -81,15 +82,6 @@ impl Spin {
         self.reads.iter().map(|(read, _)| *read).collect()
     }
 }
-
-/// A local variable's value: whether it is the same later is asked without keeping alive what may have a destructor.
-enum Kept {
-    Value(Py<PyAny>),
-    Weak(Py<PyWeakrefReference>),
-}
-
-/// The local variables of a frame at one moment.
-type Locals = Vec<(Py<PyAny>, Kept)>;
 
 /// The loops that one thread is in.
 #[derive(Default)]
@@ -381,15 +373,7 @@ impl State {
             // Loops further in are over; those further out have smaller tokens.
             let inner = loops.watches.partition_point(|watch| watch.token < token);
             loops.ended.extend(loops.watches.drain(inner..));
-            loops.watches.push(Watch {
-                token,
-                reads_from,
-                locks_from,
-                locals: None,
-                patience: 0,
-                changes: 0,
-                time_passed: false,
-            });
+            loops.watches.push(Watch::new(token, reads_from, locks_from));
             return Head::GoOn;
         };
         loops.ended.extend(loops.watches.drain(position + 1..));
@@ -431,70 +415,6 @@ impl State {
         }
         spin
     }
-}
-
-/// The local variables of the Python function that is being executed.
-fn locals(py: Python<'_>) -> PyResult<Locals> {
-    // SAFETY: returns a borrowed reference to the running frame, or null if none runs; it is taken over at once.
-    let frame = unsafe { Bound::from_borrowed_ptr_or_opt(py, ffi::PyEval_GetFrame().cast()) };
-    let Some(frame) = frame else { return Ok(Locals::new()) };
-    let named = PyDict::new(py);
-    named.update(frame.getattr(intern!(py, "f_locals"))?.cast()?)?;
-    let mut kept = Locals::with_capacity(named.len());
-    for (name, value) in named.iter() {
-        if is_temporary(&name) {
-            continue;
-        }
-        let value = match is_plain(&value) {
-            true => Kept::Value(value.unbind()),
-            // What takes no weak reference has no destructor written in Python.
-            false => match PyWeakrefReference::new(&value) {
-                Ok(weak) => Kept::Weak(weak.unbind()),
-                Err(_) => Kept::Value(value.unbind()),
-            },
-        };
-        kept.push((name.unbind(), value));
-    }
-    Ok(kept)
-}
-
-/// Whether two sets of local variables are the same state: the same objects, or equal plain values.
-fn same_state(py: Python<'_>, before: &Locals, now: &Locals) -> PyResult<bool> {
-    if before.len() != now.len() {
-        return Ok(false);
-    }
-    for ((old_name, old), (name, new)) in before.iter().zip(now) {
-        let same = match (old, new) {
-            (Kept::Value(old), Kept::Value(new)) => same_value(old.bind(py), new.bind(py))?,
-            (Kept::Weak(old), Kept::Weak(new)) => {
-                old.bind(py).upgrade().is_some_and(|old| new.bind(py).upgrade().is_some_and(|new| old.is(&new)))
-            }
-            _ => false,
-        };
-        if !same || !old_name.bind(py).eq(name)? {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
-
-fn is_temporary(name: &Bound<'_, PyAny>) -> bool {
-    name.cast::<PyString>().is_ok_and(|name| name.to_str().is_ok_and(|name| name.starts_with(TEMPORARY)))
-}
-
-/// Whether a value is one of the types whose values are the same if they are equal.
-fn is_plain(value: &Bound<'_, PyAny>) -> bool {
-    value.is_none()
-        || value.is_exact_instance_of::<PyInt>()
-        || value.is_exact_instance_of::<PyString>()
-        || value.is_exact_instance_of::<PyBool>()
-        || value.is_exact_instance_of::<PyFloat>()
-        || value.is_exact_instance_of::<PyBytes>()
-}
-
-/// Whether two values are the same object, or equal plain values.
-pub fn same_value(first: &Bound<'_, PyAny>, second: &Bound<'_, PyAny>) -> PyResult<bool> {
-    Ok(first.is(second) || is_plain(first) && first.get_type().is(second.get_type()) && first.eq(second)?)
 }
 
 impl Host {
@@ -551,15 +471,7 @@ impl Host {
         let current = state.current;
         let loops = &mut state.thread(current).loops;
         let (reads_from, locks_from) = (loops.reads.len(), loops.locks.len());
-        loops.watches.push(Watch {
-            token,
-            reads_from,
-            locks_from,
-            locals: None,
-            patience: 0,
-            changes: 0,
-            time_passed: false,
-        });
+        loops.watches.push(Watch::new(token, reads_from, locks_from));
         token
     }
 

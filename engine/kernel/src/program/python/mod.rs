@@ -39,6 +39,7 @@ mod iteration;
 mod known_code;
 mod lasting;
 mod left_modules;
+mod loop_locals;
 mod loops;
 mod made_functions;
 mod module_variables;
@@ -90,7 +91,7 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<primitives::BoundedSemaphore>()?;
     module.add_class::<primitives::Event>()?;
     module.add_class::<primitives::SimpleQueue>()?;
-    module.add_class::<primitives::FileLock>()?;
+    module.add_class::<primitives::OwnedLock>()?;
     module.add_class::<atomic::Atomic>()?;
     module.add_class::<controlled_call::ControlledCall>()?;
     module.add_class::<callbacks::Callback>()?;

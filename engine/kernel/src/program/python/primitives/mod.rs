@@ -6,8 +6,8 @@
 mod condition;
 mod copying;
 mod event;
-mod file_lock;
 mod locks;
+mod owned_lock;
 mod semaphore;
 mod shown;
 mod simple_queue;
@@ -23,8 +23,8 @@ use pyo3::PyTypeInfo;
 
 pub use condition::Condition;
 pub use event::Event;
-pub use file_lock::FileLock;
 pub use locks::{Lock, RLock};
+pub use owned_lock::OwnedLock;
 pub use semaphore::{BoundedSemaphore, Semaphore};
 pub use simple_queue::SimpleQueue;
 

@@ -1,4 +1,5 @@
-//! The locks of `flock`, each of one file. They belong to open files: descriptors that are copies of one another have one.
+//! Locks that belong to owners: those of `flock`, which open files own (descriptors that are copies of one another have one),
+//! and those of modules that are imported, which threads do.
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -9,9 +10,9 @@ use crate::operation::{LocationId, Operation, OperationKind};
 use crate::program::python::host::Host;
 use crate::program::python::recording::Word;
 
-/// The lock of one file in one execution.
+/// The lock of one file or module in one execution.
 #[pyclass(frozen, weakref, module = "dpor._kernel")]
-pub struct FileLock {
+pub struct OwnedLock {
     primitive: Primitive,
     world: Py<PyAny>,
     /// What reports call it.
@@ -19,7 +20,7 @@ pub struct FileLock {
     name: Py<PyString>,
 }
 
-impl FileLock {
+impl OwnedLock {
     /// Perform an operation of an owner. None if there is no execution that it could be part of.
     fn operate(
         slf: &Bound<'_, Self>,
@@ -28,7 +29,7 @@ impl FileLock {
         alone: bool,
     ) -> PyResult<Option<(Outcome, bool)>> {
         let (py, this) = (slf.py(), slf.get());
-        match this.primitive.standing(py, "locks a file")? {
+        match this.primitive.standing(py, "locks a file or a module")? {
             Standing::Live => {}
             Standing::Over if kind != OperationKind::OwnedRelease => return Err(Host::aborted()),
             Standing::Plain | Standing::Over => return Ok(None),
@@ -43,19 +44,19 @@ impl FileLock {
     fn location_of(&self, py: Python<'_>, name: &Bound<'_, PyString>) -> PyResult<LocationId> {
         let host = self.primitive.host();
         let location = host.state().named_outside(self.world.bind(py), name.as_any());
-        location.map_or_else(|| Err(host.escape_with(py, "locks a file without a name".to_owned())), Ok)
+        location.map_or_else(|| Err(host.escape_with(py, "locks a file or a module without a name".to_owned())), Ok)
     }
 }
 
 #[pymethods]
-impl FileLock {
-    /// The lock of the file `key` of `world`: the same in every execution. `name` is what reports call it.
+impl OwnedLock {
+    /// The lock of what `world` calls `key`: the same in every execution. `name` is what reports call it.
     #[new]
-    fn new(world: &Bound<'_, PyAny>, key: &Bound<'_, PyString>, name: Bound<'_, PyString>) -> PyResult<FileLock> {
+    fn new(world: &Bound<'_, PyAny>, key: &Bound<'_, PyString>, name: Bound<'_, PyString>) -> PyResult<OwnedLock> {
         let py = world.py();
         let primitive = Primitive::outside(py, world, key.as_any())?;
         primitive.put(PrimitiveState::Owned { holders: HoldersId::NOBODY });
-        Ok(FileLock { primitive, world: world.clone().unbind(), name: name.unbind() })
+        Ok(OwnedLock { primitive, world: world.clone().unbind(), name: name.unbind() })
     }
 
     /// Let `owner` take the lock, `alone` or together with others that share it. Gives whether it holds the lock then; with
@@ -70,7 +71,7 @@ impl FileLock {
             if blocking {
                 host.note_waiting(py, word, Some(slf.as_any()));
             }
-            let Some((outcome, event)) = FileLock::operate(slf, kind, owner, alone)? else {
+            let Some((outcome, event)) = OwnedLock::operate(slf, kind, owner, alone)? else {
                 return Ok(true);
             };
             match outcome {
@@ -91,7 +92,7 @@ impl FileLock {
     /// Let `owner` give up what it holds of the lock, if anything. Gives whether there was an execution to do so in.
     fn release(slf: &Bound<'_, Self>, owner: &Bound<'_, PyString>) -> PyResult<bool> {
         let py = slf.py();
-        let Some((outcome, event)) = FileLock::operate(slf, OperationKind::OwnedRelease, owner, false)? else {
+        let Some((outcome, event)) = OwnedLock::operate(slf, OperationKind::OwnedRelease, owner, false)? else {
             return Ok(false);
         };
         let word = if outcome == Outcome::Taken { Word::Release } else { Word::Read };
