@@ -258,6 +258,18 @@ PROGRAMS = {
             else:
                 raise AssertionError(name)
     """,
+    "what a class finds asked of its objects where dir() is": """
+        asked = []
+        class Base:
+            def __getattribute__(self, name):
+                asked.append(name)
+                return object.__getattribute__(self, name)
+        class Listed(Base):
+            def __dir__(self): return []
+        assert dir(Listed()) == [] and not asked, asked
+        dir(Base())
+        assert asked == ["__dict__", "__class__"], asked
+    """,
 }
 
 

@@ -13,6 +13,7 @@ use super::callbacks::OpenOperation;
 use super::container_effects::ContainerEffect;
 use super::controlled_call::makes_container;
 use super::host::Host;
+use super::insides::own_dict;
 use super::recording::Word;
 use super::types::{is_heap_class, TypeKind};
 use super::whole_reads::{given, Depth, Part};
@@ -265,13 +266,11 @@ impl Host {
         let classes = match object.cast::<PyType>() {
             Ok(class) => class.ancestry(),
             Err(_) => {
-                match (self.kind(object), object.getattr_opt(intern!(py, "__dict__"))?) {
-                    (TypeKind::Instance, _) => parts.push(whole(object.clone())),
-                    (_, Some(namespace)) => {
-                        self.alias_instance_dict(&namespace, object);
-                        parts.push(whole(namespace));
-                    }
-                    _ => {}
+                if self.kind(object) == TypeKind::Instance {
+                    parts.push(whole(object.clone()));
+                } else if let Some(namespace) = own_dict(object) {
+                    self.alias_instance_dict(&namespace, object);
+                    parts.push(whole(namespace.into_any()));
                 }
                 object.get_type().ancestry()
             }

@@ -184,8 +184,8 @@ pub fn lacks_attribute(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) ->
         || own_dict(object).is_some_and(|own| own.contains(name).is_ok_and(|has| !has))
 }
 
-/// The dict of an instance, which it gets now if it has none yet.
-fn own_dict<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyDict>> {
+/// The dict of an instance, which it gets now if it has none yet. No code of its class runs.
+pub fn own_dict<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyDict>> {
     // SAFETY: the object is alive, and a new reference or NULL with an exception set comes back.
     let own = unsafe {
         Bound::from_owned_ptr_or_err(

@@ -11,6 +11,7 @@ use super::assumptions::AssumptionKind;
 use super::builtins::CallableKind;
 use super::found_state::Found;
 use super::host::Host;
+use super::insides::own_dict;
 use super::module_variables::variables_of_module;
 use super::raising::STORED_BY_RAISING;
 use super::rebinding::OriginalAttribute;
@@ -85,13 +86,10 @@ impl Original {
             Original::Value(mut undo) | Original::Definition(mut undo) => undo.swap(py),
             Original::Attributes { object, attributes } => {
                 let object = object.bind(py);
-                let now = match variables_of_module(object) {
-                    Some(variables) => variables.into_any(),
-                    None => object.getattr(intern!(py, "__dict__"))?,
-                };
-                now.call_method0(intern!(py, "clear"))?;
-                now.call_method1(intern!(py, "update"), (attributes,))?;
-                Ok(())
+                let now = variables_of_module(object).or_else(|| own_dict(object));
+                let Some(now) = now else { return Ok(()) };
+                now.clear();
+                now.update(attributes.bind(py).as_mapping())
             }
             Original::Class { class, attributes } => {
                 let (class, attributes) = (class.bind(py), attributes.bind(py));
@@ -156,7 +154,7 @@ fn original_of(object: &Bound<'_, PyAny>, kind: TypeKind) -> PyResult<Option<Ori
     let own = match kind {
         TypeKind::Module => variables_of_module(object).map(Bound::into_any),
         TypeKind::Class => Some(told_by_type(object, intern!(py, "__dict__"))?),
-        _ => object.getattr_opt(intern!(py, "__dict__"))?,
+        _ => own_dict(object).map(Bound::into_any),
     };
     let Some(attributes) = own else { return Ok(None) };
     let (attributes, kept) = (copied(&attributes)?.unbind(), object.clone().unbind());

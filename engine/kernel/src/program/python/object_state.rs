@@ -6,6 +6,7 @@ use pyo3::types::{PyAny, PyDict, PyTuple};
 
 use super::ancestry::{holder_of, told_by_type};
 use super::host::Host;
+use super::insides::own_dict;
 use super::place::lacks_dict;
 use super::whole_reads::Depth;
 
@@ -34,7 +35,7 @@ impl Host {
         let state = function.call(arguments, keywords)?;
         let own = match lacks_dict(object)? {
             true => None,
-            false => object.getattr_opt(intern!(py, "__dict__"))?,
+            false => own_dict(object),
         };
         for part in state.cast::<PyTuple>().into_iter().flatten().chain([state.clone()]) {
             if own.as_ref().is_some_and(|own| own.is(&part)) {
