@@ -270,6 +270,30 @@ PROGRAMS = {
         dir(Base())
         assert asked == ["__dict__", "__class__"], asked
     """,
+    "stores to views that only show": """
+        import dataclasses
+        @dataclasses.dataclass
+        class Data:
+            field: int
+        # One object for all fields without metadata.
+        metadata = dataclasses.fields(Data)[0].metadata
+        for view in metadata, vars(Data), {1: 2}.keys():
+            try:
+                view["key"] = 1
+            except TypeError as error:
+                assert str(error).startswith(f"'{type(view).__name__}' object")
+            else:
+                raise AssertionError("it took the item")
+            try:
+                del view["key"]
+            except TypeError as error:
+                assert str(error).startswith(f"'{type(view).__name__}' object")
+            else:
+                raise AssertionError("it lost the item")
+        shown = bytearray(2)
+        memoryview(shown)[1] = 3
+        assert shown == bytes([0, 3])
+    """,
 }
 
 

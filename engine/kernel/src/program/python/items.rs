@@ -3,7 +3,8 @@
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{
-    PyBytes, PyCFunction, PyComplex, PyDict, PyFloat, PyFunction, PyInt, PyList, PySlice, PyString, PyTuple, PyType,
+    PyBytes, PyCFunction, PyComplex, PyDict, PyFloat, PyFunction, PyInt, PyList, PyMemoryView, PySlice, PyString,
+    PyTuple, PyType,
 };
 use pyo3::PyTypeInfo;
 
@@ -207,6 +208,12 @@ pub fn has_builtin_items(kind: TypeKind) -> bool {
     kind.is_container() || kind == TypeKind::View
 }
 
+/// Whether items of an object can be stored and deleted, by built-in code. Most views only show: to store there raises, and
+/// changes nothing.
+fn has_builtin_stores(kind: TypeKind, object: &Bound<'_, PyAny>) -> bool {
+    kind.is_container() || kind == TypeKind::View && object.is_instance_of::<PyMemoryView>()
+}
+
 impl Host {
     /// This object may have just been made, by a call of code that is not instrumented.
     pub fn created<'py>(&self, object: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
@@ -331,7 +338,7 @@ impl Host {
         key: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
         let kind = self.kind(object);
-        if !has_builtin_items(kind) {
+        if !has_builtin_stores(kind, object) {
             self.touch_foreign_items(py, object, &[key, value])?;
             return object.set_item(key, value);
         }
@@ -380,7 +387,7 @@ impl Host {
     #[pyo3(signature = (object, key, /))]
     fn delete_item(&self, py: Python<'_>, object: &Bound<'_, PyAny>, key: &Bound<'_, PyAny>) -> PyResult<()> {
         let kind = self.kind(object);
-        if !has_builtin_items(kind) {
+        if !has_builtin_stores(kind, object) {
             self.touch_foreign_items(py, object, &[key])?;
             return object.del_item(key);
         }
