@@ -294,6 +294,17 @@ PROGRAMS = {
         memoryview(shown)[1] = 3
         assert shown == bytes([0, 3])
     """,
+    "the frames of an exception that a task ends with": """
+        import asyncio, traceback
+        async def fail(error):
+            await asyncio.sleep(0)
+            raise error
+        async def frames(error):
+            task = asyncio.ensure_future(fail(error))
+            await asyncio.wait([task])
+            return [frame.name for frame in traceback.extract_tb(task.exception().__traceback__)]
+        assert asyncio.run(frames(KeyError())) == ["fail"]
+    """,
 }
 
 

@@ -36,11 +36,14 @@ class ModelFuture(PythonFuture):
     def set_exception(self, exception: Any) -> None:
         """Mark the future as failed."""
         _outside_predicates("sets the exception of a future")
+        _leave_out_steps(exception)
         super().set_exception(exception)
 
     def cancel(self, *message: Any, **options: Any) -> bool:
         """Cancel the future."""
         _outside_predicates("cancels a future")
+        # What a task ends with that is cancelled: it is kept before this is called.
+        _leave_out_steps(getattr(self, "_cancelled_exc", None))
         return super().cancel(*message, **options)
 
     def __hash__(self) -> int:
@@ -73,6 +76,17 @@ for _shown, _names in ((ModelFuture, "Future"), (ModelTask, "Task")):
 def is_pending(future: Any) -> bool:
     """Whether a future has no result yet: asked by the loop itself, which is no use of the future by the model."""
     return future._state == asyncio.futures._PENDING
+
+
+def _leave_out_steps(error: object) -> None:
+    """Take the frames of the code that runs a task out of the traceback of what its coroutine has raised: asyncio's own
+    tasks are written in C, and have none.
+    """
+    while isinstance(error, BaseException) and (trace := error.__traceback__) is not None:
+        frame = trace.tb_frame
+        if frame.f_globals is not vars(asyncio.tasks) or not frame.f_code.co_name.startswith("__step"):
+            return
+        error.__traceback__ = trace.tb_next
 
 
 def _outside_predicates(what: str) -> None:
