@@ -227,8 +227,9 @@ fn takes_one(iterator: &Bound<'_, PyAny>) -> bool {
     iterator.get_type().name().is_ok_and(|name| name.to_str().is_ok_and(|name| TAKING_ONE.contains(&name)))
 }
 
-fn iterates(facts: &TypeFacts, object: &Bound<'_, PyAny>) -> bool {
-    facts.kind == TypeKind::Iterator || is_shared_by_iterators(object)
+/// Whether an object is an iterator in C, or a part of one.
+pub fn iterates(facts: &TypeFacts, object: &Bound<'_, PyAny>) -> bool {
+    facts.kind == TypeKind::Iterator || facts.kind == TypeKind::Opaque && is_shared_by_iterators(object)
 }
 
 /// What several iterators advance together: that of `itertools.tee`.

@@ -20,6 +20,7 @@ use super::controlled_call::ControlledCall;
 use super::entered_code::Entry;
 use super::host::{require_host, Host};
 use super::state::{Phase, State};
+use super::types::TypeKind;
 use super::whole_reads::{reading_effect, Depth, Inside, Looking, Part};
 use crate::operation::ThreadId;
 
@@ -42,6 +43,8 @@ pub struct OpenWholes {
     result_use: ResultUse,
     /// What code that it called has given and the operation may still read.
     results: RefCell<Vec<Py<PyAny>>>,
+    /// Whether it may change what it looks at: it advances an iterator among the results.
+    advances: Cell<bool>,
     /// What was inside of the parts whenever it looked: C code goes on with what it has got of a container, also if that is
     /// in there no more. A sort takes all items out of its list.
     held: RefCell<Vec<(Py<PyAny>, Inside)>>,
@@ -81,8 +84,8 @@ impl OpenOperation {
 
     pub fn on_wholes_with(parts: &[Part<'_>], depth: Depth, result_use: ResultUse) -> OpenOperation {
         let parts: Vec<_> = parts.iter().map(|part| (part.object.clone().unbind(), part.effect)).collect();
-        let (results, held) = (RefCell::default(), RefCell::default());
-        OpenOperation::Wholes(OpenWholes { parts: parts.into(), depth, result_use, results, held })
+        let (results, held, advances) = (RefCell::default(), RefCell::default(), Cell::default());
+        OpenOperation::Wholes(OpenWholes { parts: parts.into(), depth, result_use, results, advances, held })
     }
 
     pub fn on_container(
@@ -300,26 +303,49 @@ impl Host {
         if let Some(source) = source {
             open.parts.borrow_mut().push((source.clone().unbind(), reading_effect(self.kind(source))));
         }
+        if value.as_ref().is_some_and(|value| self.kind(value) == TypeKind::Iterator) {
+            open.advances.set(true);
+        }
+        if !self.reads_alone(open) {
+            self.touch_again(py, open, value.as_ref())?;
+        }
+        if let Some(value) = value.filter(|_| !open.result_use.forgets()) {
+            open.results.borrow_mut().push(value.unbind());
+        }
+        if let Some(mut state) = self.awake().filter(|state| state.running()) {
+            open.hold(py, &mut state);
+        }
+        Ok(())
+    }
+
+    /// Whether an operation reads what no other thread can have changed, or change meanwhile: it changes nothing itself, and no
+    /// other thread exists yet. To look at all that it may read, each time that code returns to it, is in vain then.
+    fn reads_alone(&self, open: &OpenWholes) -> bool {
+        let reads_only = open.result_use != ResultUse::Written
+            && !open.advances.get()
+            && open.parts.borrow().iter().all(|(_, effect)| effect.reads_only());
+        let state = self.state();
+        reads_only && state.is_alone() && !state.weak.buffers_stores && !state.reads.enabled
+    }
+
+    /// Touch what an open operation reads or changes from now on: its parts, the results so far, and the newest.
+    fn touch_again<'py>(
+        &self,
+        py: Python<'py>,
+        open: &OpenWholes,
+        newest: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<()> {
         let mut parts = open.parts(py);
         let mut values: Vec<Bound<'py, PyAny>> =
             open.results.borrow().iter().map(|result| result.bind(py).clone()).collect();
-        if let Some(value) = value {
-            if !open.result_use.forgets() {
-                open.results.borrow_mut().push(value.clone().unbind());
-            }
-            values.push(value);
-        }
+        values.extend(newest.cloned());
         if open.result_use == ResultUse::Written {
             let written = |object| Part { object, effect: ContainerEffect::WriteWhole };
             parts.extend(values.drain(..).map(written));
         }
         let results = Results::of(&values, open.result_use);
         let held = open.held(py);
-        self.touch(py, &Looking { parts: &parts, paths: &[], depth: open.depth, results, held: &held })?;
-        if let Some(mut state) = self.awake().filter(|state| state.running()) {
-            open.hold(py, &mut state);
-        }
-        Ok(())
+        self.touch(py, &Looking { parts: &parts, paths: &[], depth: open.depth, results, held: &held }).map(drop)
     }
 
     /// One operation on several objects by built-in code that may call back.

@@ -10,7 +10,7 @@ use pyo3::types::{PyDict, PyTuple};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
-use super::behind_iterators::is_shared_by_iterators;
+use super::behind_iterators::iterates;
 use super::callables::receiver_in_c;
 use super::callback_results::Results;
 use super::container_effects::ContainerEffect;
@@ -268,7 +268,7 @@ impl State {
             look.races(inside);
             look.touches(accesses);
         }
-        if facts.kind == TypeKind::Iterator || is_shared_by_iterators(object) {
+        if iterates(&facts, object) {
             self.look_behind_iterator(look, object, Inside { written: writes, ..inside });
         } else if inside.deep || look.depth != Depth::Items || look.depth.looks_into(&facts) {
             // A writer of rows writes to the stream that it holds.
