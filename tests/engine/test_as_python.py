@@ -305,6 +305,20 @@ PROGRAMS = {
             return [frame.name for frame in traceback.extract_tb(task.exception().__traceback__)]
         assert asyncio.run(frames(KeyError())) == ["fail"]
     """,
+    "a recursion without end in loops": """
+        def call(depth):
+            turn = 0
+            while turn < 3:
+                turn += 1
+                if turn == 3:
+                    call(depth + 1)
+        try:
+            call(0)
+        except RecursionError as error:
+            assert "maximum recursion depth exceeded" in str(error)
+        else:
+            raise AssertionError("it ended")
+    """,
 }
 
 

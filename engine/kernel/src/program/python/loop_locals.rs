@@ -23,7 +23,8 @@ pub fn locals(py: Python<'_>) -> PyResult<Locals> {
     let frame = unsafe { Bound::from_borrowed_ptr_or_opt(py, ffi::PyEval_GetFrame().cast()) };
     let Some(frame) = frame else { return Ok(Locals::new()) };
     let named = PyDict::new(py);
-    named.update(frame.getattr(intern!(py, "f_locals"))?.cast()?)?;
+    // Without asking for its class, for which code in Python runs: there may be no room for more frames.
+    named.call_method1(intern!(py, "update"), (frame.getattr(intern!(py, "f_locals"))?,))?;
     let mut kept = Locals::with_capacity(named.len());
     for (name, value) in named.iter() {
         if is_temporary(&name) {
