@@ -319,6 +319,44 @@ PROGRAMS = {
         else:
             raise AssertionError("it ended")
     """,
+    "classes of locks that take no arguments and have no subclasses": """
+        import sys, threading, types, warnings
+        def raised(call):
+            try:
+                call()
+            except TypeError as error:
+                return str(error)
+        def derive():
+            class Derived(threading.Lock): pass
+        assert "argument" in raised(lambda: threading.Lock(1))
+        assert raised(derive)
+        assert raised(lambda: threading.RLock | None)
+        lock = threading.Lock()
+        if sys.version_info >= (3, 13):
+            assert isinstance(threading.Lock | None, types.UnionType)
+            assert isinstance(lock, threading.Lock | int)
+        else:
+            assert raised(lambda: threading.Lock | None)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            with threading.RLock(1):
+                pass
+        assert len(told) == (sys.version_info >= (3, 13)), told
+    """,
+    "the names of functions of the library": """
+        import os, threading, time
+        for function, module, name in (
+            (threading.current_thread, "threading", "current_thread"),
+            (threading.get_ident, "_thread", "get_ident"),
+            (threading.enumerate, "threading", "enumerate"),
+            (threading.stack_size, "_thread", "stack_size"),
+            (time.sleep, "time", "sleep"),
+            (time.perf_counter, "time", "perf_counter"),
+            (os.getcwd, os.name if os.name == "posix" else "nt", "getcwd"),
+        ):
+            shown = function.__module__, function.__name__, function.__qualname__
+            assert shown == (module, name, name), shown
+    """,
 }
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, Union
+from typing import Any
 
 from dpor.runtime.mode import Mode
+
+_BASE_TYPE = 1 << 10
+"""`Py_TPFLAGS_BASETYPE`: other classes may derive from it."""
 
 
 class Factory:
@@ -14,13 +17,15 @@ class Factory:
 
     Calling it makes an instance of `controlled` inside a model and of `real` elsewhere; subclassing it subclasses
     `controlled`; isinstance accepts instances of both. If `real` is a class, it says that it is one, too. It is
-    equal to `controlled`, so that either is found where the other is a key.
+    equal to `controlled`, so that either is found where the other is a key. `real` itself is asked for what it does not
+    take (a lock has no arguments and no subclasses), so that it raises or warns as it does.
     """
 
     def __init__(self, mode: Mode, name: str, controlled: type, real: Callable[..., Any]) -> None:
         self._mode = mode
         self._controlled = controlled
         self._real = real
+        self._takes_subclasses = isinstance(real, type) and bool(real.__flags__ & _BASE_TYPE)
         self.__name__ = self.__qualname__ = name
         self.__module__ = getattr(real, "__module__", "threading")
         self.__doc__ = real.__doc__
@@ -41,7 +46,8 @@ class Factory:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Make an instance: controlled or real, as the mode is."""
-        if self._mode.controls():
+        # A function such as `threading.RLock` makes what stands in for its class, too.
+        if self._mode.controls() and (self._takes_subclasses or not (args or kwargs)):
             return self._controlled(*args, **kwargs)
         return self._real(*args, **kwargs)
 
@@ -51,6 +57,8 @@ class Factory:
 
     def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
         """What stands among a subclass's bases instead of this object."""
+        if not self._takes_subclasses:
+            type(self._real)("", (self._real,), {})
         return (self._controlled,)
 
     def __instancecheck__(self, instance: object) -> bool:
@@ -64,10 +72,13 @@ class Factory:
         return (self._controlled, self._real) if isinstance(self._real, type) else (self._controlled,)
 
     def __or__(self, other: Any) -> Any:
-        return Union[self._controlled, other]  # noqa: UP007 -- the operands are values
+        return self._of_union() | _of_union(other)
 
     def __ror__(self, other: Any) -> Any:
-        return Union[other, self._controlled]  # noqa: UP007 -- the operands are values
+        return _of_union(other) | self._of_union()
+
+    def _of_union(self) -> Any:
+        return self._controlled if isinstance(self._real, type) else self._real
 
     def __class_getitem__(cls, item: Any) -> Any:
         return cls
@@ -84,3 +95,7 @@ class Factory:
     @property
     def __signature__(self) -> inspect.Signature:
         return inspect.signature(self._real)
+
+
+def _of_union(other: Any) -> Any:
+    return other._of_union() if type(other) is Factory else other

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import types
 from typing import Any
 
 _MISSING: Any = object()
@@ -17,8 +18,10 @@ class PatchSet:
 
     def replace(self, owner: Any, name: str, value: Any) -> None:
         """Set an attribute of a module or class that has it."""
-        before = _attributes(owner)
-        self._replaced.append((owner, name, before[name]))
+        before = _attributes(owner)[name]
+        self._replaced.append((owner, name, before))
+        if isinstance(value, types.FunctionType):
+            _call_alike(value, before)
         _set(owner, name, value)
 
     def replace_if_present(self, owner: Any, name: str, value: Any) -> None:
@@ -45,6 +48,13 @@ class PatchSet:
                 delattr(owner, name)
             else:
                 _set(owner, name, value)
+
+
+def _call_alike(function: types.FunctionType, before: object) -> None:
+    """Give a function the names of the one that it stands in for, which a program can ask for."""
+    if isinstance(before, types.FunctionType | types.BuiltinFunctionType):
+        for name in ("__module__", "__name__", "__qualname__", "__doc__"):
+            setattr(function, name, getattr(before, name))
 
 
 def _set(owner: Any, name: str, value: Any) -> None:
