@@ -109,16 +109,15 @@ def files_of(folder: Path, name: str) -> Iterator[tuple[str, Path]]:
     module = path.with_name(f"{path.name}.py")
     if module.is_file():
         yield name, module
-    elif (path / "__init__.py").is_file():
+    elif (path / "__init__.py").is_file() and name not in _PARTED:
         # Most of a package's tests are in modules of its own, and some in itself.
         yield name, path / "__init__.py"
-        if name not in _PARTED:
-            for found in sorted(path.glob("test_*.py")):
-                yield f"{name}.{found.stem}", found
+        for found in sorted(path.glob("test_*.py")):
+            yield f"{name}.{found.stem}", found
 
 
 _PARTED = frozenset(name.rpartition(".")[0] for name in MODULES if "." in name)
-"""Packages of which modules are named one by one."""
+"""Packages of which modules are named one by one. They have no tests but those of their modules, which they load."""
 
 
 def module_name(name: str) -> str:

@@ -80,7 +80,7 @@ def _options() -> argparse.Namespace:
         "--executions", type=int, default=1, help="how many executions of each method are compared"
     )
     parser.add_argument(
-        "--patience", type=float, default=60.0, help="seconds after which a method counts as hanging"
+        "--patience", type=float, default=300.0, help="seconds after which a method counts as hanging"
     )
     parser.add_argument(
         "--verbose", action="store_true", help="print what is in the list of known differences too"
