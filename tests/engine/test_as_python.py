@@ -357,6 +357,26 @@ PROGRAMS = {
             shown = function.__module__, function.__name__, function.__qualname__
             assert shown == (module, name, name), shown
     """,
+    "what a condition does with its lock while it waits": """
+        import threading
+        class Waiting(threading.Condition):
+            def wait(self, timeout=None):
+                state = self._release_save()
+                self._acquire_restore(state)
+                return state
+        for lock in threading.RLock(), threading.Lock():
+            with Waiting(lock) as taken:
+                pass
+            waiting = Waiting(lock)
+            with waiting:
+                assert (waiting.wait() is None) == (lock is waiting._lock and not hasattr(lock, "_release_save"))
+                assert waiting._is_owned()
+            try:
+                waiting._release_save()
+            except RuntimeError:
+                continue
+            raise AssertionError("it released a lock that nobody has")
+    """,
 }
 
 

@@ -100,6 +100,8 @@ PRIMITIVES: dict[str, dict[str, str]] = {
         "__exit__": "s.held.__exit__()",
     },
     "Condition": {
+        "_release_save": "s.condition._release_save()",
+        "_acquire_restore": "s.condition._acquire_restore((1, 1))",
         "acquire": "s.condition.acquire()",
         "release": "s.condition.release()",
         "__enter__": "s.condition.__enter__()",

@@ -248,6 +248,23 @@ impl Condition {
         }
     }
 
+    /// What the lock does by this name; a plain lock is released.
+    fn _release_save<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let (py, lock) = (slf.py(), Condition::lock(slf)?);
+        match lock.getattr_opt(intern!(py, "_release_save"))? {
+            Some(own) => own.call0(),
+            None => lock.call_method0(intern!(py, "release")),
+        }
+    }
+
+    fn _acquire_restore<'py>(slf: &Bound<'py, Self>, state: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let (py, lock) = (slf.py(), Condition::lock(slf)?);
+        match lock.getattr_opt(intern!(py, "_acquire_restore"))? {
+            Some(own) => own.call1((state,)),
+            None => lock.call_method0(intern!(py, "acquire")),
+        }
+    }
+
     fn _at_fork_reinit(slf: &Bound<'_, Self>) -> PyResult<()> {
         let py = slf.py();
         Condition::lock(slf)?.call_method0(intern!(py, "_at_fork_reinit"))?;
