@@ -377,6 +377,23 @@ PROGRAMS = {
                 continue
             raise AssertionError("it released a lock that nobody has")
     """,
+    "a descriptor of the own process, where the system has them": """
+        import os
+        if hasattr(os, "pidfd_open"):
+            try:
+                descriptor = os.pidfd_open(os.getpid(), 0)
+            except PermissionError:
+                pass
+            else:
+                os.fstat(descriptor)
+                os.close(descriptor)
+                try:
+                    os.close(descriptor)
+                except OSError:
+                    pass
+                else:
+                    raise AssertionError("it was closed twice")
+    """,
 }
 
 

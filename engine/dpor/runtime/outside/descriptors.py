@@ -110,6 +110,7 @@ class Descriptors:
             "dup": self._dup,
             "dup2": self._dup2,
             "open": self._open,
+            "pidfd_open": self._open_process,
         }
         for name, effect in _EFFECTS.items():
             if hasattr(system, name):
@@ -307,6 +308,15 @@ class Descriptors:
                 error.filename = path
             raise
         self.open_file(descriptor, name, target.path, flags, not self._files.overlay.owns(place))
+        return descriptor
+
+    def _open_process(self, pid: int, flags: int = 0) -> int:
+        """Open one of the own process, as asyncio does to find out whether the system has them."""
+        if pid != system.getpid():
+            self.refuse("looks at another process (os.pidfd_open), which cannot be controlled")
+        name = self._files.world.next_name("open file")
+        descriptor = system.pidfd_open(pid, flags)
+        self.open_file(descriptor, name, f"/proc/{pid}", flags, False)
         return descriptor
 
     def _close(self, fd: int) -> None:
