@@ -52,13 +52,14 @@ class Factory:
         return self._real(*args, **kwargs)
 
     def __dpor_stands_for__(self) -> object:
-        """The class that patterns match against; what is no class is refused there."""
+        """The class that patterns and unions have for it; what is no class is refused there."""
         return self._controlled if isinstance(self._real, type) else self._real
 
     def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
         """What stands among a subclass's bases instead of this object."""
         if not self._takes_subclasses:
-            type(self._real)("", (self._real,), {})
+            kind: Any = type(self._real)
+            kind("", (self._real,), {})
         return (self._controlled,)
 
     def __instancecheck__(self, instance: object) -> bool:
@@ -72,13 +73,10 @@ class Factory:
         return (self._controlled, self._real) if isinstance(self._real, type) else (self._controlled,)
 
     def __or__(self, other: Any) -> Any:
-        return self._of_union() | _of_union(other)
+        return _operand(self) | _operand(other)
 
     def __ror__(self, other: Any) -> Any:
-        return _of_union(other) | self._of_union()
-
-    def _of_union(self) -> Any:
-        return self._controlled if isinstance(self._real, type) else self._real
+        return _operand(other) | _operand(self)
 
     def __class_getitem__(cls, item: Any) -> Any:
         return cls
@@ -97,5 +95,5 @@ class Factory:
         return inspect.signature(self._real)
 
 
-def _of_union(other: Any) -> Any:
-    return other._of_union() if type(other) is Factory else other
+def _operand(value: Any) -> Any:
+    return value.__dpor_stands_for__() if type(value) is Factory else value

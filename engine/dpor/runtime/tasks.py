@@ -84,7 +84,7 @@ def _leave_out_steps(error: object) -> None:
     """
     while isinstance(error, BaseException) and (trace := error.__traceback__) is not None:
         frame = trace.tb_frame
-        if frame.f_globals is not vars(asyncio.tasks) or not frame.f_code.co_name.startswith("__step"):
+        if frame.f_globals is not asyncio.tasks.__dict__ or not frame.f_code.co_name.startswith("__step"):
             return
         error.__traceback__ = trace.tb_next
 
