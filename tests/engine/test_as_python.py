@@ -394,6 +394,16 @@ PROGRAMS = {
                 else:
                     raise AssertionError("it was closed twice")
     """,
+    "numbers in the names of threads that it gives itself": """
+        import threading
+        from unittest import mock
+        def work(): pass
+        number = int(threading.Thread().name.removeprefix("Thread-"))
+        with mock.patch.object(threading, "_counter", return_value=70):
+            assert threading.Thread().name == "Thread-70"
+            assert threading.Thread(target=work).name == "Thread-70 (work)"
+        assert threading.Thread().name == f"Thread-{number + 1}"
+    """,
 }
 
 

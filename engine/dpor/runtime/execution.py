@@ -45,16 +45,21 @@ class Execution:
         self.pools = 0
         self.hashes = 0
 
-    def next_name(self, target: object) -> str:
-        """The name of a thread that was given none."""
+    def next_number(self) -> int:
+        """The number of a thread that was given no name."""
         self.unnamed_threads += 1
-        label: object = getattr(target, "__name__", None)
-        return _name_of(self.unnamed_threads, None if label is None else str(label))
+        return self.unnamed_threads
 
     def next_hash(self) -> int:
         """A number that no other object of this execution has as its hash."""
         self.hashes += 1
         return self.hashes
+
+
+def name_of(number: int, target: object) -> str:
+    """The name of a thread that was given none, but runs `target`."""
+    label: object = getattr(target, "__name__", None)
+    return _name_of(number, None if label is None else str(label))
 
 
 @functools.lru_cache(maxsize=1024)

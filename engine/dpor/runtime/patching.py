@@ -203,6 +203,7 @@ class Patches:
             ("active_count", thread.active_count),
             ("get_ident", thread.get_ident),
             ("get_native_id", thread.get_native_id),
+            ("_counter", thread.next_number),
         ):
             patches.replace(threading, name, value)
         names = vars(threading)

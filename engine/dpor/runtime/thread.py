@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from dpor.results import AssumptionKind
 from dpor.runtime import current, escapes, timeouts
-from dpor.runtime.execution import Execution
+from dpor.runtime.execution import Execution, name_of
 from dpor.runtime.unrun import PLAIN, unrun
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ RealThread = threading.Thread
 real_current_thread = threading.current_thread
 real_main_thread = threading.main_thread
 real_get_ident = threading.get_ident
+_real_counter: Callable[[], int] = vars(threading)["_counter"]
 real_get_native_id = threading.get_native_id
 real_enumerate = threading.enumerate
 real_count: Callable[[], int] = vars(_thread)["_count"]
@@ -203,7 +204,8 @@ class Thread(RealThread):
         self._kwargs = {} if kwargs is None else kwargs
         self._daemonic = parent._daemonic if daemon is None else daemon
         self._initialized = True
-        self._name = str(name) if name else execution.next_name(target)
+        # Programs put something else in the place of the counter.
+        self._name = str(name) if name else name_of(vars(threading)["_counter"](), target)
 
     def __hash__(self) -> int:
         """The same in every execution: executors keep their threads in sets and join them in that order."""
@@ -255,7 +257,7 @@ class Thread(RealThread):
         child._target = function
         child._args = args
         child._kwargs = kwargs
-        child._name = execution.next_name(function)
+        child._name = name_of(execution.next_number(), function)
         child._daemonic = self._daemonic
         child._initialized = True
         child.dpor_index = _STARTING
@@ -542,6 +544,13 @@ def get_ident() -> int:
     """threading.get_ident."""
     host = current.active_host()
     return real_get_ident() if host is None else ident_of(host.current_thread())
+
+
+def next_number() -> int:
+    """What `threading` numbers threads by that are given no name."""
+    host = current.active_host()
+    execution = None if host is None else cast("Thread", host.current_thread()).dpor_execution
+    return _real_counter() if execution is None else execution.next_number()
 
 
 def get_native_id() -> int:
