@@ -86,6 +86,35 @@ class SimpleQueue(Generic[T]):
     def empty(self) -> bool: ...
     def qsize(self) -> int: ...
 
+class TaskQueue:
+    """What stands for the lock, the conditions and the items of a `queue.Queue`; each of its methods is one step."""
+
+    @staticmethod
+    def make(capacity: int, last_first: bool) -> TaskQueue | None:
+        """The inside of a new queue that takes `capacity` items (any number for 0), the last put first if `last_first`;
+        None where the library's own code is to run.
+        """
+
+    bounded: bool
+    last_first: bool
+
+    def open(self) -> None:
+        """Something uses what only the library's own code has: explore again with that. Between executions nothing."""
+
+    def put(self, shown: object, item: object, block: bool, timeout: float | None) -> bool:
+        """Put an item into the queue `shown`. Returns whether there was room."""
+
+    def get(self, shown: object, block: bool, timeout: float | None) -> Sequence[Any]:
+        """Take an item; an empty sequence if there is none."""
+
+    def task_done(self, shown: object) -> bool:
+        """Returns False if all tasks were done already."""
+
+    def join(self, shown: object) -> None: ...
+    def qsize(self) -> int: ...
+    def empty(self) -> bool: ...
+    def full(self) -> bool: ...
+
 class Atomic(Generic[T]):
     def __init__(self, initial: T) -> None: ...
     value: T
@@ -204,6 +233,7 @@ class Host:
         fresh_modules: bool = False,
         spurious_wakeups: bool = False,
         clock_jumps: int = 0,
+        library_queues: bool = False,
         data_races: str = "ignore",
         solver: Callable[[list[tuple[int, bool]], int], tuple[bool, bool]] | None = None,
         recorder: object = None,

@@ -35,6 +35,7 @@ from dpor.options import (
     Partition,
     Races,
     chooses_reads,
+    runs_library_queues,
     waits_by_looking,
 )
 from dpor.results import (
@@ -202,6 +203,7 @@ class _Check:
                 fresh_modules=hosted.fresh_modules,
                 spurious_wakeups=options.spurious_wakeups,
                 clock_jumps=options.clock_jumps,
+                library_queues=runs_library_queues(options),
                 data_races=options.races.value,
                 frontiers=list(self.before.frontiers),
                 solver=hosted.symbolic,
@@ -246,6 +248,7 @@ class _Check:
                 fresh_modules=hosted.fresh_modules,
                 spurious_wakeups=hosted.options.spurious_wakeups,
                 clock_jumps=hosted.options.clock_jumps,
+                library_queues=runs_library_queues(hosted.options),
                 data_races=hosted.options.races.value,
             )
 
@@ -468,6 +471,7 @@ def _search(
         everything_visible=not hosted.elide,
         fresh_modules=hosted.fresh_modules,
         waits_by_looking=waits_by_looking(hosted.options),
+        library_queues=runs_library_queues(hosted.options),
         spurious_wakeups=hosted.options.spurious_wakeups,
         clock_jumps=hosted.options.clock_jumps,
         data_races=hosted.options.races.value,

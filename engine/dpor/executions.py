@@ -17,7 +17,15 @@ from dpor.counterexample.values import class_name
 from dpor.errors import DporError
 from dpor.exception_texts import text_of, titled
 from dpor.hosted import HostedModel, json_parameters
-from dpor.options import MemoryModel, ModelOptions, Partition, Races, chooses_reads, waits_by_looking
+from dpor.options import (
+    MemoryModel,
+    ModelOptions,
+    Partition,
+    Races,
+    chooses_reads,
+    runs_library_queues,
+    waits_by_looking,
+)
 from dpor.results import SourceSpan, Violation, ViolationKind
 from dpor.runtime.escapes import Call, parted
 from dpor.tasks import waiting_tasks
@@ -94,6 +102,7 @@ def _recorded(hosted: HostedModel, found: Found) -> Violation:
             stop_at_failure=not to_the_end,
             chosen_reads=chooses_reads(hosted.options),
             looks=waits_by_looking(hosted.options),
+            library_queues=runs_library_queues(hosted.options),
         )
         failure = next((number for number, again in enumerate(seen) if again.place == found.place), None)
         if failure is not None:
@@ -115,6 +124,7 @@ def _recorded(hosted: HostedModel, found: Found) -> Violation:
         memory_model=hosted.options.memory_model.value,
         chosen_reads=chooses_reads(hosted.options),
         waits_by_looking=waits_by_looking(hosted.options),
+        library_queues=runs_library_queues(hosted.options),
         failure=failure,
     )
     return with_values(explain(execution, encode(schedule), hosted.root), hosted)
@@ -169,12 +179,13 @@ def run_once(
     seen: list[Found] | None = None,
     chosen_reads: bool = False,
     looks: bool = False,
+    library_queues: bool = False,
 ) -> dict[str, Any]:
     """Run one execution along `steps` with a recorder; what fails in it is added to `seen`. Returns the outcome.
 
     `everything_races` says whether code of the library is instrumented as if threads raced for all that it reads, by
     default if every operation is visible. `chosen_reads` says that the steps name the writes that loads read from,
-    `looks` that waits for predicates are loads.
+    `looks` that waits for predicates are loads, `library_queues` that queues run on the library's own code.
     """
 
     def note(description: dict[str, Any] | None, choices: Choices) -> bool:
@@ -191,6 +202,7 @@ def run_once(
         complete=complete,
         chosen_reads=chosen_reads,
         waits_by_looking=looks,
+        library_queues=library_queues,
         max_steps=max_steps,
         stop_at_failure=stop_at_failure,
         everything_visible=not hosted.elide if everything_visible is None else everything_visible,

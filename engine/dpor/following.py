@@ -97,6 +97,7 @@ def followed(
                 stop_at_failure=schedule.failure == 0,
                 chosen_reads=schedule.chosen_reads,
                 looks=schedule.waits_by_looking,
+                library_queues=schedule.library_queues,
             )
             if apply_restart(hosted, outcome):
                 continue
@@ -244,6 +245,7 @@ class _Follower(Recorder):
                 memory_model=hosted.options.memory_model.value,
                 chosen_reads=self._schedule.chosen_reads,
                 waits_by_looking=self._schedule.waits_by_looking,
+                library_queues=self._schedule.library_queues,
                 failure=number,
             )
         )

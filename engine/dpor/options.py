@@ -82,6 +82,13 @@ class TaskOrder(enum.Enum):
     ANY = "any"
 
 
+class Primitives(enum.Enum):
+    """What the queues of `queue` are in a check."""
+
+    KERNEL = "kernel"
+    LIBRARY = "library"
+
+
 class Expectation(enum.Enum):
     """The verdict that the author of a model expects."""
 
@@ -116,6 +123,7 @@ class ModelOptions:
     spurious_wakeups: bool = False
     clock_jumps: int = 0
     task_order: TaskOrder = TaskOrder.LOOP
+    primitives: Primitives = Primitives.KERNEL
     seed: int = 0
     solver_timeout: float = 10.0
     strict: bool = False
@@ -309,6 +317,12 @@ OPTIONS: Mapping[str, Option] = {
             "whether tasks of asyncio go in the order of the loop or in any",
             TaskOrder,
         ),
+        Option(
+            "primitives",
+            Kind.CHOICE,
+            "whether each operation of a queue is one step, or the library's own code runs",
+            Primitives,
+        ),
         Option("seed", Kind.INTEGER, "what randomness starts from", minimum=0, maximum=_LARGEST),
         Option(
             "solver_timeout",
@@ -350,6 +364,11 @@ def chooses_reads(options: ModelOptions) -> bool:
     """Whether loads read from a write of their choice, rather than what is in memory or a store buffer."""
     relaxed = options.memory_model is not MemoryModel.SC or options.partition is Partition.RF
     return options.algorithm in GRAPHS and relaxed
+
+
+def runs_library_queues(options: ModelOptions) -> bool:
+    """Whether queues run on the library's own code, in which an algorithm by values tells what they hold."""
+    return options.primitives is Primitives.LIBRARY or options.algorithm is Algorithm.VALUE_CENTRIC
 
 
 def waits_by_looking(options: ModelOptions) -> bool:

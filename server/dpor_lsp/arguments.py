@@ -306,6 +306,12 @@ def _add_checking(group: argparse._ArgumentGroup) -> None:  # pyright: ignore[re
         "ORDER",
         f"tasks of asyncio that are ready go in the order of the loop, or in any (default: {_default('task_order')})",
     )
+    add(
+        "--primitives",
+        "HOW",
+        "each operation of a queue is one step (kernel), or the library's own code runs (library) "
+        f"(default: {_default('primitives')})",
+    )
 
 
 def _default(name: str) -> str:

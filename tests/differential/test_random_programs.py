@@ -137,13 +137,23 @@ def comparable_without_elision(program: Program, answer: Answer) -> Answer:
     return replace(answer, executions=0, blocked=0) if nested else answer
 
 
+def comparable_where_whole(program: Program, algorithm: str, answer: Answer) -> Answer:
+    """What must not depend on whether a queue is one location, as it is for some algorithms."""
+    whole = algorithm in ("parsimonious", "graph") and "s.queue" in program.source()
+    return replace(answer, executions=0, blocked=0) if whole else answer
+
+
 def agree(program: Program, answer: Any) -> None:
     note(program.source())
     note(f"DPOR_PROGRAM_SEED={SEED}")
     expected, _ = answer(program, "exhaustive", max_executions=MAX_INTERLEAVINGS)
     for algorithm in treating(program):
         got, result = answer(program, algorithm)
-        assert (algorithm, got) == (algorithm, expected)
+        assert (algorithm, comparable_where_whole(program, algorithm, got)) == (
+            algorithm,
+            comparable_where_whole(program, algorithm, expected),
+        )
+        assert got.executions + got.blocked >= expected.executions + expected.blocked
         assert algorithm == "source" or result.redundant == 0
     # Events that cannot make a difference are left out as a rule; with them, nothing else may come out.
     got, result = answer(program, "optimal", elide=False)
@@ -156,7 +166,8 @@ def agree_by_values(program: Program, answer: Any) -> None:
     """Value-centric exploration finds the same outcomes, in no more executions; or says what it cannot treat."""
     note(program.source())
     note(f"DPOR_PROGRAM_SEED={SEED}")
-    expected, _ = answer(program, "exhaustive", max_executions=MAX_INTERLEAVINGS)
+    # What a thread waits for is told by the operations of queues.
+    expected, _ = answer(program, "exhaustive", max_executions=MAX_INTERLEAVINGS, primitives="library")
     refused = False
     try:
         got, result = answer(program, "value-centric")

@@ -238,6 +238,7 @@ PUT_BACK = {
         "assert not vars(EMPTY_ATTRS)\n    EMPTY_ATTRS.a = 1\n    EMPTY_ATTRS.b = 1\n    del EMPTY_ATTRS.a"
     ),
     "proxy": "ITEMPROXY['a'].append(1)\n    assert ITEMPROXY['a'] == [1]",
+    "simplequeue": "assert SQ.empty()\n    SQ.put(1)",
 }
 # What nobody can put back.
 LOADED_AFRESH = {
@@ -263,7 +264,6 @@ LOADED_AFRESH = {
     "stringio": "assert IO.getvalue() == ''\n    IO.write('a')",
     "random": "assert RANDOM.random() == FIRST\n    RANDOM.random()",
     "weakvalue": "assert not len(WEAKD)\n    WEAKD['a'] = PLAIN",
-    "simplequeue": "assert SQ.empty()\n    SQ.put(1)",
     "atomic": "assert ATOMIC.load() == 0\n    ATOMIC.store(1)",
     "exception": (
         "assert EXC.args == ('x',) and EXC.__cause__ is None\n    "

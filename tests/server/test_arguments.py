@@ -57,6 +57,7 @@ TEXTS = (
     "2",
     "2.5",
     "rf",
+    "library",
     "any",
     "tso",
     "source",

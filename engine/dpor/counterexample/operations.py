@@ -34,7 +34,14 @@ class Operation(enum.Enum):
     SET = "set"
     CLEAR = "clear"
     PUT = "put"
+    TRY_PUT = "try-put"
+    """A put that finds no room."""
     GET = "get"
+    TRY_GET = "try-get"
+    """A get that finds nothing."""
+    TASK_DONE = "task-done"
+    JOIN_TASKS = "join-tasks"
+    """The end of a wait until all tasks of a queue are done."""
     SPAWN = "spawn"
     START = "start"
     JOIN = "join"
@@ -114,7 +121,11 @@ _SYNCHRONISATION = frozenset(
         Operation.SET,
         Operation.CLEAR,
         Operation.PUT,
+        Operation.TRY_PUT,
         Operation.GET,
+        Operation.TRY_GET,
+        Operation.TASK_DONE,
+        Operation.JOIN_TASKS,
     }
 )
 

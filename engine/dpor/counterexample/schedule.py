@@ -3,7 +3,8 @@
 `dpor1:` followed by base64url (without padding) of the zlib-compressed compact JSON of one list:
 [model, parameters, fingerprint, memory model, threads, operations, targets, choices, numbers], where
 `numbers` holds four indices a step into the four tables before it, one after the other. A tenth entry, `true`, follows
-if loads read from the writes that their steps name, or `"looks"` if only waits for predicates are loads. zlib's
+if loads read from the writes that their steps name, or `"looks"` if only waits for predicates are loads; then
+`"library"` if queues ran on the library's own code, and the number of the failure if it is not 0. zlib's
 checksum finds garbled text.
 """
 
@@ -29,6 +30,7 @@ VERSION = 1
 Choice = int | str | bool | None
 
 _LOOKS = "looks"
+_LIBRARY = "library"
 _THREAD = re.compile(r"main(\.\d{1,5})*(!\d{1,9})?")
 # The tables of threads, operations, targets and choices, and the numbers of the steps.
 _LISTS = 5
@@ -65,8 +67,9 @@ class Schedule:
     `model` is `<file name>::<model name>` without folders, so that it means the same on every machine;
     `fingerprint` stands for the model's code when the schedule was made; `chosen_reads` says that loads read from the
     writes that their steps name, not from what memory holds; `waits_by_looking` that a wait for a predicate is a loop
-    whose loads are steps, as it always is then. `failure` says which of the failures in the execution is meant: 0 is
-    the first, which ends it; later ones are of threads that went on after it.
+    whose loads are steps, as it always is then; `library_queues` that queues ran on the library's own code. `failure`
+    says which of the failures in the execution is meant: 0 is the first, which ends it; later ones are of threads that
+    went on after it.
     """
 
     model: str
@@ -76,6 +79,7 @@ class Schedule:
     memory_model: str = "sc"
     chosen_reads: bool = False
     waits_by_looking: bool = False
+    library_queues: bool = False
     failure: int = 0
 
 
@@ -115,6 +119,7 @@ def encode(schedule: Schedule) -> str:
         choices.entries,
         numbers,
         *([True] if schedule.chosen_reads else [_LOOKS] if schedule.waits_by_looking else ()),
+        *([_LIBRARY] if schedule.library_queues else ()),
         *([schedule.failure] if schedule.failure else ()),
     ]
     data = json.dumps(content, separators=(",", ":"), ensure_ascii=False).encode(errors="surrogatepass")
@@ -204,6 +209,9 @@ def _build(content: Any) -> Schedule:
     threads, operations, targets, choices, numbers = map(_list, others[:_LISTS])
     rest: list[Any] = others[_LISTS:]
     failure = rest.pop() if rest and type(rest[-1]) is int else 0
+    library = rest[-1:] == [_LIBRARY]
+    if library:
+        rest.pop()
     if rest not in ([], [True], [_LOOKS]) or failure < 0:
         raise ValueError("unknown entries")
     if len(numbers) % 4:
@@ -227,6 +235,7 @@ def _build(content: Any) -> Schedule:
         memory_model=_string(memory_model),
         chosen_reads=rest == [True],
         waits_by_looking=bool(rest),
+        library_queues=library,
         failure=failure,
     )
 

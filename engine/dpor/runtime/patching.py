@@ -36,6 +36,7 @@ from dpor.runtime.module_locks import ModuleLocks
 from dpor.runtime.outside.stand_ins import Outside
 from dpor.runtime.patchset import PatchSet
 from dpor.runtime.pools import finish_pools, patch_futures, patch_pools
+from dpor.runtime.queues import PrimitiveQueues
 from dpor.runtime.randomness import Randomness
 from dpor.runtime.shared_fields import Barrier, patch_queues
 from dpor.runtime.slot_names import patch_slot_names
@@ -104,7 +105,9 @@ class Patches:
         self._patch_randomness()
         patch_caches(self._patches, self._mode)
         patch_slot_names(self._patches)
-        patch_queues(self._patches, self._mode)
+        queues = PrimitiveQueues(self._kernel)
+        patch_queues(self._patches, queues.open)
+        queues.install(self._patches)
         escapes.patch_blocking_calls(self._patches)
         self.outside.install(self._patches)
         patch_futures(self._patches, self._mode, sys.modules[concurrent.futures.Future.__module__])

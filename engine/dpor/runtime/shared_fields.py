@@ -16,7 +16,6 @@ from collections.abc import Callable
 from typing import Any
 
 from dpor.runtime import current, escapes
-from dpor.runtime.mode import Mode
 from dpor.runtime.patchset import PatchSet
 
 RealBarrier = threading.Barrier
@@ -28,11 +27,18 @@ _BARRIER_PARTS = frozenset({"_action", "_cond", "_parties", "_timeout"})
 
 
 def _field(name: str) -> Any:
+    return _field_of(name, lambda owner: None, lambda owner: None)
+
+
+def _field_of(name: str, before_read: Callable[[Any], None], before_change: Callable[[Any], None]) -> Any:
     def read(self: Any) -> Any:
+        before_read(self)
         return _load(self.__dict__.get("dpor_fields") or _fields(self), name)
 
     def write(self: Any, value: Any) -> None:
         fields = self.__dict__.get("dpor_fields") or _fields(self)
+        if name in fields:
+            before_change(self)
         host = current.active_host()
         if host is None:
             fields[name] = value
@@ -115,9 +121,18 @@ class Barrier(RealBarrier):
 Barrier.__module__ = RealBarrier.__module__
 
 
-def patch_queues(patches: PatchSet, mode: Mode) -> None:
-    """Make what the queue classes do to their `queue` visible operations."""
-    del mode
+def patch_queues(patches: PatchSet, open_queue: Callable[[Any], None]) -> None:
+    """Make what the queue classes do to their `queue` visible operations.
+
+    `open_queue` is called before a queue is used in a way that only the library's own code knows.
+    """
+
+    def untouched(owner: Any) -> None:
+        del owner
+
+    def state_of(self: Any) -> dict[str, Any]:
+        open_queue(self)
+        return _state_of(self)
 
     def created(real: Callable[[Any, int], None]) -> Callable[[Any, int], None]:
         def init(self: Any, maxsize: int) -> None:
@@ -150,10 +165,12 @@ def patch_queues(patches: PatchSet, mode: Mode) -> None:
     patches.define(queue.Queue, "__setattr__", _keeping(_QUEUE_PARTS, "queue.Queue"))
     # What `__dict__` shows is not what it is in Python: the kernel refuses to give it.
     patches.define(queue.Queue, "__dpor_fields__", True)
-    patches.define(queue.Queue, "__getstate__", _state_of)
+    patches.define(queue.Queue, "__getstate__", state_of)
     patches.define(queue.Queue, "__setstate__", _take_state)
     for name in _QUEUE_FIELDS:
-        patches.define(queue.Queue, name, _field(name))
+        looks_inside = name == "unfinished_tasks"
+        field = _field_of(name, open_queue if looks_inside else untouched, open_queue)
+        patches.define(queue.Queue, name, field)
     for owner, put, get in (
         (queue.Queue, calling("append"), calling("popleft")),
         (queue.LifoQueue, calling("append"), calling("pop")),

@@ -159,9 +159,20 @@ pub enum OperationKind {
     FlagSet,
     FlagClear,
     FlagRead,
+    /// Operations on a queue; `detail` is its location, `target` the cursor that they move or look at.
     ChannelPut,
+    /// A put that waits for room.
+    ChannelPutWithin,
+    ChannelTryPut,
     ChannelGet,
     ChannelTryGet,
+    ChannelEmpty,
+    ChannelFull,
+    ChannelSize,
+    /// A task that an item stands for is done.
+    ChannelDone,
+    /// Waits until all tasks are done.
+    ChannelJoin,
     /// One of `detail` alternatives is drawn.
     Choose,
     /// The symbolic condition `detail` is decided: outcome 1 if it holds, 0 if not.
@@ -175,6 +186,26 @@ pub enum OperationKind {
     Buffer,
     /// A step of the agent of a store buffer: its oldest store, the `detail`th of its thread, reaches memory.
     Flush,
+}
+
+impl OperationKind {
+    /// Whether it is an operation on a queue.
+    pub fn is_of_channel(self) -> bool {
+        use OperationKind::*;
+        matches!(
+            self,
+            ChannelPut
+                | ChannelPutWithin
+                | ChannelTryPut
+                | ChannelGet
+                | ChannelTryGet
+                | ChannelEmpty
+                | ChannelFull
+                | ChannelSize
+                | ChannelDone
+                | ChannelJoin
+        )
+    }
 }
 
 /// How an operation stands to the store buffers of its thread (TSO, PSO). Stores are counted from 1 for each thread.
@@ -227,7 +258,16 @@ impl Operation {
         use OperationKind::*;
         matches!(
             self.kind,
-            Join | Acquire | Wake | SemaphoreAcquire | OwnedAcquire | FlagWait | ChannelGet | WaitUntil | Blocked
+            Join | Acquire
+                | Wake
+                | SemaphoreAcquire
+                | OwnedAcquire
+                | FlagWait
+                | ChannelGet
+                | ChannelPutWithin
+                | ChannelJoin
+                | WaitUntil
+                | Blocked
         )
     }
 }

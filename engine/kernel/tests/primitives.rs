@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use _kernel::memory::{
-    Claim, Effect, HoldersId, MemoryModel, Misuse, Outcome, PrimitiveState, SequentialConsistency,
+    Cells, Channel, Claim, Effect, HoldersId, MemoryModel, Misuse, Outcome, PrimitiveState, SequentialConsistency,
 };
 use _kernel::operation::{AccessMode, EventId, LocationId, Operation, OperationKind, ThreadId};
 use OperationKind::*;
@@ -39,6 +39,18 @@ impl Memory {
 
     fn enabled(&self, thread: ThreadId, kind: OperationKind, target: LocationId, detail: u32) -> bool {
         self.model.enabled(thread, &Operation::new(kind, target, detail))
+    }
+
+    /// What an operation of a queue at `home` touches.
+    fn touched(
+        &self,
+        thread: ThreadId,
+        kind: OperationKind,
+        home: LocationId,
+    ) -> Vec<(LocationId, AccessMode)> {
+        let target = self.model.primitives().channel_target(home, kind);
+        let accesses = self.model.accesses(thread, &Operation::new(kind, target, home.0));
+        accesses.iter().map(|access| (access.location, access.mode)).collect()
     }
 
     fn mode(&self, thread: ThreadId, kind: OperationKind, target: LocationId) -> AccessMode {
@@ -195,13 +207,81 @@ fn a_thread_asleep_on_a_flag_is_woken_by_a_set_that_is_cleared_before_it_runs() 
 
 #[test]
 fn a_channel_gives_no_more_than_was_put() {
-    let mut memory = Memory::with([(OTHER, PrimitiveState::Channel { length: 0 })]);
-    assert!(!memory.enabled(ONE, ChannelGet, OTHER, 0));
-    assert_eq!(memory.mode(ONE, ChannelTryGet, OTHER), AccessMode::Read);
-    memory.perform(TWO, ChannelPut, OTHER, 0);
-    assert_eq!(memory.mode(ONE, ChannelTryGet, OTHER), AccessMode::Write);
-    assert_eq!(memory.perform(ONE, ChannelGet, OTHER, 0), Effect::Done(1));
-    assert_eq!(memory.perform(ONE, ChannelTryGet, OTHER, 0), Effect::Done(0));
+    let mut memory = Memory::with([(OTHER, PrimitiveState::Channel(Channel::new(0, false, false, None)))]);
+    assert!(!memory.enabled(ONE, ChannelGet, OTHER, OTHER.0));
+    assert_eq!(memory.touched(ONE, ChannelTryGet, OTHER), [(OTHER, AccessMode::Read)]);
+    memory.perform(TWO, ChannelPut, OTHER, OTHER.0);
+    assert_eq!(memory.touched(ONE, ChannelTryGet, OTHER), [(OTHER, AccessMode::Write)]);
+    assert_eq!(memory.perform(ONE, ChannelGet, OTHER, OTHER.0), Effect::Done(1));
+    assert_eq!(memory.perform(ONE, ChannelTryGet, OTHER, OTHER.0), Effect::Done(0));
+}
+
+const BACK: LocationId = LocationId(4);
+const DONE: LocationId = LocationId(5);
+
+fn slot(number: u32) -> LocationId {
+    LocationId(10 + number)
+}
+
+fn room(number: u32) -> LocationId {
+    LocationId(20 + number)
+}
+
+/// A queue with parts, at `OTHER`.
+fn queue(capacity: u32, hands_on_tasks: bool) -> Memory {
+    let cells = Cells { back: BACK, done: DONE, slots: (0..8).map(slot).collect(), rooms: (0..8).map(room).collect() };
+    Memory::with([(OTHER, PrimitiveState::Channel(Channel::new(capacity, true, hands_on_tasks, Some(cells))))])
+}
+
+#[test]
+fn a_put_and_a_get_meet_in_their_slot_alone() {
+    let mut memory = queue(0, false);
+    memory.perform(ONE, ChannelPut, BACK, OTHER.0);
+    assert_eq!(memory.touched(ONE, ChannelPut, OTHER), [(BACK, AccessMode::Write), (slot(1), AccessMode::Write)]);
+    assert_eq!(memory.touched(TWO, ChannelGet, OTHER), [(OTHER, AccessMode::Write), (slot(0), AccessMode::Read)]);
+    memory.perform(TWO, ChannelGet, OTHER, OTHER.0);
+    assert_eq!(memory.touched(TWO, ChannelTryGet, OTHER), [(OTHER, AccessMode::Read), (slot(1), AccessMode::Read)]);
+    assert_eq!(memory.touched(TWO, ChannelEmpty, OTHER), [(OTHER, AccessMode::Read), (slot(1), AccessMode::Read)]);
+}
+
+#[test]
+fn a_put_into_a_bounded_queue_needs_the_room_that_one_get_makes() {
+    let mut memory = queue(2, false);
+    for _ in 0..2 {
+        assert_eq!(memory.perform(ONE, ChannelTryPut, BACK, OTHER.0), Effect::Done(1));
+    }
+    assert!(!memory.enabled(ONE, ChannelPutWithin, BACK, OTHER.0));
+    assert_eq!(memory.perform(ONE, ChannelTryPut, BACK, OTHER.0), Effect::Done(0));
+    assert_eq!(memory.touched(ONE, ChannelFull, OTHER), [(BACK, AccessMode::Read), (room(0), AccessMode::Read)]);
+    assert_eq!(
+        memory.touched(TWO, ChannelGet, OTHER),
+        [(OTHER, AccessMode::Write), (slot(0), AccessMode::Read), (room(0), AccessMode::Write)]
+    );
+    memory.perform(TWO, ChannelGet, OTHER, OTHER.0);
+    assert!(memory.enabled(ONE, ChannelPutWithin, BACK, OTHER.0));
+    assert_eq!(
+        memory.touched(ONE, ChannelPutWithin, OTHER),
+        [(BACK, AccessMode::Write), (slot(2), AccessMode::Write), (room(0), AccessMode::Read)]
+    );
+}
+
+#[test]
+fn tasks_are_ordered_only_where_threads_tell_of_those_of_others() {
+    let mut memory = queue(0, false);
+    memory.perform(ONE, ChannelPut, BACK, OTHER.0);
+    assert!(!memory.enabled(ONE, ChannelJoin, DONE, OTHER.0));
+    assert_eq!(memory.touched(ONE, ChannelJoin, OTHER), [(DONE, AccessMode::Read), (BACK, AccessMode::Read)]);
+    memory.perform(TWO, ChannelGet, OTHER, OTHER.0);
+    assert_eq!(memory.touched(TWO, ChannelDone, OTHER), [(DONE, AccessMode::IntentWrite)]);
+    assert_eq!(memory.perform(TWO, ChannelDone, DONE, OTHER.0), Effect::Done(1));
+    assert!(memory.enabled(ONE, ChannelJoin, DONE, OTHER.0));
+    assert_eq!(memory.touched(ONE, ChannelJoin, OTHER), [(DONE, AccessMode::Read), (slot(1), AccessMode::Read)]);
+
+    let mut memory = queue(0, true);
+    assert_eq!(memory.touched(TWO, ChannelDone, OTHER), [(DONE, AccessMode::Read), (slot(0), AccessMode::Read)]);
+    assert_eq!(memory.perform(TWO, ChannelDone, DONE, OTHER.0), Effect::Misused(Misuse::TaskDoneTooOften));
+    memory.perform(ONE, ChannelPut, BACK, OTHER.0);
+    assert_eq!(memory.touched(TWO, ChannelDone, OTHER), [(DONE, AccessMode::Write), (slot(0), AccessMode::Read)]);
 }
 
 #[test]

@@ -491,6 +491,14 @@ class Event:
         return _host().timed_step(lambda: self.flag, timeout)
 
 
+class TaskQueue:
+    """Queues run on the library's own code here."""
+
+    @staticmethod
+    def make(capacity: int, last_first: bool) -> None:
+        return None
+
+
 class SimpleQueue:
     def __init__(self) -> None:
         self.items: collections.deque[Any] = collections.deque()

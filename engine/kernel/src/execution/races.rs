@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::{join, Event, Execution, Race, Step};
 use crate::memory::MemoryModel;
-use crate::operation::{Access, AccessMode, Accesses, EventId, OperationKind, ThreadId};
+use crate::operation::{Access, AccessMode, Accesses, EventId, LocationId, OperationKind, ThreadId};
 
 impl Execution {
     /// The reversible races whose second event is new in this execution, in the order of the second event.
@@ -36,16 +36,41 @@ impl Execution {
         if !second.operation.may_block() || memory.enabled_before(second, first) {
             return Some(conflict);
         }
-        let history = self.histories.get(second.operation.target.index())?;
-        let writes = history.of(AccessMode::Write);
-        let position = writes.partition_point(|id| *id < conflict.first);
-        for &earlier in writes[..position].iter().rev() {
+        if let Some((puts, tasks)) = memory.primitives().awaited_tasks(&second.operation) {
+            return self.race_of_join(conflict, puts, tasks);
+        }
+        let writes = self.touching(second.operation.target, AccessMode::Write);
+        for &earlier in writes[..writes.partition_point(|id| *id < conflict.first)].iter().rev() {
             let event = self.event(earlier);
             if event.thread == second.thread || self.ordered_by_program(earlier, second) {
                 return None;
             }
             if memory.enabled_before(second, event) {
                 return Some(Race { first: earlier, second: conflict.second });
+            }
+        }
+        None
+    }
+
+    /// The race of a `join` of a queue that had to wait for the event that it conflicts with: with the latest put before
+    /// which no task was left. `puts` is the cursor of puts, `tasks` that of tasks.
+    ///
+    /// Puts and tasks that are done are not ordered with each other, so that the state before a put says nothing. What
+    /// counts is whether all tasks of the puts before it can be done without it: whether as many are that do not happen after it.
+    fn race_of_join(&self, conflict: Race, puts: LocationId, tasks: LocationId) -> Option<Race> {
+        let second = self.event(conflict.second);
+        let earlier = |location, mode| {
+            let events = self.touching(location, mode);
+            &events[..events.partition_point(|event| *event < second.id)]
+        };
+        let puts = earlier(puts, AccessMode::Write);
+        let done = [AccessMode::Write, AccessMode::IntentWrite].map(|mode| earlier(tasks, mode)).concat();
+        for (number, &put) in puts.iter().enumerate().rev() {
+            if self.event(put).thread == second.thread || self.ordered_by_program(put, second) {
+                return None;
+            }
+            if done.iter().filter(|task| !self.happens_before(put, **task)).count() == number {
+                return Some(Race { first: put, second: conflict.second });
             }
         }
         None

@@ -94,6 +94,10 @@ impl Explorer for ContextBound {
         depth_first_fraction(self.nodes.iter().map(|node| (node.taken, node.choices.len())))
     }
 
+    fn takes_parts(&self) -> bool {
+        true
+    }
+
     fn is_exhaustive(&self) -> bool {
         false
     }

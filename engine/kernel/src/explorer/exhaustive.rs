@@ -76,4 +76,8 @@ impl Explorer for Exhaustive {
     fn fraction(&self) -> f64 {
         depth_first_fraction(self.nodes.iter().map(|node| (node.taken, node.choices.len())))
     }
+
+    fn takes_parts(&self) -> bool {
+        true
+    }
 }

@@ -193,6 +193,12 @@ pub trait Explorer {
         false
     }
 
+    /// Whether a primitive may be more than one location, so that an operation that waits, and one that touches something else
+    /// in another state, conflict with some of the primitive's operations only.
+    fn takes_parts(&self) -> bool {
+        false
+    }
+
     /// Whether events need tokens of the values that they found and left, and threads what they are about to touch.
     fn wants_values(&self) -> bool {
         false

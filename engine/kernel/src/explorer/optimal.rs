@@ -146,4 +146,8 @@ impl Explorer for Optimal {
             self.nodes.iter().map(|node| (node.explored, node.explored + 1 + node.tree.branches.len())),
         )
     }
+
+    fn takes_parts(&self) -> bool {
+        true
+    }
 }

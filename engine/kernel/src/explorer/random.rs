@@ -110,6 +110,10 @@ impl Explorer for Random {
         self.runs as f64 / self.wanted.max(1) as f64
     }
 
+    fn takes_parts(&self) -> bool {
+        true
+    }
+
     fn is_exhaustive(&self) -> bool {
         false
     }

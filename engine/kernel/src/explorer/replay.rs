@@ -150,6 +150,10 @@ impl Explorer for Replay {
         self.position.get() as f64 / self.steps.len().max(1) as f64
     }
 
+    fn takes_parts(&self) -> bool {
+        true
+    }
+
     fn is_exhaustive(&self) -> bool {
         false
     }

@@ -113,4 +113,8 @@ impl Explorer for Source {
     fn fraction(&self) -> f64 {
         depth_first_fraction(self.nodes.iter().map(|node| (node.explored, node.backtrack.len())))
     }
+
+    fn takes_parts(&self) -> bool {
+        true
+    }
 }

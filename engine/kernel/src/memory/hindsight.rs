@@ -23,12 +23,15 @@ impl Primitives {
         if event.enabler != EventId::NONE && event.enabler >= earlier.id {
             return false;
         }
+        if event.operation.kind.is_of_channel() {
+            return self.channel_enabled_before(event, earlier);
+        }
         if event.operation.target != earlier.operation.target {
             return true;
         }
         match event.operation.kind {
             Acquire | Wake => earlier.before == 0,
-            SemaphoreAcquire | ChannelGet => earlier.before > 0,
+            SemaphoreAcquire => earlier.before > 0,
             OwnedAcquire => {
                 self.holder_sets.admits(HoldersId::from_token(earlier.before), Claim::of(&event.operation))
             }
@@ -41,14 +44,17 @@ impl Primitives {
     pub fn accesses_before(&self, event: &Event, earlier: &Event) -> Accesses {
         use OperationKind::*;
         let operation = &event.operation;
+        if operation.kind.is_of_channel() {
+            return self.channel_accesses_before(event, earlier);
+        }
         if operation.target != earlier.operation.target {
             return event.accesses.clone();
         }
         match operation.kind {
             TryAcquire if earlier.before == 0 => write(operation.target),
             TryAcquire => read(operation.target),
-            SemaphoreTryAcquire | ChannelTryGet if earlier.before > 0 => write(operation.target),
-            SemaphoreTryAcquire | ChannelTryGet => read(operation.target),
+            SemaphoreTryAcquire if earlier.before > 0 => write(operation.target),
+            SemaphoreTryAcquire => read(operation.target),
             OwnedTryAcquire => {
                 match self.holder_sets.admits(HoldersId::from_token(earlier.before), Claim::of(operation)) {
                     true => write(operation.target),

@@ -4,6 +4,7 @@
 //! under sequential consistency, and beside it for stores that are still in a store buffer); here is only the state
 //! that decides enabledness and conflicts.
 
+mod channels;
 mod hindsight;
 mod owned_locks;
 mod primitives;
@@ -12,6 +13,7 @@ mod sequential_consistency;
 mod store_buffers;
 mod waiting;
 
+pub use channels::{items_in, Cells, Channel, MOST_ITEMS};
 pub use owned_locks::{Claim, HoldersId, Outcome};
 pub use primitives::{PrimitiveState, Primitives};
 pub use relaxed::Relaxed;
@@ -43,6 +45,7 @@ pub enum Misuse {
     WaitUnheld,
     NotifyUnheld,
     ReleaseTooOften,
+    TaskDoneTooOften,
 }
 
 /// Events of other threads and agents that made an event possible.

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 
 use smallvec::smallvec;
 
+use super::channels::Channel;
 use super::owned_locks::{HolderSets, HoldersId};
 use super::waiting::Waiter;
 use super::{Effect, Misuse};
@@ -33,9 +34,7 @@ pub enum PrimitiveState {
         set: bool,
         waiters: Vec<Waiter>,
     },
-    Channel {
-        length: u32,
-    },
+    Channel(Channel),
     Owned {
         holders: HoldersId,
     },
@@ -115,7 +114,7 @@ impl Primitives {
     fn count(&self, location: LocationId) -> u32 {
         match self.get(location) {
             Some(PrimitiveState::Semaphore { value, .. }) => *value,
-            Some(PrimitiveState::Channel { length }) => *length,
+            Some(PrimitiveState::Channel(channel)) => channel.token(OperationKind::ChannelSize),
             Some(PrimitiveState::Owned { holders }) => holders.token(),
             Some(PrimitiveState::Flag { set, .. }) => u32::from(*set),
             Some(PrimitiveState::Mutex { owner, .. }) => owner.map_or(0, |thread| thread.0 + 1),
@@ -126,11 +125,12 @@ impl Primitives {
     pub fn enabled(&self, thread: ThreadId, operation: &Operation) -> bool {
         use OperationKind::*;
         match operation.kind {
+            kind if kind.is_of_channel() => self.channel_enabled(operation),
             Acquire => self.mutex_free_for(operation.target, thread),
             Wake => {
                 self.is_woken(LocationId(operation.detail), thread) && self.mutex_free_for(operation.target, thread)
             }
-            SemaphoreAcquire | ChannelGet => self.count(operation.target) > 0,
+            SemaphoreAcquire => self.count(operation.target) > 0,
             OwnedAcquire => self.admits(operation),
             // A registered waiter goes on once it was woken, even if the flag was cleared again since.
             FlagWait => match self.waiter(operation.target, thread) {
@@ -146,12 +146,13 @@ impl Primitives {
         use OperationKind::*;
         let target = operation.target;
         match operation.kind {
-            Acquire | Release | Wake | SemaphoreAcquire | SemaphoreRelease | FlagSet | FlagClear | ChannelPut
-            | ChannelGet | Wait | OwnedAcquire | OwnedRelease => write(target),
+            kind if kind.is_of_channel() => self.channel_accesses(operation),
+            Acquire | Release | Wake | SemaphoreAcquire | SemaphoreRelease | FlagSet | FlagClear | Wait
+            | OwnedAcquire | OwnedRelease => write(target),
             OwnedTryAcquire if self.admits(operation) => write(target),
             TryAcquire if self.mutex_free_for(target, thread) => write(target),
-            SemaphoreTryAcquire | ChannelTryGet if self.count(target) > 0 => write(target),
-            TryAcquire | SemaphoreTryAcquire | OwnedTryAcquire | ChannelTryGet | FlagRead | FlagWait => read(target),
+            SemaphoreTryAcquire if self.count(target) > 0 => write(target),
+            TryAcquire | SemaphoreTryAcquire | OwnedTryAcquire | FlagRead | FlagWait => read(target),
             // A timed waiter's slot is its own; the wait for the lock afterwards is a separate acquire.
             TimedWake => write(target),
             Notify => self.notify_accesses(operation),
@@ -160,7 +161,9 @@ impl Primitives {
     }
 
     pub fn state_token(&self, operation: &Operation) -> u32 {
-        if operation.target == LocationId::NONE {
+        if operation.kind.is_of_channel() {
+            self.channel_token(operation)
+        } else if operation.target == LocationId::NONE {
             0
         } else {
             self.count(operation.target)
@@ -170,6 +173,7 @@ impl Primitives {
     pub fn perform(&mut self, thread: ThreadId, operation: &Operation, event: EventId) -> Effect {
         use OperationKind::*;
         match operation.kind {
+            kind if kind.is_of_channel() => self.channel_perform(thread, operation),
             Acquire | TryAcquire => self.acquire(thread, operation.target),
             Release => self.release(thread, operation.target),
             Wait => self.wait(thread, operation.target, LocationId(operation.detail)),
@@ -216,19 +220,6 @@ impl Primitives {
                 }
                 Effect::Done(1)
             }
-            ChannelPut => {
-                if let Some(PrimitiveState::Channel { length }) = self.get_mut(operation.target) {
-                    *length += 1;
-                }
-                Effect::Done(1)
-            }
-            ChannelGet | ChannelTryGet => match self.get_mut(operation.target) {
-                Some(PrimitiveState::Channel { length }) if *length > 0 => {
-                    *length -= 1;
-                    Effect::Done(1)
-                }
-                _ => Effect::Done(0),
-            },
             _ => Effect::Done(0),
         }
     }

@@ -65,6 +65,9 @@ impl MemoryModel for SequentialConsistency {
     fn accesses_in_state_of(&self, event: &Event, earlier: &Event) -> Accesses {
         use OperationKind::*;
         let operation = &event.operation;
+        if operation.kind.is_of_channel() {
+            return self.primitives.accesses_before(event, earlier);
+        }
         if operation.target != earlier.operation.target {
             return event.accesses.clone();
         }

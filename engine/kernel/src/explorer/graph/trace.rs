@@ -232,6 +232,8 @@ pub fn is_conditional(kind: OperationKind) -> bool {
             | SemaphoreTryAcquire
             | OwnedTryAcquire
             | ChannelTryGet
+            | ChannelTryPut
+            | ChannelDone
             | CellStore
             | CellDelete
             | CellDefault

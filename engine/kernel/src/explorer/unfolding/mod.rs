@@ -208,4 +208,8 @@ impl Explorer for Unfolding {
     fn fraction(&self) -> f64 {
         depth_first_fraction(self.levels.iter().map(|level| (level.explored(), level.explored() + 1)))
     }
+
+    fn takes_parts(&self) -> bool {
+        true
+    }
 }

@@ -154,8 +154,9 @@ pub fn shape(
                 shape.condition = Condition::Needs(Test::Positive);
             }
         }
-        WaitUntil | OwnedAcquire | OwnedTryAcquire | OwnedRelease | CellStore | CellDelete | CellDefault | Branch
-        | Buffer | Flush | Blocked => {
+        ChannelPutWithin | ChannelTryPut | ChannelEmpty | ChannelFull | ChannelSize | ChannelDone | ChannelJoin
+        | WaitUntil | OwnedAcquire | OwnedTryAcquire | OwnedRelease | CellStore | CellDelete | CellDefault
+        | Branch | Buffer | Flush | Blocked => {
             return Err(Unsupported(operation.kind));
         }
     }

@@ -40,29 +40,27 @@ impl Clocks {
 /// Whether an operation orders threads under every memory model.
 fn is_of_primitive(kind: OperationKind) -> bool {
     use OperationKind::*;
-    matches!(
-        kind,
-        Acquire
-            | TryAcquire
-            | Release
-            | Wait
-            | Wake
-            | TimedWake
-            | Notify
-            | SemaphoreAcquire
-            | SemaphoreTryAcquire
-            | SemaphoreRelease
-            | OwnedAcquire
-            | OwnedTryAcquire
-            | OwnedRelease
-            | FlagSet
-            | FlagClear
-            | FlagWait
-            | FlagRead
-            | ChannelPut
-            | ChannelGet
-            | ChannelTryGet
-    )
+    kind.is_of_channel()
+        || matches!(
+            kind,
+            Acquire
+                | TryAcquire
+                | Release
+                | Wait
+                | Wake
+                | TimedWake
+                | Notify
+                | SemaphoreAcquire
+                | SemaphoreTryAcquire
+                | SemaphoreRelease
+                | OwnedAcquire
+                | OwnedTryAcquire
+                | OwnedRelease
+                | FlagSet
+                | FlagClear
+                | FlagWait
+                | FlagRead
+        )
 }
 
 impl State {

@@ -102,6 +102,8 @@ pub struct Identities {
     parts: FxHashMap<(ObjectId, KeyId, u32), ObjectId>,
     locations: FxHashMap<u64, LocationId>,
     location_info: Vec<LocationInfo>,
+    /// The parts of primitives, by number.
+    cells: FxHashMap<(ObjectId, u32), LocationId>,
     classes: FxHashMap<(u32, u32), ClassId>,
     /// By type and creator.
     siblings: FxHashMap<(u32, ThreadId), Siblings>,
@@ -124,6 +126,7 @@ impl Identities {
             parts: FxHashMap::default(),
             locations: FxHashMap::default(),
             location_info: Vec::new(),
+            cells: FxHashMap::default(),
             classes: FxHashMap::default(),
             siblings: FxHashMap::default(),
             visible: Vec::new(),
@@ -295,6 +298,17 @@ impl Identities {
             if let Some(siblings) = self.siblings_of(object) {
                 siblings.hidden.insert(0, class);
             }
+        }
+        location
+    }
+
+    /// The location of a numbered part of a primitive, which becomes visible together with it.
+    pub fn cell(&mut self, primitive: LocationId, number: u32) -> LocationId {
+        let info = self.location_info[primitive.index()];
+        let next = LocationId(self.location_info.len() as u32);
+        let location = *self.cells.entry((info.object, number)).or_insert(next);
+        if location == next {
+            self.location_info.push(info);
         }
         location
     }

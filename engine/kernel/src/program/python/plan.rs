@@ -56,6 +56,8 @@ pub struct Plan {
     pub spurious_wakeups: bool,
     /// How often time may pass for each thread between two looks at a clock.
     pub clock_jumps: u32,
+    /// Whether the queues of `queue` run on the library's own code.
+    pub library_queues: bool,
     pub data_races: RacePolicy,
     /// Decides which sides of a symbolic branch are satisfiable: `solver(literals, condition) -> (bool, bool)`.
     pub solver: Option<Py<PyAny>>,
@@ -84,6 +86,7 @@ impl Default for Plan {
             fresh_modules: false,
             spurious_wakeups: false,
             clock_jumps: 0,
+            library_queues: false,
             data_races: RacePolicy::Ignore,
             solver: None,
             recorder: None,
@@ -138,6 +141,7 @@ impl Plan {
             "everything_races" => self.everything_races = value.extract()?,
             "fresh_modules" => self.fresh_modules = value.extract()?,
             "spurious_wakeups" => self.spurious_wakeups = value.extract()?,
+            "library_queues" => self.library_queues = value.extract()?,
             "clock_jumps" => self.clock_jumps = value.extract()?,
             "data_races" => self.data_races = race_policy(&value.extract::<String>()?)?,
             "solver" => self.solver = value.extract()?,

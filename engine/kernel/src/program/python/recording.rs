@@ -34,7 +34,14 @@ pub enum Word {
     Set,
     Clear,
     Put,
+    /// A put that found no room.
+    TryPut,
     Get,
+    /// A get that found nothing.
+    TryGet,
+    /// A task that an item of a queue stands for is done.
+    TaskDone,
+    JoinTasks,
     Spawn,
     Start,
     Join,
@@ -82,7 +89,11 @@ impl Word {
             Word::Set => "set",
             Word::Clear => "clear",
             Word::Put => "put",
+            Word::TryPut => "try-put",
             Word::Get => "get",
+            Word::TryGet => "try-get",
+            Word::TaskDone => "task-done",
+            Word::JoinTasks => "join-tasks",
             Word::Spawn => "spawn",
             Word::Start => "start",
             Word::Join => "join",

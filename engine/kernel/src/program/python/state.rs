@@ -20,7 +20,7 @@ use super::instance_dicts::InstanceDicts;
 use super::lasting::Lasting;
 use super::loops::Loops;
 use super::objects::Objects;
-use super::primitives::Imported;
+use super::primitives::{Imported, QueueFacts};
 use super::recording::Word;
 use super::symbolic::{EarlyBranch, SolverError};
 use super::types::TypeTable;
@@ -150,6 +150,7 @@ pub struct State {
     pub instance_dicts: InstanceDicts,
     /// Whether some `Event` is ever cleared, which makes waiting for it two steps.
     pub flags_are_cleared: bool,
+    pub queues: QueueFacts,
     /// Whether the text of an RLock or a Condition is read beside other threads, which tells how often the lock is held and
     /// how many wait.
     pub waits_are_shown: bool,
@@ -281,6 +282,7 @@ impl State {
             ordered: FxHashMap::default(),
             instance_dicts: InstanceDicts::default(),
             flags_are_cleared: false,
+            queues: QueueFacts::default(),
             waits_are_shown: false,
             raised_is_shown: false,
             names_change: false,
@@ -430,11 +432,12 @@ impl State {
             Spawn => races.spawn(self.current, ThreadId(operation.detail)),
             Join => races.join(self.current, ThreadId(operation.detail)),
             Acquire | TryAcquire | Release | Wait | Wake | TimedWake | SemaphoreAcquire | SemaphoreTryAcquire
-            | SemaphoreRelease | OwnedAcquire | OwnedTryAcquire | OwnedRelease | FlagSet | FlagClear | ChannelPut
-            | ChannelGet | ChannelTryGet => {
+            | SemaphoreRelease | OwnedAcquire | OwnedTryAcquire | OwnedRelease | FlagSet | FlagClear => {
                 races.synchronise(self.current, operation.target, false);
             }
             FlagWait | FlagRead => races.synchronise(self.current, operation.target, true),
+            // Its methods are sections of one lock.
+            kind if kind.is_of_channel() => races.synchronise(self.current, LocationId(operation.detail), false),
             _ => {}
         }
     }

@@ -414,6 +414,7 @@ impl Host {
         drop(buffered);
         let written = self.state().reads.take_all();
         drop(written);
+        let items = self.state().take_imported_items();
         let (kept, failures, misuses) = {
             let mut state = self.state();
             for thread in &mut state.threads {
@@ -427,7 +428,7 @@ impl Host {
             let kept = (state.objects.forget_current(), state.types.origins.end_execution());
             (kept, std::mem::take(&mut state.failures), std::mem::take(&mut state.misuses))
         };
-        drop((kept, threads, loops, open, failures, misuses));
+        drop((items, kept, threads, loops, open, failures, misuses));
     }
 
     /// Let every suspended thread leave its code, running its `finally` blocks.

@@ -214,7 +214,8 @@ impl Host {
         // What it made is gone, and how often it is evaluated is nobody's business.
         state.identities.create_again(me, created);
         state.own_objects = own;
-        if matches!(&value, Err(error) if error.is_instance_of::<Abort>(py)) && !state.given_up() {
+        let ends = state.given_up() || state.restart.is_some();
+        if matches!(&value, Err(error) if error.is_instance_of::<Abort>(py)) && !ends {
             state.forbid(py, RAISES_ABORT);
         }
         value
@@ -319,6 +320,7 @@ impl Host {
             self.state().thread(me).looks = false;
             if matches!(&looked, Err(error) if error.is_instance_of::<Abort>(py))
                 && self.state().phase == Phase::Running
+                && self.state().restart.is_none()
             {
                 return self.forbidden(py, RAISES_ABORT);
             }

@@ -3,6 +3,7 @@
 //! Their state lives in the memory model, by location, so that explorers can ask about it. Outside an execution (while
 //! modules are imported, or when leftovers are collected) they behave as plain objects of one thread.
 
+mod channel;
 mod condition;
 mod copying;
 mod event;
@@ -11,6 +12,7 @@ mod owned_lock;
 mod semaphore;
 mod shown;
 mod simple_queue;
+mod task_queue;
 mod timeouts;
 
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
@@ -21,12 +23,15 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 use pyo3::PyTypeInfo;
 
+pub use channel::QueueFacts;
+use channel::{Items, QueueKind};
 pub use condition::Condition;
 pub use event::Event;
 pub use locks::{Lock, RLock};
 pub use owned_lock::OwnedLock;
 pub use semaphore::{BoundedSemaphore, Semaphore};
 pub use simple_queue::SimpleQueue;
+pub use task_queue::TaskQueue;
 
 use super::assumptions::runs_instrumented;
 use super::host::{require_host, Host};
@@ -61,22 +66,47 @@ pub struct Imported {
     plain: Arc<AtomicI64>,
     /// What it was when the first execution began.
     found: Option<i64>,
+    queue: Option<ImportedQueue>,
+}
+
+/// What a queue is made of that is made anew.
+struct ImportedQueue {
+    items: Items,
+    /// Whether it had none when the first execution began.
+    was_empty: Option<bool>,
+    kind: QueueKind,
+}
+
+impl ImportedQueue {
+    fn was_empty(&mut self) -> bool {
+        let items = &self.items;
+        *self.was_empty.get_or_insert_with(|| items.lock().is_ok_and(|items| items.is_empty()))
+    }
 }
 
 impl State {
-    /// Make the primitives of modules for an execution. One that was used while modules were imported is left out, and so is a
-    /// queue, which has items.
+    /// Make the primitives of modules for an execution. One that was used while modules were imported is left out.
     pub fn make_imported(&mut self) {
-        let memory = &mut self.driver.memory;
-        for imported in &mut self.imported {
+        let mut all = std::mem::take(&mut self.imported);
+        for imported in &mut all {
             let found = *imported.found.get_or_insert_with(|| imported.plain.load(Ordering::Relaxed));
             // Destructors use it between executions.
             imported.plain.store(found, Ordering::Relaxed);
-            let has_items = matches!(imported.state, PrimitiveState::Channel { .. });
-            if found == imported.made && !has_items {
-                memory.create(imported.location, imported.state.clone());
+            let state = match &mut imported.queue {
+                None => (found == imported.made).then(|| imported.state.clone()),
+                Some(queue) => queue.was_empty().then(|| self.channel_state(imported.location, queue.kind)),
+            };
+            if let Some(state) = state {
+                self.driver.memory.create(imported.location, state);
             }
         }
+        self.imported = all;
+    }
+
+    /// What an execution has left in the queues of modules.
+    pub fn take_imported_items(&mut self) -> Vec<Py<PyAny>> {
+        let queues = self.imported.iter().filter_map(|imported| imported.queue.as_ref());
+        queues.filter(|queue| queue.was_empty == Some(true)).flat_map(|queue| channel::drain(&queue.items)).collect()
     }
 }
 
@@ -92,6 +122,25 @@ pub enum Standing {
 
 impl Primitive {
     pub fn new(py: Python<'_>, object_type: &str, state: Option<PrimitiveState>, plain: i64) -> PyResult<Primitive> {
+        Primitive::make(py, object_type, state.is_some(), plain, None, |_, _| state)
+    }
+
+    /// A queue whose items are kept in `items`.
+    fn of_channel(py: Python<'_>, object_type: &str, kind: QueueKind, items: &Items) -> PyResult<Primitive> {
+        let queue = ImportedQueue { items: items.clone(), was_empty: None, kind };
+        Primitive::make(py, object_type, true, 0, Some(queue), |state, location| {
+            Some(state.channel_state(location, kind))
+        })
+    }
+
+    fn make(
+        py: Python<'_>,
+        object_type: &str,
+        has_state: bool,
+        plain: i64,
+        queue: Option<ImportedQueue>,
+        state_at: impl FnOnce(&mut State, LocationId) -> Option<PrimitiveState>,
+    ) -> PyResult<Primitive> {
         let host = require_host(py)?;
         host.get().only_outside_predicates(py, "makes an object that threads wait for, or an Atomic")?;
         let plain = Arc::new(AtomicI64::new(plain));
@@ -100,18 +149,19 @@ impl Primitive {
             let token = host_state.types.token(object_type.to_owned());
             let object = host_state.next_object(token);
             // An `Atomic`, which has no state of its own, is like any variable.
-            let location = match state {
-                Some(_) => host_state.identities.primitive(object),
-                None => host_state.identities.location(object, KeyId::STATE, false),
+            let location = match has_state {
+                true => host_state.identities.primitive(object),
+                false => host_state.identities.location(object, KeyId::STATE, false),
             };
+            let state = state_at(&mut host_state, location);
             let live = host_state.executes();
             // What other code keeps beside a primitive of its own is not put back.
-            let imported = state.is_some() && host_state.phase == Phase::Idle && runs_instrumented(py);
+            let imported = has_state && host_state.phase == Phase::Idle && runs_instrumented(py);
             match state {
                 Some(state) if live => host_state.driver.memory.create(location, state),
                 Some(state) if imported => {
                     let (made, plain) = (plain.load(Ordering::Relaxed), plain.clone());
-                    host_state.imported.push(Imported { location, state, made, plain, found: None });
+                    host_state.imported.push(Imported { location, state, made, plain, found: None, queue });
                 }
                 _ => {}
             }

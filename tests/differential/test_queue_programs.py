@@ -1,0 +1,80 @@
+"""Random programs with queues: every algorithm gives the outcomes of a machine that runs every interleaving.
+
+Whether queues are primitives or run on the library's own code makes no difference.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from pathlib import Path
+
+import differential_sink
+import pytest
+import queue_programs
+
+from dpor import checking
+from dpor.checking import check_model
+from dpor.codes import Code
+from dpor.executions import Found
+from dpor.results import CheckRequest, ModelResult, Verdict, Violation, ViolationKind
+
+PROGRAMS = int(os.environ.get("DPOR_PROGRAMS", "60"))
+SEED = int(os.environ.get("DPOR_PROGRAM_SEED", "0"))
+# Those that give each class once where a queue has parts, and where it is one location; classes are as many for both.
+BY_PARTS = ("optimal", "unfolding")
+WHOLE = ("parsimonious", "graph")
+OTHERS = ("source", "concolic", "value-centric")
+# The most steps of all threads of a program that runs on the library's code, and of one of which all interleavings are
+# tried.
+_FEW_STEPS = 6
+_VERY_FEW_STEPS = 4
+
+
+def _named(found: Found) -> Violation:
+    return Violation(found.kind, Code.DEADLOCK, repr(found.place), None, "")
+
+
+def _check(
+    program: queue_programs.Program, folder: Path, algorithm: str, primitives: str = "kernel"
+) -> ModelResult:
+    (folder / "generated.py").write_text(program.source())
+    differential_sink.take()
+    request = CheckRequest(
+        "generated.py",
+        "program",
+        str(folder),
+        options={"algorithm": algorithm, "primitives": primitives, "max_executions": 20_000},
+        all_violations=True,
+    )
+    return check_model(request)
+
+
+@pytest.mark.parametrize("drawn", [False, True], ids=["always the same", "drawn"])
+def test_all_algorithms_find_the_outcomes_of_the_machine(
+    tmp_path: Path, drawn: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # To explain each deadlock would take longer than all the rest.
+    monkeypatch.setattr(checking._Check, "_explain", lambda check, found: _named(found))
+    for program in itertools.islice(queue_programs.programs(SEED if drawn else 0), PROGRAMS):
+        expected = program.run()
+        counts: dict[str, int] = {}
+        steps = sum(map(len, program.threads))
+        ways = [(algorithm, "kernel") for algorithm in (*BY_PARTS, *WHOLE, *OTHERS)]
+        ways += [("exhaustive", "kernel")] if steps <= _VERY_FEW_STEPS else []
+        ways += [("optimal", "library")] if steps <= _FEW_STEPS else []
+        for algorithm, primitives in ways:
+            result = _check(program, tmp_path, algorithm, primitives)
+            told = f"{algorithm} {primitives}\n{program.source()}"
+            if result.verdict is Verdict.INCOMPLETE and (
+                primitives == "library" or algorithm == "value-centric"
+            ):
+                continue
+            assert differential_sink.take() == expected.ended, told
+            kinds = {violation.kind for violation in result.violations}
+            assert kinds == ({ViolationKind.DEADLOCK} if expected.deadlock else set()), told
+            assert result.verdict is (Verdict.VIOLATED if expected.deadlock else Verdict.VERIFIED), told
+            counts[algorithm if primitives == "kernel" else primitives] = result.executions + result.blocked
+        parts, whole = ([counts[algorithm] for algorithm in ways] for ways in (BY_PARTS, WHOLE))
+        assert parts[0] == parts[1] <= whole[0] == whole[1], program.source()
+        assert whole[0] <= counts.get("library", whole[0]), program.source()
