@@ -42,12 +42,7 @@ impl Memory {
     }
 
     /// What an operation of a queue at `home` touches.
-    fn touched(
-        &self,
-        thread: ThreadId,
-        kind: OperationKind,
-        home: LocationId,
-    ) -> Vec<(LocationId, AccessMode)> {
+    fn touched(&self, thread: ThreadId, kind: OperationKind, home: LocationId) -> Vec<(LocationId, AccessMode)> {
         let target = self.model.primitives().channel_target(home, kind);
         let accesses = self.model.accesses(thread, &Operation::new(kind, target, home.0));
         accesses.iter().map(|access| (access.location, access.mode)).collect()
@@ -229,7 +224,8 @@ fn room(number: u32) -> LocationId {
 
 /// A queue with parts, at `OTHER`.
 fn queue(capacity: u32, hands_on_tasks: bool) -> Memory {
-    let cells = Cells { back: BACK, done: DONE, slots: (0..8).map(slot).collect(), rooms: (0..8).map(room).collect() };
+    let cells =
+        Cells { back: BACK, done: DONE, slots: (0..8).map(slot).collect(), rooms: (0..8).map(room).collect() };
     Memory::with([(OTHER, PrimitiveState::Channel(Channel::new(capacity, true, hands_on_tasks, Some(cells))))])
 }
 

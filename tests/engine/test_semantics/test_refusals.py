@@ -67,7 +67,9 @@ def forgotten() -> Iterator[None]:
 
 @pytest.mark.usefixtures("forgotten")
 @pytest.mark.parametrize("model", ["counter_in_the_library", "counter_in_the_interpreter"])
-@pytest.mark.parametrize("algorithm", ["optimal", "source"])
+@pytest.mark.parametrize(
+    "algorithm", ["optimal", "source", "parsimonious", "unfolding", "graph", "concolic", "value-centric"]
+)
 def test_a_model_that_is_not_the_same_again_is_refused(model: str, algorithm: str, check: Any) -> None:
     with pytest.raises(DporError) as caught:
         check(NONDETERMINISTIC, model, algorithm=algorithm)

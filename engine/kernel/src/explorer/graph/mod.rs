@@ -194,7 +194,8 @@ impl Graph {
             plans: &mut plans,
         };
         for (position, refreshed) in self.plan.refreshed.iter().enumerate() {
-            let id = self.trace.position(refreshed.thread.index(), refreshed.index);
+            // An execution that is given up need not come to it.
+            let Some(id) = self.trace.find(refreshed.thread.index(), refreshed.index) else { continue };
             let later = &self.plan.refreshed[position + 1..];
             visit.added(execution.event(id), self.planned, refreshed.from, later);
         }
@@ -324,12 +325,18 @@ impl Explorer for Graph {
             // With every thread blocked nobody was asked to choose any more.
             if revisited + 1 == self.plan.entries.len() && self.position == revisited {
                 let entry = self.plan.entries[revisited].clone();
+                self.position += 1;
                 self.defer(&entry, by);
             }
         }
-        // An execution that the host has given up among the planned events is the last.
+        if let (End::Maximal, false, Some(entry)) = (end, self.surprised, self.plan.entries.get(self.position)) {
+            // No thread can do what it did in the graph that was planned from.
+            let (thread, reason) = (entry.thread, DivergenceReason::CannotRun);
+            self.divergence.get_or_insert(Divergence { step: self.position, thread, reason });
+        }
+        // An execution that the host has given up among the planned events is the last, and so is one that left them.
         let unfinished = self.position < self.plan.entries.len() || execution.len() < self.planned;
-        let given_up = end == End::Cut && unfinished;
+        let given_up = end == End::Cut && unfinished || self.divergence.is_some();
         let plans = if given_up { Vec::new() } else { self.plan_others(execution, memory, end) };
         self.frames.push(Frame { planned: plans.len(), plans });
         while let Some(frame) = self.frames.last_mut() {

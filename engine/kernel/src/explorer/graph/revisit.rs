@@ -326,10 +326,8 @@ impl Visit<'_> {
         let execution = self.execution;
         let deferred = std::mem::take(&mut plan.deferred);
         plan.firm.retain(|firm| {
-            let id = self.trace.position(firm.thread.index(), firm.index);
-            if id >= limit || !kept(id) {
-                return false;
-            }
+            let id = self.trace.find(firm.thread.index(), firm.index).filter(|id| *id < limit && kept(*id));
+            let Some(id) = id else { return false };
             let event = execution.event(id);
             let later = (id.0 + 1..limit.0).map(EventId).filter(|other| *other == revisited.id || kept(*other));
             event.outcome != 0
