@@ -1,7 +1,6 @@
 """Models that behave differently when the same choices are made again."""
 
 import gc
-import threading
 
 import dpor
 
@@ -19,11 +18,6 @@ def _race(shared, times):
     dpor.spawn(work)
     dpor.spawn(work)
     dpor.join_all()
-
-
-@dpor.model
-def counter_in_the_library():
-    _race(Shared(), 1 + threading._counter() % 3)
 
 
 @dpor.model
