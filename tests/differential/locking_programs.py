@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from checked_programs import functions_of, names_of
+
 NAMES = ("a", "b")
 # What threads have between them: files by name, and copies of descriptors by number.
 OPENED: tuple[str | int, ...] = ("a", "a", "b", 0)
@@ -55,17 +57,12 @@ class Program:
 
     def source(self) -> str:
         """The text of a model."""
-        bodies = "".join(
-            f"    def thread{index}(index={index}):\n        found = results[index]\n"
-            + "".join(f"        {step.source()}\n" for step in steps)
-            for index, steps in enumerate(self.threads)
-        )
         opened = [
             f"os.dup(descriptors[{what}])" if isinstance(what, int) else f"os.open({what!r}, os.O_RDWR)"
             for what in (*OPENED, *("a" for _ in self.threads))
         ]
         making = "".join(f"    descriptors.append({text})\n" for text in opened)
-        names = ", ".join(f"thread{index}" for index in range(len(self.threads)))
+        bodies, names = functions_of(self.threads), names_of(self.threads)
         return _MODEL.format(count=len(self.threads), making=making, bodies=bodies, names=names)
 
     def run(self, folder: Path) -> Outcomes:

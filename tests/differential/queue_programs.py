@@ -10,6 +10,8 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from checked_programs import functions_of, names_of
+
 _WAITING = ("put", "get", "join")
 _CALLS = {
     "put": "{queue}.put({item})",
@@ -99,12 +101,7 @@ class Program:
 
     def source(self) -> str:
         """The text of a model."""
-        bodies = "".join(
-            f"    def thread{index}(index={index}):\n        found = results[index]\n"
-            + "".join(f"        {step.source()}\n" for step in steps)
-            for index, steps in enumerate(self.threads)
-        )
-        names = ", ".join(f"thread{index}" for index in range(len(self.threads)))
+        bodies, names = functions_of(self.threads), names_of(self.threads)
         queues = ", ".join(queue.source() for queue in self.queues)
         return _MODEL.format(queues=queues, count=len(self.threads), bodies=bodies, names=names)
 

@@ -9,12 +9,10 @@ from pathlib import Path
 
 import differential_sink
 import pytest
+from checked_programs import check, named
 
 from dpor import checking
-from dpor.checking import check_model
-from dpor.codes import Code
-from dpor.executions import Found
-from dpor.results import CheckRequest, ModelResult, Verdict, Violation, ViolationKind
+from dpor.results import Verdict, ViolationKind
 
 if sys.platform == "win32":
     pytest.skip("only POSIX has flock", allow_module_level=True)
@@ -30,25 +28,11 @@ OTHERS = ("source", "unfolding", "graph", "concolic")
 _FEW_STEPS = 5
 
 
-def _named(found: Found) -> Violation:
-    return Violation(found.kind, Code.DEADLOCK, repr(found.place), None, "")
-
-
-def _check(program: locking_programs.Program, folder: Path, algorithm: str) -> ModelResult:
-    (folder / "generated.py").write_text(program.source())
-    differential_sink.take()
-    request = CheckRequest(
-        "generated.py", "program", str(folder), options={"algorithm": algorithm}, all_violations=True
-    )
-    return check_model(request)
-
-
 @pytest.mark.parametrize("drawn", [False, True], ids=["always the same", "drawn"])
 def test_all_algorithms_find_the_outcomes_of_the_locks_of_the_system(
     tmp_path: Path, drawn: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # To explain each deadlock would take longer than all the rest.
-    monkeypatch.setattr(checking._Check, "_explain", lambda check, found: _named(found))
+    monkeypatch.setattr(checking._Check, "_explain", lambda check, found: named(found))
     for name in locking_programs.NAMES:
         (tmp_path / name).touch()
     (tmp_path / "checked").mkdir()
@@ -57,7 +41,7 @@ def test_all_algorithms_find_the_outcomes_of_the_locks_of_the_system(
         counts: set[int] = set()
         is_small = sum(map(len, program.threads)) <= _FEW_STEPS
         for algorithm in (*OPTIMAL, *OTHERS, *(("exhaustive",) if is_small else ())):
-            result = _check(program, tmp_path / "checked", algorithm)
+            result = check(program.source(), tmp_path / "checked", algorithm=algorithm)
             told = f"{algorithm}\n{program.source()}"
             assert differential_sink.take() == expected.ended, told
             kinds = {violation.kind for violation in result.violations}

@@ -12,12 +12,10 @@ from pathlib import Path
 import differential_sink
 import pytest
 import queue_programs
+from checked_programs import check, named
 
 from dpor import checking
-from dpor.checking import check_model
-from dpor.codes import Code
-from dpor.executions import Found
-from dpor.results import CheckRequest, ModelResult, Verdict, Violation, ViolationKind
+from dpor.results import Verdict, ViolationKind
 
 PROGRAMS = int(os.environ.get("DPOR_PROGRAMS", "60"))
 SEED = int(os.environ.get("DPOR_PROGRAM_SEED", "0"))
@@ -29,33 +27,14 @@ OTHERS = ("source", "concolic", "value-centric")
 # tried.
 _FEW_STEPS = 6
 _VERY_FEW_STEPS = 4
-
-
-def _named(found: Found) -> Violation:
-    return Violation(found.kind, Code.DEADLOCK, repr(found.place), None, "")
-
-
-def _check(
-    program: queue_programs.Program, folder: Path, algorithm: str, primitives: str = "kernel"
-) -> ModelResult:
-    (folder / "generated.py").write_text(program.source())
-    differential_sink.take()
-    request = CheckRequest(
-        "generated.py",
-        "program",
-        str(folder),
-        options={"algorithm": algorithm, "primitives": primitives, "max_executions": 20_000},
-        all_violations=True,
-    )
-    return check_model(request)
+_MOST_EXECUTIONS = 20_000
 
 
 @pytest.mark.parametrize("drawn", [False, True], ids=["always the same", "drawn"])
 def test_all_algorithms_find_the_outcomes_of_the_machine(
     tmp_path: Path, drawn: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # To explain each deadlock would take longer than all the rest.
-    monkeypatch.setattr(checking._Check, "_explain", lambda check, found: _named(found))
+    monkeypatch.setattr(checking._Check, "_explain", lambda check, found: named(found))
     for program in itertools.islice(queue_programs.programs(SEED if drawn else 0), PROGRAMS):
         expected = program.run()
         counts: dict[str, int] = {}
@@ -64,7 +43,8 @@ def test_all_algorithms_find_the_outcomes_of_the_machine(
         ways += [("exhaustive", "kernel")] if steps <= _VERY_FEW_STEPS else []
         ways += [("optimal", "library")] if steps <= _FEW_STEPS else []
         for algorithm, primitives in ways:
-            result = _check(program, tmp_path, algorithm, primitives)
+            options = {"algorithm": algorithm, "primitives": primitives, "max_executions": _MOST_EXECUTIONS}
+            result = check(program.source(), tmp_path, **options)
             told = f"{algorithm} {primitives}\n{program.source()}"
             if result.verdict is Verdict.INCOMPLETE and (
                 primitives == "library" or algorithm == "value-centric"

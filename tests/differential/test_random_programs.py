@@ -18,6 +18,7 @@ import brute_force
 import differential_sink
 import generator
 import pytest
+from checked_programs import named
 from hypothesis import HealthCheck, Phase, given, note, reject, seed, settings
 from program import Program
 
@@ -25,8 +26,7 @@ from dpor import checking
 from dpor.codes import Code
 from dpor.counterexample.schedule import decode
 from dpor.errors import DporError
-from dpor.executions import Found
-from dpor.results import CheckRequest, ReplayRequest, Verdict, Violation
+from dpor.results import CheckRequest, ReplayRequest, Verdict
 
 PROGRAMS = int(os.environ.get("DPOR_PROGRAMS", "60"))
 SEED = int(os.environ.get("DPOR_PROGRAM_SEED", "0"))
@@ -90,11 +90,6 @@ def answer(tmp_path_factory, monkeypatch):
     monkeypatch.setattr(checking, "_EXPLAINED", sys.maxsize)
     monkeypatch.setattr(checking._Check, "_explain", lambda check, found: named(found))
     return _answerer(tmp_path_factory.mktemp("programs"))
-
-
-def named(found: Found) -> Violation:
-    """The kind of a failure and where it is, with nothing run again."""
-    return Violation(found.kind, Code.ASSERTION, repr(found.place), None, "")
 
 
 def _answerer(folder: Path):
