@@ -13,6 +13,7 @@ from dpor.checking import check_model
 from dpor.codes import Code
 from dpor.counterexample.replay import replay_model
 from dpor.errors import DporError
+from dpor.options import Algorithm
 from dpor.results import CheckRequest, ModelResult, ReplayRequest, Verdict, ViolationKind
 
 HEADER = """
@@ -24,16 +25,8 @@ def run(*functions):
     for thread in threads: thread.start()
     for thread in threads: thread.join()
 """
-ALGORITHMS = (
-    "optimal",
-    "parsimonious",
-    "source",
-    "exhaustive",
-    "graph",
-    "concolic",
-    "unfolding",
-    "value-centric",
-)
+SAMPLING = (Algorithm.RANDOM, Algorithm.PCT)
+ALGORITHMS = [algorithm.value for algorithm in Algorithm if algorithm not in SAMPLING]
 
 
 def check(
@@ -174,8 +167,8 @@ def test_a_join_may_end_between_two_rounds_of_tasks(tmp_path: Path, algorithm: s
 INSIDES = {
     "the lock": "with items.mutex: assert list(items.queue) == [1]",
     "the number of tasks": "assert items.unfinished_tasks == 1",
-    "another bound": "items.maxsize = 1",
-    "its state": "items.__getstate__()",
+    "another bound": "items.maxsize = 1; assert items.full()",
+    "its state": "assert items.__getstate__()['queue']",
     "a condition": "assert not items.not_empty.acquire(False) or items.not_empty.release() is None",
     "a predicate that looks inside": "dpor.wait_until(lambda: len(items.queue) == 1)",
 }
@@ -294,6 +287,13 @@ def test_there_may_be_more_items_than_a_number_of_sixteen_bits_tells(tmp_path: P
         assert items.qsize() == 70_000
     """
     assert check(tmp_path, body).verdict is Verdict.VERIFIED
+
+
+def test_a_queue_that_is_one_location_refuses_more_items_than_its_state_tells(tmp_path: Path) -> None:
+    with pytest.raises(DporError) as refused:
+        check(tmp_path, "items = queue.LifoQueue()\nfor number in range(40_000):\n    items.put(number)")
+    assert refused.value.code is Code.UNCONTROLLED
+    assert "items into a queue" in refused.value.message
 
 
 def test_methods_take_their_arguments_by_name_and_look_at_them_once(tmp_path: Path) -> None:

@@ -93,17 +93,19 @@ fn side(kind: OperationKind) -> Side {
     }
 }
 
-/// How many items a queue may hold that is one location.
-pub const MOST_ITEMS: u32 = 0xffff;
+/// How many items a queue may hold that is one location, before further threads put theirs.
+pub const MOST_ITEMS: u32 = 1 << 15;
+
+const ITEMS: u32 = 0xffff;
 
 /// A number of items and of tasks that are not done in one number.
 fn pack(items: u32, tasks: u32) -> u32 {
-    (items & MOST_ITEMS) | tasks << 16
+    (items & ITEMS) | tasks << 16
 }
 
 /// How many items a queue that is one location held when an operation on it found this token.
 pub fn items_in(token: u32) -> u32 {
-    token & MOST_ITEMS
+    token & ITEMS
 }
 
 fn tasks_in(token: u32) -> u32 {
