@@ -256,6 +256,15 @@ class Session:
             self._places.span(),
         )
 
+    def refuse_weak_exchange(self) -> NoReturn:
+        """Refuse a compare-exchange of symbolic values under a memory model in which one that fails is a mere load."""
+        self.refuse(
+            Code.UNSUPPORTED_CONSTRUCT,
+            "a compare_exchange of symbolic values is not explored under this memory model, where one that fails orders "
+            "less than one that writes",
+            "enumerate the values with dpor.choose(range(...)), or use --memory-model tso, pso or sc",
+        )
+
     def refuse(self, code: Code, message: str, mend: str) -> NoReturn:
         """Give the check up with a coded error at the place of the running code."""
         self.host.refuse(DporError(code, message, mend, self._places.span()))

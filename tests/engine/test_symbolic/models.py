@@ -274,6 +274,35 @@ def looked_for_in_cells():
 
 
 @dpor.model
+def exchanges_a_symbolic_value():
+    """Under RC11 the stores to x may come in either order where the exchange fails first."""
+    shared, cell = Shared(), dpor.Atomic(dpor.nondet_int("n", low=0, high=3))
+
+    def exchange():
+        shared.x = 7
+        cell.compare_exchange(1, 5)
+
+    def add():
+        cell.fetch_add(1)
+        shared.x = 8
+
+    dpor.spawn(exchange)
+    dpor.spawn(add)
+    dpor.join_all()
+    assert shared.x in (7, 8)
+
+
+@dpor.model
+def expects_a_symbolic_value():
+    cell = dpor.Atomic(0)
+    expected = dpor.nondet_int("n", low=0, high=3)
+    dpor.spawn(lambda: cell.compare_exchange(expected, 5))
+    dpor.spawn(cell.store, 2)
+    dpor.join_all()
+    assert cell.load() in (2, 5)
+
+
+@dpor.model
 def seen_before_decided():
     """Another thread can see the cells after the sort, whose comparisons decide what is there."""
     cells = [dpor.nondet_int("a"), dpor.nondet_int("b")]

@@ -104,6 +104,18 @@ def test_a_graph_that_shows_what_is_not_decided_yet_is_refused() -> None:
     assert caught.value.span is not None
 
 
+@pytest.mark.parametrize("model", ["exchanges_a_symbolic_value", "expects_a_symbolic_value"])
+def test_an_exchange_that_may_fail_to_write_is_refused_where_that_orders_less(model: str) -> None:
+    for memory_model in ("sc", "tso", "pso"):
+        assert check(model, algorithm="concolic", memory_model=memory_model).verdict is Verdict.VERIFIED
+    with pytest.raises(DporError) as caught:
+        check(model, algorithm="concolic", memory_model="rc11")
+    assert caught.value.code is Code.UNSUPPORTED_CONSTRUCT
+    assert "dpor.choose" in caught.value.mend
+    assert caught.value.span is not None
+    assert "compare_exchange" in FILE.read_text().splitlines()[caught.value.span.line - 1]
+
+
 def test_an_unbounded_index_takes_each_place_of_the_list_once_or_none() -> None:
     # Two ends out of range, and three places by two names each.
     assert check("indexed").executions == 2 + 6

@@ -350,6 +350,9 @@ impl Atomic {
         let performed = Atomic::performed(slf, event);
         let held = Atomic::held(slf);
         let is_symbolic = host.is_symbolic(&held) || host.is_symbolic(expected);
+        if is_symbolic && event {
+            host.refuse_weak_exchange(py)?;
+        }
         let took_place = host.undivided_from(began, || matches(host, &held, expected))?;
         if matches!(standing, Standing::Live) {
             let location = slf.get().primitive.location();

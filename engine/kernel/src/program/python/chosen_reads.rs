@@ -45,6 +45,8 @@ pub struct ChosenReads {
     pub enabled: bool,
     /// Whether operations on what one thread uses are fences, as locks are under TSO and PSO.
     pub objects_are_fences: bool,
+    /// Whether a compare-exchange that fails orders less than one that writes, as under RC11.
+    pub failing_orders_less: bool,
     places: FxHashMap<LocationId, Kept>,
     writes: FxHashMap<EventId, Write>,
     by_step: FxHashMap<u32, EventId>,
@@ -65,14 +67,26 @@ pub struct ChosenReads {
 }
 
 impl ChosenReads {
-    pub fn new(enabled: bool, objects_are_fences: bool) -> ChosenReads {
-        ChosenReads { enabled, objects_are_fences, ..ChosenReads::default() }
+    /// Under which model loads read from writes of their choice; None where they read what is there, or what a schedule
+    /// says.
+    pub fn new(enabled: bool, model: Option<&str>) -> ChosenReads {
+        ChosenReads {
+            enabled,
+            objects_are_fences: matches!(model, Some("tso" | "pso")),
+            failing_orders_less: model == Some("rc11"),
+            ..ChosenReads::default()
+        }
     }
 
     /// Forget the last execution. What is returned is to be dropped without a borrow of the state.
     pub fn take_all(&mut self) -> impl Sized {
-        let (enabled, fences) = (self.enabled, self.objects_are_fences);
-        std::mem::replace(self, ChosenReads::new(enabled, fences))
+        let empty = ChosenReads {
+            enabled: self.enabled,
+            objects_are_fences: self.objects_are_fences,
+            failing_orders_less: self.failing_orders_less,
+            ..ChosenReads::default()
+        };
+        std::mem::replace(self, empty)
     }
 
     /// Whether somebody has stored to the location in this execution.

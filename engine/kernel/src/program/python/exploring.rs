@@ -242,8 +242,8 @@ impl Host {
         let buffers_stores = state.driver.memory.buffers_stores();
         let weak = WeakMemory::new(buffers_stores, plan.memory_model == "pso", followed);
         let chooses_reads = state.driver.memory.chooses_reads();
-        let objects_are_fences = chooses_reads && matches!(plan.memory_model.as_str(), "tso" | "pso");
-        let reads = ChosenReads::new(plan.chosen_reads || chooses_reads, objects_are_fences);
+        let model = chooses_reads.then_some(plan.memory_model.as_str());
+        let reads = ChosenReads::new(plan.chosen_reads || chooses_reads, model);
         let former = (std::mem::replace(&mut state.weak, weak), std::mem::replace(&mut state.reads, reads));
         state.stop_at_failure = plan.stop_at_failure;
         state.learning = plan.learns();

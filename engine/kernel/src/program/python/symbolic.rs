@@ -205,6 +205,19 @@ impl Host {
         result
     }
 
+    /// Refuse a compare-exchange of symbolic values where it is told apart whether one fails. It counts as a write
+    /// whatever the branch that follows it decides, and so would order, and publish, what a read alone does not.
+    pub fn refuse_weak_exchange(&self, py: Python<'_>) -> PyResult<()> {
+        let solver = {
+            let state = self.state();
+            match &state.solver {
+                Some(solver) if state.reads.failing_orders_less => solver.clone_ref(py),
+                _ => return Ok(()),
+            }
+        };
+        solver.call_method0(py, intern!(py, "refuse_weak_exchange")).map(drop)
+    }
+
     /// A branch has come up, and is decided at once. Explorers of graphs may have planned events that come after it in this
     /// execution: if they see what the call of built-in code that branches has written, what they do was planned without
     /// knowing what that is. Whether they do is looked at when the execution has ended.
