@@ -260,8 +260,8 @@ class Session:
         """Refuse a compare-exchange of symbolic values under a memory model in which one that fails is a mere load."""
         self.refuse(
             Code.UNSUPPORTED_CONSTRUCT,
-            "a compare_exchange of symbolic values is not explored under this memory model, where one that fails orders "
-            "less than one that writes",
+            "a compare_exchange of symbolic values is not explored under this memory model, where one that fails "
+            "orders less than one that writes",
             "enumerate the values with dpor.choose(range(...)), or use --memory-model tso, pso or sc",
         )
 
