@@ -95,6 +95,10 @@ class TaskQueue:
         None where the library's own code is to run.
         """
 
+    @staticmethod
+    def of_places(taken: int) -> TaskQueue:
+        """A queue without end of which at most so many items are taken."""
+
     bounded: bool
     last_first: bool
 
@@ -114,6 +118,53 @@ class TaskQueue:
     def qsize(self) -> int: ...
     def empty(self) -> bool: ...
     def full(self) -> bool: ...
+
+class Completion:
+    """What stands for the lock, the state and the waiters of a `Future`; each of its methods is one step.
+
+    Those that return a text return what the attribute `_state` was.
+    """
+
+    stage: str
+
+    @staticmethod
+    def make() -> Completion | None:
+        """The inside of a new future; None where the library's own code is to run."""
+
+    @staticmethod
+    def are_closed() -> bool:
+        """Whether the pools of this execution are primitives."""
+
+    @staticmethod
+    def overflow(number: int, /) -> int:
+        """How many tasks of a pool wait for a worker at most. At least `number` do: explore again with that, if new."""
+
+    @staticmethod
+    def must_not_wait() -> None:
+        """Explore again with the library's own code if the running thread waits for others from now on."""
+
+    def open(self) -> None:
+        """Something uses what only the library's own code has: explore again with that. Between executions nothing."""
+
+    def look(self, shown: object, exactly: bool) -> str: ...
+    def begin(self, shown: object) -> str: ...
+    def finish(self, shown: object, keep: Callable[[], object]) -> str: ...
+    def cancel(self, shown: object) -> str: ...
+    def add_callback(self, shown: object) -> bool:
+        """Whether the callback is kept for later."""
+
+    def wait(self, shown: object) -> None: ...
+    def wait_settled(self, shown: object) -> None: ...
+
+class Watch:
+    """Several futures whose order is waited for."""
+
+    @staticmethod
+    def begin(shown: object, futures: Sequence[Completion]) -> tuple[Watch, list[bool]]:
+        """Begin to watch futures; which of them have settled already."""
+
+    def next(self, shown: object) -> int:
+        """Wait for the next to settle. Returns its place among the futures."""
 
 class Atomic(Generic[T]):
     def __init__(self, initial: T) -> None: ...
@@ -234,6 +285,7 @@ class Host:
         spurious_wakeups: bool = False,
         clock_jumps: int = 0,
         library_queues: bool = False,
+        library_pools: bool = True,
         data_races: str = "ignore",
         solver: Callable[[list[tuple[int, bool]], int], tuple[bool, bool]] | None = None,
         recorder: object = None,
@@ -364,6 +416,7 @@ class Host:
     def inplace(self, operator: int, target: Any, operand: Any) -> Any: ...
     def format(self, value: Any, conversion: int, specification: str) -> str: ...
     def matched(self, obj: Any, names: Sequence[str]) -> list[Any]: ...
+    def open_pools(self) -> None: ...
     def touch_whole(self, container: Any, writes: bool, owner: object = None, /) -> None: ...
     def together(self, containers: Sequence[Any], *, writes: bool) -> None: ...
     def merged(self, obj: T, /) -> T | dict[Any, Any]: ...

@@ -35,6 +35,7 @@ from dpor.options import (
     Partition,
     Races,
     chooses_reads,
+    runs_library_pools,
     runs_library_queues,
     waits_by_looking,
 )
@@ -204,6 +205,7 @@ class _Check:
                 spurious_wakeups=options.spurious_wakeups,
                 clock_jumps=options.clock_jumps,
                 library_queues=runs_library_queues(options),
+                library_pools=runs_library_pools(options),
                 data_races=options.races.value,
                 frontiers=list(self.before.frontiers),
                 solver=hosted.symbolic,
@@ -249,6 +251,7 @@ class _Check:
                 spurious_wakeups=hosted.options.spurious_wakeups,
                 clock_jumps=hosted.options.clock_jumps,
                 library_queues=runs_library_queues(hosted.options),
+                library_pools=runs_library_pools(hosted.options),
                 data_races=hosted.options.races.value,
             )
 
@@ -472,6 +475,7 @@ def _search(
         fresh_modules=hosted.fresh_modules,
         waits_by_looking=waits_by_looking(hosted.options),
         library_queues=runs_library_queues(hosted.options),
+        library_pools=runs_library_pools(hosted.options),
         spurious_wakeups=hosted.options.spurious_wakeups,
         clock_jumps=hosted.options.clock_jumps,
         data_races=hosted.options.races.value,

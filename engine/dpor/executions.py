@@ -23,6 +23,7 @@ from dpor.options import (
     Partition,
     Races,
     chooses_reads,
+    runs_library_pools,
     runs_library_queues,
     waits_by_looking,
 )
@@ -103,6 +104,7 @@ def _recorded(hosted: HostedModel, found: Found) -> Violation:
             chosen_reads=chooses_reads(hosted.options),
             looks=waits_by_looking(hosted.options),
             library_queues=runs_library_queues(hosted.options),
+            library_pools=runs_library_pools(hosted.options),
         )
         failure = next((number for number, again in enumerate(seen) if again.place == found.place), None)
         if failure is not None:
@@ -125,6 +127,7 @@ def _recorded(hosted: HostedModel, found: Found) -> Violation:
         chosen_reads=chooses_reads(hosted.options),
         waits_by_looking=waits_by_looking(hosted.options),
         library_queues=runs_library_queues(hosted.options),
+        library_pools=runs_library_pools(hosted.options),
         failure=failure,
     )
     return with_values(explain(execution, encode(schedule), hosted.root), hosted)
@@ -180,12 +183,14 @@ def run_once(
     chosen_reads: bool = False,
     looks: bool = False,
     library_queues: bool = False,
+    library_pools: bool = True,
 ) -> dict[str, Any]:
     """Run one execution along `steps` with a recorder; what fails in it is added to `seen`. Returns the outcome.
 
     `everything_races` says whether code of the library is instrumented as if threads raced for all that it reads, by
     default if every operation is visible. `chosen_reads` says that the steps name the writes that loads read from,
-    `looks` that waits for predicates are loads, `library_queues` that queues run on the library's own code.
+    `looks` that waits for predicates are loads, `library_queues` and `library_pools` that queues,
+    and futures and pools, run on the library's own code.
     """
 
     def note(description: dict[str, Any] | None, choices: Choices) -> bool:
@@ -203,6 +208,7 @@ def run_once(
         chosen_reads=chosen_reads,
         waits_by_looking=looks,
         library_queues=library_queues,
+        library_pools=library_pools,
         max_steps=max_steps,
         stop_at_failure=stop_at_failure,
         everything_visible=not hosted.elide if everything_visible is None else everything_visible,

@@ -98,6 +98,7 @@ def followed(
                 chosen_reads=schedule.chosen_reads,
                 looks=schedule.waits_by_looking,
                 library_queues=schedule.library_queues,
+                library_pools=schedule.library_pools,
             )
             if apply_restart(hosted, outcome):
                 continue
@@ -246,6 +247,7 @@ class _Follower(Recorder):
                 chosen_reads=self._schedule.chosen_reads,
                 waits_by_looking=self._schedule.waits_by_looking,
                 library_queues=self._schedule.library_queues,
+                library_pools=self._schedule.library_pools,
                 failure=number,
             )
         )

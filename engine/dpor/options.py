@@ -31,6 +31,19 @@ GRAPHS = frozenset({Algorithm.GRAPH, Algorithm.CONCOLIC})
 """The algorithms that explore execution graphs: those with constraint events, and those without."""
 
 
+_IN_PARTS = frozenset(
+    {
+        Algorithm.EXHAUSTIVE,
+        Algorithm.RANDOM,
+        Algorithm.PCT,
+        Algorithm.SOURCE,
+        Algorithm.OPTIMAL,
+        Algorithm.UNFOLDING,
+    }
+)
+"""The algorithms that take an object of which operations change parts."""
+
+
 class MemoryModel(enum.Enum):
     """Which writes a read may see."""
 
@@ -369,6 +382,18 @@ def chooses_reads(options: ModelOptions) -> bool:
 def runs_library_queues(options: ModelOptions) -> bool:
     """Whether queues run on the library's own code, in which an algorithm by values tells what they hold."""
     return options.primitives is Primitives.LIBRARY or options.algorithm is Algorithm.VALUE_CENTRIC
+
+
+def runs_library_pools(options: ModelOptions) -> bool:
+    """Whether futures and pools run on the library's own code: as primitives they are objects that several operations
+    change in part, under no other memory model than `sc`, and order threads otherwise than by locks.
+    """
+    return (
+        options.primitives is Primitives.LIBRARY
+        or options.algorithm not in _IN_PARTS
+        or options.memory_model is not MemoryModel.SC
+        or options.races is not Races.IGNORE
+    )
 
 
 def waits_by_looking(options: ModelOptions) -> bool:

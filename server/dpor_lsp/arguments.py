@@ -309,7 +309,7 @@ def _add_checking(group: argparse._ArgumentGroup) -> None:  # pyright: ignore[re
     add(
         "--primitives",
         "HOW",
-        "each operation of a queue is one step (kernel), or the library's own code runs (library) "
+        "each operation of a queue, pool or future is one step (kernel), or the library's own code runs (library) "
         f"(default: {_default('primitives')})",
     )
 

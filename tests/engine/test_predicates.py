@@ -364,6 +364,7 @@ OUTSIDE = {
         "mark_module_state",
         "marker",
         "together",
+        "open_pools",
         "touch_whole",
         "outside",
         "set_importing",

@@ -31,6 +31,7 @@ Choice = int | str | bool | None
 
 _LOOKS = "looks"
 _LIBRARY = "library"
+_POOLS = "pools"
 _THREAD = re.compile(r"main(\.\d{1,5})*(!\d{1,9})?")
 # The tables of threads, operations, targets and choices, and the numbers of the steps.
 _LISTS = 5
@@ -67,9 +68,9 @@ class Schedule:
     `model` is `<file name>::<model name>` without folders, so that it means the same on every machine;
     `fingerprint` stands for the model's code when the schedule was made; `chosen_reads` says that loads read from the
     writes that their steps name, not from what memory holds; `waits_by_looking` that a wait for a predicate is a loop
-    whose loads are steps, as it always is then; `library_queues` that queues ran on the library's own code. `failure`
-    says which of the failures in the execution is meant: 0 is the first, which ends it; later ones are of threads that
-    went on after it.
+    whose loads are steps, as it always is then; `library_queues` and `library_pools` that queues, and futures and
+    pools, ran on the library's own code. `failure` says which of the failures in the execution is meant: 0 is the
+    first, which ends it; later ones are of threads that went on after it.
     """
 
     model: str
@@ -80,6 +81,7 @@ class Schedule:
     chosen_reads: bool = False
     waits_by_looking: bool = False
     library_queues: bool = False
+    library_pools: bool = True
     failure: int = 0
 
 
@@ -120,6 +122,7 @@ def encode(schedule: Schedule) -> str:
         numbers,
         *([True] if schedule.chosen_reads else [_LOOKS] if schedule.waits_by_looking else ()),
         *([_LIBRARY] if schedule.library_queues else ()),
+        *([] if schedule.library_pools else [_POOLS]),
         *([schedule.failure] if schedule.failure else ()),
     ]
     data = json.dumps(content, separators=(",", ":"), ensure_ascii=False).encode(errors="surrogatepass")
@@ -209,6 +212,9 @@ def _build(content: Any) -> Schedule:
     threads, operations, targets, choices, numbers = map(_list, others[:_LISTS])
     rest: list[Any] = others[_LISTS:]
     failure = rest.pop() if rest and type(rest[-1]) is int else 0
+    pools = rest[-1:] == [_POOLS]
+    if pools:
+        rest.pop()
     library = rest[-1:] == [_LIBRARY]
     if library:
         rest.pop()
@@ -236,6 +242,7 @@ def _build(content: Any) -> Schedule:
         chosen_reads=rest == [True],
         waits_by_looking=bool(rest),
         library_queues=library,
+        library_pools=not pools,
         failure=failure,
     )
 

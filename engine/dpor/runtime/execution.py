@@ -16,14 +16,16 @@ class Execution:
     """Counters and registers that start afresh with every execution.
 
     `threads` are the threads started so far, in the order of their start, without the main thread; `loops` the
-    event loops made so far; `open_pools` the executors that have started workers, each with the index of the thread
-    that had it do so and a number that orders what that thread did; `failed_futures` those whose exception nobody has
-    asked for yet; `task_order` how event loops serve what is ready. The counters number threads without a name, thread
-    pools, and objects whose hash must not depend on where they lie in memory.
+    event loops made so far; `open_pools` the executors that have started workers, each with the index of the
+    thread that had it do so and a number that orders what that thread did; `failed_futures` those whose
+    exception nobody has asked for yet; `has_pool_tasks` whether tasks of pools are threads; `task_order` how
+    event loops serve what is ready. The counters number threads without a name, thread pools, and objects whose
+    hash must not depend on where they lie in memory.
     """
 
     __slots__ = (
         "failed_futures",
+        "has_pool_tasks",
         "hashes",
         "loops",
         "main",
@@ -41,6 +43,7 @@ class Execution:
         self.loops: list[EventLoop] = []
         self.open_pools: list[tuple[int, int, Any]] = []
         self.failed_futures: list[Any] = []
+        self.has_pool_tasks = False
         self.unnamed_threads = 0
         self.pools = 0
         self.hashes = 0

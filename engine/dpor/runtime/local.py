@@ -8,7 +8,7 @@ from typing import Any
 
 from dpor.runtime import current
 from dpor.runtime.execution import Execution
-from dpor.runtime.thread import Thread
+from dpor.runtime.thread import Thread, known_thread
 
 RealLocal = threading.local
 
@@ -38,7 +38,7 @@ class _Storage:
                 return values, False
             values = self.outside.__dict__["values"] = {}
             return values, True
-        thread: Thread = host.current_thread()
+        thread = known_thread(host)
         execution = thread.dpor_execution
         if execution is not self.execution:
             self.execution = execution

@@ -28,6 +28,7 @@ from dpor.runtime.caches import patch_caches
 from dpor.runtime.clock import Clock
 from dpor.runtime.escapes import ThreadWatch, report
 from dpor.runtime.factories import Factory
+from dpor.runtime.futures import patch_futures
 from dpor.runtime.import_time_objects import ImportTimeObjects
 from dpor.runtime.imports import ImportWatcher
 from dpor.runtime.local import RealLocal, like, local
@@ -35,7 +36,8 @@ from dpor.runtime.mode import Mode
 from dpor.runtime.module_locks import ModuleLocks
 from dpor.runtime.outside.stand_ins import Outside
 from dpor.runtime.patchset import PatchSet
-from dpor.runtime.pools import finish_pools, patch_futures, patch_pools
+from dpor.runtime.pool_tasks import PrimitivePools
+from dpor.runtime.pools import finish_pools, patch_pools
 from dpor.runtime.queues import PrimitiveQueues
 from dpor.runtime.randomness import Randomness
 from dpor.runtime.shared_fields import Barrier, patch_queues
@@ -110,7 +112,8 @@ class Patches:
         queues.install(self._patches)
         escapes.patch_blocking_calls(self._patches)
         self.outside.install(self._patches)
-        patch_futures(self._patches, self._mode, sys.modules[concurrent.futures.Future.__module__])
+        futures = sys.modules[concurrent.futures.Future.__module__]
+        patch_futures(self._patches, self._mode, futures, self._kernel)
         self._watcher.install()
 
     def uninstall(self) -> None:
@@ -332,6 +335,7 @@ class Patches:
 
     def _patch_pools(self, module: ModuleType) -> None:
         patch_pools(self._patches, self._mode, module)
+        PrimitivePools(self._kernel, module).install(self._patches)
         self._import_time_objects.watch(self._patches, vars(module)["ThreadPoolExecutor"])
 
     def _patch_datetime(self, module: ModuleType) -> None:

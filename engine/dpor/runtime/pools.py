@@ -7,7 +7,6 @@ execution to the next, and what depends on where objects lie in memory.
 from __future__ import annotations
 
 import functools
-import logging
 from collections.abc import Iterator
 from typing import Any
 
@@ -50,13 +49,6 @@ class _Forgetful:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._real, name)
-
-
-class _DropAborts(logging.Filter):
-    """Drops the log records about executions that the explorer gave up."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        return not (record.exc_info and isinstance(record.exc_info[1], current.Abort))
 
 
 def patch_pools(patches: PatchSet, mode: Mode, module: Any) -> None:
@@ -126,59 +118,7 @@ def finish_pools(execution: Execution) -> None:
     for future in execution.failed_futures:
         if future.dpor_retrieved:
             continue
-        if isinstance(future._exception, AssertionError):
-            raise future._exception
+        if isinstance(error := future.__dict__["_exception"], AssertionError):
+            raise error
         if host is not None:
-            host.assume(AssumptionKind.LOST_EXCEPTION.value, type(future._exception).__name__)
-
-
-def patch_futures(patches: PatchSet, mode: Mode, module: Any) -> None:
-    """Prepare `concurrent.futures._base` (the module given): futures in sets and sorted lists get a fixed order."""
-
-    def stable_hash(future: Any) -> int:
-        known: int | None = future.__dict__.get("dpor_hash")
-        if known is not None:
-            return known
-        number: int = object.__hash__(future)
-        if mode.host.active:
-            number = mode.host.current_thread().dpor_execution.next_hash()
-        future.__dict__["dpor_hash"] = number
-        return number
-
-    def asking(real: Any) -> Any:
-        @functools.wraps(real)
-        def ask(self: Any, timeout: float | None = None) -> Any:
-            self.dpor_retrieved = True
-            try:
-                return real(self, timeout)
-            except BaseException as error:
-                # It is raised anew for each who asks.
-                if mode.host.active and error is self._exception:
-                    mode.host.raised(error)
-                raise
-
-        return ask
-
-    real_add_done_callback = module.Future.add_done_callback
-
-    @functools.wraps(real_add_done_callback)
-    def add_done_callback(self: Any, fn: Any) -> None:
-        real_add_done_callback(self, current.controlled(fn))
-
-    patches.replace(module.Future, "add_done_callback", add_done_callback)
-    real_set_exception = module.Future.set_exception
-
-    @functools.wraps(real_set_exception)
-    def set_exception(self: Any, exception: Any) -> None:
-        if mode.host.active and isinstance(exception, Exception):
-            mode.host.current_thread().dpor_execution.failed_futures.append(self)
-        real_set_exception(self, exception)
-
-    patches.define(module.Future, "dpor_retrieved", False)
-    patches.replace(module.Future, "set_exception", set_exception)
-    for name in ("result", "exception"):
-        patches.replace(module.Future, name, asking(getattr(module.Future, name)))
-    patches.define(module.Future, "__hash__", stable_hash)
-    patches.define(module, "id", stable_hash)
-    logger: logging.Logger = module.LOGGER
-    patches.replace(logger, "filters", [*logger.filters, _DropAborts()])
+            host.assume(AssumptionKind.LOST_EXCEPTION.value, type(error).__name__)

@@ -119,6 +119,7 @@ class Thread(RealThread):
         "dpor_random",
         "dpor_running_loop",
         "dpor_states",
+        "dpor_task",
     )
 
     __signature__ = _Signature()
@@ -141,6 +142,8 @@ class Thread(RealThread):
     dpor_names: int
     # Whether it was started, and runs, for those who ask; None if only its starter knows the thread before it runs.
     dpor_states: dict[str, bool] | None
+    # Whether it stands for a task of a pool, and for whichever worker runs that.
+    dpor_task: bool
     dpor_running_loop: Any
     # By what a policy keeps for all threads.
     dpor_loops: dict[object, LoopOfThread] | None
@@ -170,6 +173,7 @@ class Thread(RealThread):
         self.dpor_states = None
         self.dpor_running_loop = None
         self.dpor_loops = None
+        self.dpor_task = False
         return self
 
     def __init__(
@@ -528,10 +532,18 @@ def ident_of(thread: Thread) -> int:
     return ident
 
 
+def known_thread(host: Host) -> Thread:
+    """The calling thread, where it matters which it is: what runs a task of a pool only the library's code knows."""
+    thread: Thread = host.current_thread()
+    if thread.dpor_task:
+        host.open_pools()
+    return thread
+
+
 def current_thread() -> RealThread:
     """threading.current_thread."""
     host = current.active_host()
-    return real_current_thread() if host is None else host.current_thread()
+    return real_current_thread() if host is None else known_thread(host)
 
 
 def main_thread() -> RealThread:
@@ -543,7 +555,7 @@ def main_thread() -> RealThread:
 def get_ident() -> int:
     """threading.get_ident."""
     host = current.active_host()
-    return real_get_ident() if host is None else ident_of(host.current_thread())
+    return real_get_ident() if host is None else ident_of(known_thread(host))
 
 
 def next_number() -> int:
@@ -556,7 +568,7 @@ def next_number() -> int:
 def get_native_id() -> int:
     """threading.get_native_id."""
     host = current.active_host()
-    return real_get_native_id() if host is None else ident_of(host.current_thread())
+    return real_get_native_id() if host is None else ident_of(known_thread(host))
 
 
 def count() -> int:
@@ -571,6 +583,8 @@ def enumerate_threads() -> list[RealThread]:
     if host is None:
         return real_enumerate()
     execution: Execution = host.current_thread().dpor_execution
+    if execution.has_pool_tasks:
+        host.open_pools()
     alive: list[RealThread] = [] if execution.main.dpor_finished else [execution.main]
     alive.extend(thread for thread in list(execution.threads) if thread.is_alive())
     return alive

@@ -173,6 +173,10 @@ pub enum OperationKind {
     ChannelDone,
     /// Waits until all tasks are done.
     ChannelJoin,
+    /// A future settles: `target` is the location of how it has ended.
+    Settle,
+    /// Futures begin to be watched for the order in which they settle.
+    Watch,
     /// One of `detail` alternatives is drawn.
     Choose,
     /// The symbolic condition `detail` is decided: outcome 1 if it holds, 0 if not.

@@ -499,6 +499,18 @@ class TaskQueue:
         return None
 
 
+class Completion:
+    """Futures and pools run on the library's own code here."""
+
+    @staticmethod
+    def make() -> None:
+        return None
+
+    @staticmethod
+    def are_closed() -> bool:
+        return False
+
+
 class SimpleQueue:
     def __init__(self) -> None:
         self.items: collections.deque[Any] = collections.deque()

@@ -14,6 +14,8 @@
 //! A put and a get that do not meet in a slot or a room commute. An operation that cannot take place (a queue that is empty or
 //! full, and no time to wait) changes nothing and reads what decided that.
 //!
+//! Where it is known how many items are taken at most, puts beyond that commute with each other; they read the cursor.
+//!
 //! The slot of a get or put is fixed by the cursor that it moves: operations that would change it conflict with it there.
 //! So what an operation touches stays the same while others take place that do not conflict with it.
 //!
@@ -41,6 +43,8 @@ pub struct Channel {
     held: Vec<i32>,
     /// How many items it takes; 0 for any number.
     capacity: u32,
+    /// How many items are taken at most, if that is known.
+    taken: Option<u32>,
     /// The locations of its parts; None if it is one location.
     cells: Option<Cells>,
 }
@@ -139,6 +143,11 @@ impl Channel {
         Channel { capacity, counts_tasks, hands_on_tasks, cells, ..Channel::default() }
     }
 
+    /// The same of which at most so many items are taken.
+    pub fn taken_at_most(self, taken: Option<u32>) -> Channel {
+        Channel { taken, ..self }
+    }
+
     pub fn length(&self) -> u32 {
         self.puts - self.gets
     }
@@ -217,6 +226,8 @@ impl Channel {
         // The room that put number `number` needs.
         let needed = number.checked_sub(self.capacity).filter(|_| self.capacity > 0).map(|room| cells.room(room));
         match kind {
+            // Nobody takes it: which of those that nobody takes comes first makes no difference.
+            ChannelPut if self.taken.is_some_and(|taken| number >= taken) => smallvec![access(cells.back, Read)],
             ChannelPut | ChannelPutWithin | ChannelTryPut if found.possible || kind != ChannelTryPut => {
                 let mut accesses: Accesses = smallvec![access(cells.back, Write), access(cells.slot(number), Write)];
                 accesses.extend(needed.map(|room| access(room, Read)));

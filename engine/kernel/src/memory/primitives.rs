@@ -35,6 +35,10 @@ pub enum PrimitiveState {
         waiters: Vec<Waiter>,
     },
     Channel(Channel),
+    /// How a future has ended; `order` is that of the watch that the future is in.
+    Ending {
+        order: Option<LocationId>,
+    },
     Owned {
         holders: HoldersId,
     },
@@ -156,6 +160,13 @@ impl Primitives {
             // A timed waiter's slot is its own; the wait for the lock afterwards is a separate acquire.
             TimedWake => write(target),
             Notify => self.notify_accesses(operation),
+            Settle => {
+                let mut accesses = write(target);
+                if let Some(PrimitiveState::Ending { order: Some(order) }) = self.get(target) {
+                    accesses.push(Access { location: *order, mode: AccessMode::Write });
+                }
+                accesses
+            }
             _ => Accesses::new(),
         }
     }
@@ -221,6 +232,13 @@ impl Primitives {
                 Effect::Done(1)
             }
             _ => Effect::Done(0),
+        }
+    }
+
+    /// The future whose end this is the location of is watched from now on.
+    pub fn watch(&mut self, ending: LocationId, by: LocationId) {
+        if let Some(PrimitiveState::Ending { order }) = self.get_mut(ending) {
+            *order = Some(by);
         }
     }
 

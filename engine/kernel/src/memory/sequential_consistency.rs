@@ -52,6 +52,9 @@ impl MemoryModel for SequentialConsistency {
 
     fn accesses_before(&self, event: &Event, earlier: &Event) -> Accesses {
         let operation = &event.operation;
+        if operation.kind == OperationKind::Settle {
+            return settle_accesses(event, earlier);
+        }
         let target = earlier.accesses.iter().find(|access| access.location == operation.target);
         if target.is_some_and(|access| matches!(access.mode, AccessMode::Read | AccessMode::IntentRead)) {
             // No write that is ordered after the read came before `event`: it would be what `event` races with. So it
@@ -65,6 +68,9 @@ impl MemoryModel for SequentialConsistency {
     fn accesses_in_state_of(&self, event: &Event, earlier: &Event) -> Accesses {
         use OperationKind::*;
         let operation = &event.operation;
+        if operation.kind == Settle {
+            return settle_accesses(event, earlier);
+        }
         if operation.kind.is_of_channel() {
             return self.primitives.accesses_before(event, earlier);
         }
@@ -94,6 +100,17 @@ impl MemoryModel for SequentialConsistency {
 
     fn holder(&self, location: LocationId) -> Option<ThreadId> {
         self.primitives.owner(location)
+    }
+}
+
+/// What the end of a future touches: its order among others only once it is watched.
+fn settle_accesses(event: &Event, earlier: &Event) -> Accesses {
+    let target = event.operation.target;
+    match earlier.operation.kind == OperationKind::Watch
+        && earlier.accesses.iter().any(|access| access.location == target)
+    {
+        true => smallvec![Access { location: target, mode: AccessMode::Write }],
+        false => event.accesses.clone(),
     }
 }
 

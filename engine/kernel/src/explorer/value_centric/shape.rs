@@ -155,8 +155,8 @@ pub fn shape(
             }
         }
         ChannelPutWithin | ChannelTryPut | ChannelEmpty | ChannelFull | ChannelSize | ChannelDone | ChannelJoin
-        | WaitUntil | OwnedAcquire | OwnedTryAcquire | OwnedRelease | CellStore | CellDelete | CellDefault
-        | Branch | Buffer | Flush | Blocked => {
+        | Settle | Watch | WaitUntil | OwnedAcquire | OwnedTryAcquire | OwnedRelease | CellStore | CellDelete
+        | CellDefault | Branch | Buffer | Flush | Blocked => {
             return Err(Unsupported(operation.kind));
         }
     }

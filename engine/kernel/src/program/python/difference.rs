@@ -69,6 +69,8 @@ fn about_to(operation: Option<Operation>) -> &'static str {
         ChannelSize => "ask how long a queue is",
         ChannelDone => "tell a queue that a task is done",
         ChannelJoin => "wait until the tasks of a queue are done",
+        Settle => "end a future",
+        Watch => "wait for several futures",
         Choose => "draw a value",
         Branch => "decide about a symbolic value",
         WaitUntil => "wait until a condition holds",

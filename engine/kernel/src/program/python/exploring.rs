@@ -256,6 +256,7 @@ impl Host {
         state.clocks.most_jumps = plan.clock_jumps;
         state.queues.by_cells = !chooses_reads && state.driver.explorer().takes_parts();
         state.queues.are_primitives = !plan.library_queues;
+        state.pools.are_primitives = !plan.library_pools;
         state.data_races = (plan.data_races != RacePolicy::Ignore).then(DataRaces::default);
         state.races_are_errors = plan.data_races == RacePolicy::Error;
         state.stop_at_race = plan.stop_at_failure && state.races_are_errors;

@@ -92,6 +92,8 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<primitives::Event>()?;
     module.add_class::<primitives::SimpleQueue>()?;
     module.add_class::<primitives::TaskQueue>()?;
+    module.add_class::<primitives::Completion>()?;
+    module.add_class::<primitives::Watch>()?;
     module.add_class::<primitives::OwnedLock>()?;
     module.add_class::<atomic::Atomic>()?;
     module.add_class::<controlled_call::ControlledCall>()?;

@@ -58,6 +58,8 @@ pub struct Plan {
     pub clock_jumps: u32,
     /// Whether the queues of `queue` run on the library's own code.
     pub library_queues: bool,
+    /// The same for futures and pools.
+    pub library_pools: bool,
     pub data_races: RacePolicy,
     /// Decides which sides of a symbolic branch are satisfiable: `solver(literals, condition) -> (bool, bool)`.
     pub solver: Option<Py<PyAny>>,
@@ -87,6 +89,7 @@ impl Default for Plan {
             spurious_wakeups: false,
             clock_jumps: 0,
             library_queues: false,
+            library_pools: true,
             data_races: RacePolicy::Ignore,
             solver: None,
             recorder: None,
@@ -142,6 +145,7 @@ impl Plan {
             "fresh_modules" => self.fresh_modules = value.extract()?,
             "spurious_wakeups" => self.spurious_wakeups = value.extract()?,
             "library_queues" => self.library_queues = value.extract()?,
+            "library_pools" => self.library_pools = value.extract()?,
             "clock_jumps" => self.clock_jumps = value.extract()?,
             "data_races" => self.data_races = race_policy(&value.extract::<String>()?)?,
             "solver" => self.solver = value.extract()?,

@@ -20,7 +20,7 @@ use super::instance_dicts::InstanceDicts;
 use super::lasting::Lasting;
 use super::loops::Loops;
 use super::objects::Objects;
-use super::primitives::{Imported, QueueFacts};
+use super::primitives::{Imported, PoolFacts, QueueFacts};
 use super::recording::Word;
 use super::symbolic::{EarlyBranch, SolverError};
 use super::types::TypeTable;
@@ -151,6 +151,7 @@ pub struct State {
     /// Whether some `Event` is ever cleared, which makes waiting for it two steps.
     pub flags_are_cleared: bool,
     pub queues: QueueFacts,
+    pub pools: PoolFacts,
     /// Whether the text of an RLock or a Condition is read beside other threads, which tells how often the lock is held and
     /// how many wait.
     pub waits_are_shown: bool,
@@ -283,6 +284,7 @@ impl State {
             instance_dicts: InstanceDicts::default(),
             flags_are_cleared: false,
             queues: QueueFacts::default(),
+            pools: PoolFacts::default(),
             waits_are_shown: false,
             raised_is_shown: false,
             names_change: false,

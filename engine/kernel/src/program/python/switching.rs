@@ -49,6 +49,7 @@ impl Host {
         if !reads_in_predicates(operation.kind) {
             self.only_outside_predicates(py, what_it_does(operation.kind))?;
         }
+        self.wait_in_pool(py, &operation)?;
         self.tell_owed(py);
         let turn = {
             let mut state = self.state();
@@ -347,6 +348,7 @@ impl Host {
                 state.types.forget();
             }
             state.execution_number += 1;
+            state.pools.must_not_wait.clear();
             state.driver.begin_execution();
             if !state.fresh_modules {
                 state.make_imported();

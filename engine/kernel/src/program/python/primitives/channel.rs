@@ -37,6 +37,8 @@ pub struct QueueKind {
     pub capacity: u32,
     pub counts_tasks: bool,
     pub order: Order,
+    /// How many items are taken at most, if that is known.
+    pub taken: Option<u32>,
 }
 
 pub type Items = Arc<Mutex<VecDeque<Py<PyAny>>>>;
@@ -68,7 +70,8 @@ impl State {
             rooms: Vec::new(),
         });
         let hands_on = self.queues.hand_on_tasks;
-        PrimitiveState::Channel(Channel::new(kind.capacity, kind.counts_tasks, hands_on, cells))
+        let channel = Channel::new(kind.capacity, kind.counts_tasks, hands_on, cells);
+        PrimitiveState::Channel(channel.taken_at_most(kind.taken))
     }
 
     /// Have so many cells that each thread can come to an operation on the queue before it is asked for more.

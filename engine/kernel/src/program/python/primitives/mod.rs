@@ -4,6 +4,7 @@
 //! modules are imported, or when leftovers are collected) they behave as plain objects of one thread.
 
 mod channel;
+mod completion;
 mod condition;
 mod copying;
 mod event;
@@ -25,6 +26,7 @@ use pyo3::PyTypeInfo;
 
 pub use channel::QueueFacts;
 use channel::{Items, QueueKind};
+pub use completion::{Completion, PoolFacts, Watch};
 pub use condition::Condition;
 pub use event::Event;
 pub use locks::{Lock, RLock};

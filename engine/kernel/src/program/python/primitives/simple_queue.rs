@@ -38,7 +38,7 @@ impl SimpleQueue {
 impl SimpleQueue {
     #[new]
     fn new(py: Python<'_>) -> PyResult<SimpleQueue> {
-        let kind = QueueKind { capacity: 0, counts_tasks: false, order: Order::FirstFirst };
+        let kind = QueueKind { capacity: 0, counts_tasks: false, order: Order::FirstFirst, taken: None };
         Ok(SimpleQueue { channel: ChannelObject::new(py, "SimpleQueue", kind)? })
     }
 

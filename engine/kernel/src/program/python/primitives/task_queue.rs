@@ -40,8 +40,15 @@ impl TaskQueue {
             return Ok(None);
         }
         let order = if last_first { Order::LastFirst } else { Order::FirstFirst };
-        let kind = QueueKind { capacity, counts_tasks: true, order };
+        let kind = QueueKind { capacity, counts_tasks: true, order, taken: None };
         Ok(Some(TaskQueue { channel: ChannelObject::new(py, "Queue", kind)? }))
+    }
+
+    /// A queue without end of which at most so many items are taken.
+    #[staticmethod]
+    fn of_places(py: Python<'_>, taken: u32) -> PyResult<TaskQueue> {
+        let kind = QueueKind { capacity: 0, counts_tasks: false, order: Order::FirstFirst, taken: Some(taken) };
+        Ok(TaskQueue { channel: ChannelObject::new(py, "SimpleQueue", kind)? })
     }
 
     /// Something uses what only the library's own code has: explore again with that. Between executions there is no need.
