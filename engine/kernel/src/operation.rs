@@ -136,6 +136,8 @@ pub enum OperationKind {
     CellDelete,
     /// Inserts the cell unless it exists.
     CellDefault,
+    /// Inserts a cell after the last one; a list's. `target` is its length.
+    CellAppend,
     Acquire,
     /// `acquire` that does not block, or that may time out.
     TryAcquire,

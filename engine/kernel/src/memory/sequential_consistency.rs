@@ -55,6 +55,9 @@ impl MemoryModel for SequentialConsistency {
         if operation.kind == OperationKind::Settle {
             return settle_accesses(event, earlier);
         }
+        if earlier.operation.kind == OperationKind::CellAppend {
+            return accesses_before_append(event, earlier);
+        }
         let target = earlier.accesses.iter().find(|access| access.location == operation.target);
         if target.is_some_and(|access| matches!(access.mode, AccessMode::Read | AccessMode::IntentRead)) {
             // No write that is ordered after the read came before `event`: it would be what `event` races with. So it
@@ -70,6 +73,9 @@ impl MemoryModel for SequentialConsistency {
         let operation = &event.operation;
         if operation.kind == Settle {
             return settle_accesses(event, earlier);
+        }
+        if earlier.operation.kind == CellAppend {
+            return accesses_before_append(event, earlier);
         }
         if operation.kind.is_of_channel() {
             return self.primitives.accesses_before(event, earlier);
@@ -137,6 +143,25 @@ fn cell_accesses(event: &Event, exists: bool) -> Accesses {
         let ordered = operation.order == MemoryOrder::SequentiallyConsistent;
         let mode = if ordered { AccessMode::Write } else { AccessMode::IntentWrite };
         accesses.push(Access { location: length, mode });
+    }
+    accesses
+}
+
+/// What an operation touches before the list's last cell was there: who looks for that cell finds out how many there are,
+/// and who appends makes it.
+fn accesses_before_append(event: &Event, append: &Event) -> Accesses {
+    let length = append.operation.target;
+    let is_cell = |access: &&Access| access.location != length && access.mode == AccessMode::Write;
+    let mut accesses = event.accesses.clone();
+    let Some(cell) = append.accesses.iter().find(is_cell) else { return accesses };
+    if event.operation.kind == OperationKind::CellAppend && event.operation.target == length {
+        for access in accesses.iter_mut().filter(|access| is_cell(&&**access)) {
+            access.location = cell.location;
+        }
+    } else if accesses.iter().any(|access| access.location == cell.location)
+        && !accesses.iter().any(|access| access.location == length)
+    {
+        accesses.push(Access { location: length, mode: AccessMode::Read });
     }
     accesses
 }

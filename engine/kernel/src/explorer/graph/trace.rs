@@ -237,5 +237,6 @@ pub fn is_conditional(kind: OperationKind) -> bool {
             | CellStore
             | CellDelete
             | CellDefault
+            | CellAppend
     )
 }

@@ -122,7 +122,7 @@ impl Visit<'_> {
     /// Whether the event touches one location as one piece, so that what it observes there says all.
     fn is_simple(&self, event: &Event) -> bool {
         use OperationKind::*;
-        if matches!(event.operation.kind, CellStore | CellDelete | CellDefault | WaitUntil) {
+        if matches!(event.operation.kind, CellStore | CellDelete | CellDefault | CellAppend | WaitUntil) {
             return false;
         }
         let mut effective = self.effective(&event.accesses);

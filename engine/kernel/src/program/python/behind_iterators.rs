@@ -38,7 +38,7 @@ impl State {
             access(cell, AccessMode::Read),
             access(items.whole, AccessMode::IntentRead),
         ]);
-        if position >= list.len() {
+        if position >= list.len() || self.is_fixed(items) {
             accesses.push(access(items.length, AccessMode::Read));
         }
         let mut found = inside;

@@ -25,6 +25,12 @@ pub enum ContainerEffect {
 }
 
 impl ContainerEffect {
+    /// Whether it is on the one cell that a key names.
+    pub fn is_on_cell(self) -> bool {
+        use ContainerEffect::*;
+        matches!(self, CellLoad | CellStore | CellDelete | CellDefault)
+    }
+
     /// Whether the container stays as it is.
     pub fn reads_only(self) -> bool {
         use ContainerEffect::*;

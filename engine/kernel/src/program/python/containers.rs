@@ -4,6 +4,9 @@
 //! whole. Cell operations announce themselves on the whole with an intent, so that different cells do not conflict
 //! but whole-container operations conflict with all of them. What compares by neither value nor identity has no cell
 //! of its own: such operations are taken as operations on the whole.
+//! What they touch as events may not depend on everything that the container's state tells: see `fixed_containers`.
+
+use std::cell::Cell;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyList, PySet};
@@ -65,7 +68,7 @@ impl State {
     }
 
     /// The key of a cell; None if it cannot be told apart from others.
-    fn cell_key(&mut self, object: &Bound<'_, PyAny>, key: &Bound<'_, PyAny>) -> Option<KeyId> {
+    pub fn cell_key(&mut self, object: &Bound<'_, PyAny>, key: &Bound<'_, PyAny>) -> Option<KeyId> {
         if let Ok(list) = object.cast::<PyList>() {
             let index: isize = key.cast_exact::<PyInt>().ok()?.extract().ok()?;
             let length = list.len() as isize;
@@ -83,25 +86,6 @@ impl State {
         None
     }
 
-    /// How insertions of different cells relate: they commute unless somebody looks at the order of a dict.
-    fn length_mode(&self, container: Container) -> AccessMode {
-        if self.ordered.contains_key(&container.length) {
-            AccessMode::Write
-        } else {
-            AccessMode::IntentWrite
-        }
-    }
-
-    /// Note that the order of a dict's items matters from now on.
-    fn observe_order(&mut self, container: Container) {
-        if matches!(container.kind, TypeKind::Dict | TypeKind::DefaultDict)
-            && self.ordered.insert(container.length, ()).is_none()
-            && self.is_visible(container.whole)
-        {
-            self.make_visible(container.whole);
-        }
-    }
-
     /// What an operation touches now. `key` is the cell's key, if the operation is on one.
     pub fn container_accesses(
         &mut self,
@@ -117,6 +101,10 @@ impl State {
         }
         // Among keys that code of the model compares there are no cells of their own: any of them may be meant.
         let cell = key.and_then(|key| self.cell_key(object, key).zip(finds(object, key).map(|exists| (key, exists))));
+        let on_cell = effect.is_on_cell() && cell.is_some();
+        if !on_cell && !effect.reads_only() && effect != ContainerEffect::Append {
+            self.note_rewritten(container);
+        }
         if self.instance_dicts.reaches(container.object) && cell.is_none() {
             let writes = matches!(effect, ContainerEffect::WriteWhole | ContainerEffect::Step);
             let mode = if writes { Write } else { Read };
@@ -247,14 +235,18 @@ impl State {
             _ => None,
         };
         let is_list = object.is_instance_of::<PyList>();
+        let fixed = self.is_fixed(container);
         let kind = match (effect, location) {
-            (CellStore, Some(_)) if !is_list => OperationKind::CellStore,
-            (CellDelete, Some(_)) if !is_list => OperationKind::CellDelete,
-            (CellDefault, Some(_)) => OperationKind::CellDefault,
+            // Whether it changes anything is told once it has taken place.
+            (CellDelete | CellDefault, Some(_)) if fixed && !self.reads.enabled => OperationKind::ReadModifyWrite,
+            (CellStore, Some(_)) if !is_list && !fixed => OperationKind::CellStore,
+            (CellDelete, Some(_)) if !is_list && !fixed => OperationKind::CellDelete,
+            (CellDefault, Some(_)) if !fixed => OperationKind::CellDefault,
+            (Append, _) if !fixed => OperationKind::CellAppend,
             (ReadWhole | View | Length | CellLoad, _) => OperationKind::Load,
             _ => OperationKind::Store,
         };
-        let order = if self.ordered.contains_key(&container.length) {
+        let order = if self.containers.ordered.contains(&container.length) {
             MemoryOrder::SequentiallyConsistent
         } else {
             MemoryOrder::Relaxed
@@ -265,7 +257,7 @@ impl State {
 }
 
 /// Whether a list counts the index from its end.
-fn is_from_end(key: &Bound<'_, PyAny>) -> bool {
+pub fn is_from_end(key: &Bound<'_, PyAny>) -> bool {
     key.cast_exact::<PyInt>().is_ok_and(|index| index.extract::<isize>().is_ok_and(|index| index < 0))
 }
 
@@ -411,14 +403,19 @@ impl Host {
             order = MemoryOrder::Relaxed;
         }
         let operation = Operation { kind, target, detail, order, buffering };
+        let changes = Cell::new(true);
         self.perform(py, operation, 1, |state| {
             let (accesses, before) = state.container_accesses(object, container, effect, key);
             state.plain_access(&accesses);
+            changes.set(accesses.iter().any(|access| access.mode == AccessMode::Write));
+            let accesses = state.fixed_accesses(object, container, effect, key, accesses);
             Touch { accesses: Some(state.visible_part(accesses)), before: Some(before), found: None }
         })?;
         if kind == OperationKind::ReadModifyWrite {
-            // Unlike with an atomic, nobody tells later whether it has changed anything.
-            self.state().affect_loops();
+            // An explorer that asks for values does not know whether it has changed anything.
+            let mut state = self.state();
+            let silent = !changes.get() && !state.driver.wants_values();
+            state.note_update_in_loops(target, true, silent);
         }
         if !effect.reads_only() && self.keeps_undo() {
             if let Some(undo) = Undo::of_container(object)? {

@@ -27,6 +27,7 @@ mod difference;
 mod entered_code;
 mod enumerations;
 mod exploring;
+mod fixed_containers;
 mod found_state;
 mod greenlets;
 mod harmless_methods;

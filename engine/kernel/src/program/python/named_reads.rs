@@ -67,7 +67,8 @@ impl State {
                     true => reading_effect(self.types.facts(object).kind),
                     false => ContainerEffect::CellLoad,
                 };
-                (container.object, self.container_accesses(object, container, load, Some(key)).0)
+                let (accesses, _) = self.container_accesses(object, container, load, Some(key));
+                (container.object, self.fixed_accesses(object, container, load, Some(key), accesses))
             }
         };
         let races = accesses.iter().any(|access| self.is_visible(access.location));

@@ -324,6 +324,9 @@ impl Host {
 
     /// An access that touches more than the place itself: a load finds the instance's value or the class's and reads both.
     /// `stored` is the attribute that a store may make.
+    ///
+    /// Whether a store makes the attribute depends on what others do, and what an event touches may not, since nobody can tell
+    /// what it would have touched earlier. So a store of which one like it has made an attribute counts as one that does.
     fn touch_several(
         &self,
         py: Python<'_>,
@@ -331,16 +334,16 @@ impl Host {
         mode: AccessMode,
         stored: Option<(&Bound<'_, PyAny>, &Bound<'_, PyString>)>,
     ) -> PyResult<bool> {
-        let accesses_now = || {
-            let makes = stored.is_some_and(|(object, name)| lacks_attribute(object, name));
+        let makes = || stored.is_some_and(|(object, name)| lacks_attribute(object, name));
+        let accesses_if = |makes: bool| {
             let mut accesses = slot.accesses(mode);
             for access in accesses.iter_mut().filter(|access| makes && Some(access.location) == slot.whole) {
                 access.mode = AccessMode::Write;
             }
             accesses
         };
-        {
-            let accesses = accesses_now();
+        let token = {
+            let accesses = accesses_if(makes());
             let mut state = self.state();
             if state.phase == Phase::Probing {
                 state.probe(py, &accesses)?;
@@ -351,10 +354,17 @@ impl Host {
                 state.plain_access(&accesses);
                 return Ok(false);
             }
-        }
+            stored.map(|(object, _)| state.types.facts(object).token)
+        };
         let kind = if mode == AccessMode::Read { OperationKind::Load } else { OperationKind::Store };
         self.perform(py, Operation::new(kind, slot.location, 0), 1, |state| {
-            let accesses = accesses_now();
+            let makes = token.is_some_and(|token| {
+                if makes() && state.types.note_gaining(token) && state.learning {
+                    state.restart.get_or_insert(Restart::Visible);
+                }
+                state.types.is_gaining(token)
+            });
+            let accesses = accesses_if(makes);
             state.plain_access(&accesses);
             Touch::of(state.visible_part(accesses))
         })?;

@@ -14,6 +14,7 @@ use super::callbacks::OpenOperations;
 use super::chosen_reads::ChosenReads;
 use super::clocks::Clocks;
 use super::entered_code::{EnteredCode, Entry};
+use super::fixed_containers::ContainerFacts;
 use super::greenlets::Greenlet;
 use super::identity::{Identities, ObjectId};
 use super::instance_dicts::InstanceDicts;
@@ -145,8 +146,7 @@ pub struct State {
     /// How often a condition's lock had been taken when a wait of a thread last ended without a reason.
     pub spurious_at: FxHashMap<(ThreadId, LocationId), u32>,
     pub clocks: Clocks,
-    /// Whether the order of a dict's items was looked at, by location of its length.
-    pub ordered: FxHashMap<LocationId, ()>,
+    pub containers: ContainerFacts,
     pub instance_dicts: InstanceDicts,
     /// Whether some `Event` is ever cleared, which makes waiting for it two steps.
     pub flags_are_cleared: bool,
@@ -280,7 +280,7 @@ impl State {
             spurious_wakeups: false,
             spurious_at: FxHashMap::default(),
             clocks: Clocks::default(),
-            ordered: FxHashMap::default(),
+            containers: ContainerFacts::default(),
             instance_dicts: InstanceDicts::default(),
             flags_are_cleared: false,
             queues: QueueFacts::default(),

@@ -53,6 +53,11 @@ impl TypeKind {
         matches!(self, TypeKind::List | TypeKind::Dict | TypeKind::DefaultDict | TypeKind::Set | TypeKind::Opaque)
     }
 
+    /// Whether each item is a place of its own.
+    pub fn has_cells(self) -> bool {
+        matches!(self, TypeKind::List | TypeKind::Dict | TypeKind::DefaultDict | TypeKind::Set)
+    }
+
     /// Whether an instance has a content that is no attribute: operations on it touch it as one piece or in parts.
     pub fn has_content(self) -> bool {
         self.is_container() || matches!(self, TypeKind::View | TypeKind::Iterator)
@@ -134,6 +139,8 @@ pub struct TypeTable {
     rebound: FxHashSet<String>,
     /// Types, by token, of which operations take instances as wholes.
     taken_whole: FxHashSet<u32>,
+    /// The tokens of those types of which operations give instances attributes that these did not have.
+    gaining: FxHashSet<u32>,
     /// Whether classes, by address, read what they are called with in C; they are kept.
     pub constructors: FxHashMap<usize, (bool, Py<PyAny>)>,
     /// What the types that were seen have a verdict rest on: finalizers, weak references, memory of C.
@@ -355,6 +362,17 @@ impl TypeTable {
     /// accesses to its attributes were not told of it.
     pub fn note_taken_whole(&mut self, token: u32) -> bool {
         self.taken_whole.insert(token)
+    }
+
+    /// An operation gives an instance of the type an attribute that it did not have. Returns whether that is news.
+    pub fn note_gaining(&mut self, token: u32) -> bool {
+        self.gaining.insert(token)
+    }
+
+    /// Whether operations give instances of the type attributes that these did not have.
+    #[inline]
+    pub fn is_gaining(&self, token: u32) -> bool {
+        !self.gaining.is_empty() && self.gaining.contains(&token)
     }
 
     /// Whether operations take instances of the type as wholes.

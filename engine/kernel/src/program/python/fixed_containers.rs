@@ -1,0 +1,107 @@
+//! What is known of containers, and what operations on them touch because of that.
+//!
+//! What an operation touches can depend on the container's state: whether the cell is there, where a list ends. An
+//! explorer reverses two events and has to know what the second would have touched before the first. It can know that of
+//! events on the same cell (`MemoryModel::accesses_before`), but not of those that change many cells at once. So once
+//! such an event has taken place on a container, what others touch of it is fixed: all that they could touch in any state.
+
+use pyo3::prelude::*;
+use rustc_hash::FxHashSet;
+use smallvec::smallvec;
+
+use super::container_effects::ContainerEffect;
+use super::containers::{is_from_end, Container};
+use super::state::{access, Restart, State};
+use super::types::TypeKind;
+use crate::operation::{AccessMode, Accesses, LocationId};
+
+/// What is known of containers from all executions so far, by the locations of their lengths.
+#[derive(Default)]
+pub struct ContainerFacts {
+    /// Somebody looks at the order of the dict's items.
+    pub ordered: FxHashSet<LocationId>,
+    /// An event changes many cells at once.
+    rewritten: FxHashSet<LocationId>,
+}
+
+impl State {
+    /// How insertions of different cells relate: they commute unless somebody looks at the order of a dict.
+    pub fn length_mode(&self, container: Container) -> AccessMode {
+        if self.containers.ordered.contains(&container.length) {
+            AccessMode::Write
+        } else {
+            AccessMode::IntentWrite
+        }
+    }
+
+    /// Note that the order of a dict's items matters from now on.
+    pub fn observe_order(&mut self, container: Container) {
+        if matches!(container.kind, TypeKind::Dict | TypeKind::DefaultDict)
+            && self.containers.ordered.insert(container.length)
+            && self.is_visible(container.whole)
+        {
+            self.make_visible(container.whole);
+        }
+    }
+
+    /// Note that an event changes many cells at once.
+    pub fn note_rewritten(&mut self, container: Container) {
+        if container.kind.has_cells()
+            && self.learning
+            && self.is_visible(container.whole)
+            && !self.has_no_company()
+            && self.containers.rewritten.insert(container.length)
+        {
+            self.restart.get_or_insert(Restart::Visible);
+        }
+    }
+
+    /// Whether what operations on cells touch may not depend on the container's state.
+    pub fn is_fixed(&self, container: Container) -> bool {
+        self.containers.rewritten.contains(&container.length)
+            || self.instance_dicts.reaches(container.object)
+            || container.kind == TypeKind::List && self.driver.explorer().repeats_touches()
+    }
+
+    /// What an operation touches as an event, given what it touches now. See the head of the file.
+    pub fn fixed_accesses(
+        &mut self,
+        object: &Bound<'_, PyAny>,
+        container: Container,
+        effect: ContainerEffect,
+        key: Option<&Bound<'_, PyAny>>,
+        accesses: Accesses,
+    ) -> Accesses {
+        use AccessMode::*;
+        let Container { whole, length, .. } = container;
+        if self.driver.wants_values() {
+            return accesses;
+        }
+        let on_cell = effect.is_on_cell() && accesses.first().is_some_and(|first| first.location != whole);
+        let is_list = container.kind == TypeKind::List;
+        if on_cell && is_list && key.is_some_and(is_from_end) {
+            // Which cell it is changes with the length.
+            return smallvec![access(whole, if effect.reads_only() { Read } else { Write })];
+        }
+        if !self.is_fixed(container) || !(on_cell || effect == ContainerEffect::Append) {
+            return accesses;
+        }
+        let cell = key.and_then(|key| self.cell_key(object, key)).map(|key| self.cell(container, key));
+        match (effect, cell) {
+            // Who looks for the cell reads the length.
+            (ContainerEffect::Append, _) => smallvec![access(length, Write), access(whole, IntentWrite)],
+            (ContainerEffect::CellLoad, Some(cell)) if is_list => {
+                smallvec![access(cell, Read), access(whole, IntentRead), access(length, Read)]
+            }
+            (_, Some(cell)) if is_list => {
+                smallvec![access(cell, Write), access(whole, IntentWrite), access(length, Read)]
+            }
+            (ContainerEffect::CellLoad, _) | (_, None) => accesses,
+            (_, Some(cell)) => {
+                // An attribute that comes last is for all who look at the attributes.
+                let mode = if self.instance_dicts.reaches(container.object) { Write } else { IntentWrite };
+                smallvec![access(cell, Write), access(whole, mode), access(length, self.length_mode(container))]
+            }
+        }
+    }
+}

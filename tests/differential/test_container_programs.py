@@ -1,0 +1,40 @@
+"""Random programs with one container: all algorithms give the outcomes of the statements in every order.
+
+What an operation on a container touches depends on what is in it, and an algorithm has to know that of states that it
+has not seen.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from pathlib import Path
+
+import container_programs
+import differential_sink
+import pytest
+from checked_programs import check, named
+
+from dpor import checking
+from dpor.results import Verdict
+
+PROGRAMS = int(os.environ.get("DPOR_PROGRAMS", "60"))
+SEED = int(os.environ.get("DPOR_PROGRAM_SEED", "0"))
+ALGORITHMS = ("optimal", "source", "unfolding", "parsimonious", "graph")
+
+
+@pytest.mark.parametrize("drawn", [False, True], ids=["always the same", "drawn"])
+def test_all_algorithms_find_the_outcomes_of_the_statements_in_every_order(
+    tmp_path: Path, drawn: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checking._Check, "_explain", lambda check, found: named(found))
+    for program in itertools.islice(container_programs.programs(SEED if drawn else 0), PROGRAMS):
+        expected = program.run()
+        counts: dict[str, int] = {}
+        for algorithm in ALGORITHMS:
+            result = check(program.source(), tmp_path, algorithm=algorithm, max_executions=20_000)
+            told = f"{algorithm}\n{program.source()}"
+            assert result.verdict is Verdict.VERIFIED, told
+            assert differential_sink.take() == expected, told
+            counts[algorithm] = result.executions + result.blocked
+        assert counts["optimal"] == counts["unfolding"], (counts, program.source())
