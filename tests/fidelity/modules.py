@@ -15,7 +15,6 @@ _WITH_THREADS = (
     "test_threading_local",
     "test_concurrent_futures",
     "test_concurrent_futures.test_as_completed",
-    "test_concurrent_futures.test_deadlock",
     "test_concurrent_futures.test_future",
     "test_concurrent_futures.test_init",
     "test_concurrent_futures.test_shutdown",

@@ -5,6 +5,7 @@ Checked programs import it under the name `fidelity_outcome`; it is no part of t
 
 from __future__ import annotations
 
+import concurrent.futures
 import re
 import sys
 import unittest
@@ -130,7 +131,8 @@ def take() -> list[list[Happening]]:
 def methods(module: Any) -> dict[str, tuple[type[unittest.TestCase], str]]:
     """The test methods of a module, by name: the class and the method.
 
-    `load_tests` is asked, since some modules make their classes there.
+    `load_tests` is asked, since some modules make their classes there. Tests of pools whose work is done by other
+    processes or interpreters are left out.
     """
     found: dict[str, tuple[type[unittest.TestCase], str]] = {}
     prefix = f"{module.__name__}."
@@ -138,9 +140,15 @@ def methods(module: Any) -> dict[str, tuple[type[unittest.TestCase], str]]:
         method: str = case._testMethodName
         name = case.id().removeprefix(prefix)
         # A module that cannot be imported has a case without a method of its own.
-        if hasattr(type(case), method):
+        if hasattr(type(case), method) and not _is_of_processes(type(case)):
             found.setdefault(name, (type(case), method))
     return found
+
+
+def _is_of_processes(case: type) -> bool:
+    """Whether the tests of a class are about a pool that is not one of threads."""
+    executor: object = getattr(case, "executor_type", None)
+    return executor is not None and executor is not concurrent.futures.ThreadPoolExecutor
 
 
 def find(module: Any, name: str) -> tuple[type[unittest.TestCase], str]:
