@@ -384,6 +384,9 @@ class Host:
         matter from now on. Ends the check where they cannot be operations.
         """
 
+    def begin_anew(self) -> None:
+        """Explore again, as what the exploration rested on is false and the caller has noted what is true."""
+
     def mark_module_state(self) -> None:
         """Say that the model uses state that its modules made when they were imported, and that changes."""
 

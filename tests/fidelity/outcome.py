@@ -138,10 +138,11 @@ def methods(module: Any) -> dict[str, tuple[type[unittest.TestCase], str]]:
     prefix = f"{module.__name__}."
     for case in _cases(unittest.TestLoader().loadTestsFromModule(module)):
         method: str = case._testMethodName
+        kind: type[unittest.TestCase] = type(case)
         name = case.id().removeprefix(prefix)
         # A module that cannot be imported has a case without a method of its own.
-        if hasattr(type(case), method) and not _is_of_processes(type(case)):
-            found.setdefault(name, (type(case), method))
+        if hasattr(kind, method) and not _is_of_processes(kind):
+            found.setdefault(name, (kind, method))
     return found
 
 

@@ -148,6 +148,20 @@ _CHANGING = frozenset(
 )
 # Events before code in C runs that no event tells of.
 _UNSEEN = {"ctypes.dlsym": "ctypes", "ctypes.dlsym/handle": "ctypes"}
+# How the names of functions in C begin by which the interpreter's threads are told what to do. Whatever else a library
+# does to its own data, these change what the threads of the model do next.
+_OF_THREADS = (
+    "PyErr_SetInterrupt",
+    "PyEval_",
+    "PyGILState_",
+    "PyInterpreterState_",
+    "PyThread",
+    "Py_AddPendingCall",
+    "Py_EndInterpreter",
+    "Py_Finalize",
+    "Py_MakePendingCalls",
+    "Py_NewInterpreter",
+)
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 # Databases of sqlite3 that are in memory, beside the devices.
 _HARMLESS_PLACES = HARMLESS_DEVICES | {"", ":memory:"}
@@ -230,6 +244,9 @@ def _audit(event: str, arguments: tuple[Any, ...]) -> None:
         return
     if event in _UNSEEN:
         if not is_for_the_checker():
+            name = arguments[-1]
+            if isinstance(name, str) and name.removeprefix("_").startswith(_OF_THREADS):
+                report(f"uses a function in C that acts on threads (ctypes: {name})")
             host.assume(AssumptionKind.UNSEEN_CODE.value, _UNSEEN[event])
     elif event == "exec":
         # Code from text, but for modules that are imported. That of the library comes through the checker.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dpor.options import TaskOrder
 
 if TYPE_CHECKING:
+    from dpor._kernel import Host
     from dpor.runtime.event_loop import EventLoop
     from dpor.runtime.thread import MainThread, Thread
 
@@ -15,12 +16,12 @@ if TYPE_CHECKING:
 class Execution:
     """Counters and registers that start afresh with every execution.
 
-    `threads` are the threads started so far, in the order of their start, without the main thread; `loops` the
-    event loops made so far; `open_pools` the executors that have started workers, each with the index of the
-    thread that had it do so and a number that orders what that thread did; `failed_futures` those whose
-    exception nobody has asked for yet; `has_pool_tasks` whether tasks of pools are threads; `task_order` how
-    event loops serve what is ready. The counters number threads without a name, thread pools, and objects whose
-    hash must not depend on where they lie in memory.
+    `threads` are the threads started so far, in the order in which `threading` came to know them, without the main
+    thread; `loops` the event loops made so far; `open_pools` the executors that have started workers, each with the
+    index of the thread that had it do so and a number that orders what that thread did; `failed_futures` those whose
+    exception nobody has asked for yet; `has_pool_tasks` whether tasks of pools are threads; `task_order` how event loops
+    serve what is ready. The counters number threads without a name, thread pools, and objects whose hash must not
+    depend on where they lie in memory.
     """
 
     __slots__ = (
@@ -47,6 +48,37 @@ class Execution:
         self.unnamed_threads = 0
         self.pools = 0
         self.hashes = 0
+
+    def add_thread(self, host: Host, thread: Thread) -> None:
+        """A thread is about to be started."""
+        self._change_threads(host, thread)
+        self.threads.append(thread)
+
+    def remove_thread(self, host: Host, thread: Thread) -> None:
+        """It could not be started."""
+        self._change_threads(host, thread)
+        self.threads.remove(thread)
+
+    def move_thread(self, host: Host, thread: Thread) -> None:
+        """`threading` comes to know a thread that was started without it."""
+        self._change_threads(host, thread)
+        self.threads.remove(thread)
+        self.threads.append(thread)
+
+    def _change_threads(self, host: Host, thread: Thread) -> None:
+        # Few programs ask which threads there are, and all start threads.
+        if self.main.dpor_listed:
+            host.touch_whole(self.threads, True, thread)
+
+    def list_threads(self, host: Host) -> list[Thread]:
+        """The threads started so far, for code that asks which there are: an operation that conflicts with starts."""
+        main = self.main
+        if not main.dpor_listed and not host.is_alone():
+            main.dpor_listed = True
+            host.begin_anew()
+        if main.dpor_listed:
+            host.touch_whole(self.threads, False, main)
+        return list(self.threads)
 
     def next_number(self) -> int:
         """The number of a thread that was given no name."""

@@ -26,7 +26,7 @@ class Factory:
         self._controlled = controlled
         self._real = real
         self._takes_subclasses = isinstance(real, type) and bool(real.__flags__ & _BASE_TYPE)
-        self.__name__ = self.__qualname__ = name
+        self.__name__ = self.__qualname__ = real.__name__ if isinstance(real, type) else name
         self.__module__ = getattr(real, "__module__", "threading")
         self.__doc__ = real.__doc__
 
@@ -95,5 +95,13 @@ class Factory:
         return inspect.signature(self._real)
 
 
+class ClassWithoutCalls(Factory):
+    """Stands in for a class that makes no instances: a function of the library makes them."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """TypeError, in the words of the class."""
+        return self._real(*args, **kwargs)
+
+
 def _operand(value: Any) -> Any:
-    return value.__dpor_stands_for__() if type(value) is Factory else value
+    return value.__dpor_stands_for__() if isinstance(value, Factory) else value

@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING, Any, Self
 from dpor.codes import Code
 from dpor.errors import DporError
 from dpor.options import TaskOrder
-from dpor.runtime import escapes, thread
+from dpor.runtime import bare_threads, escapes, known_threads, thread
 from dpor.runtime.caches import patch_caches
 from dpor.runtime.clock import Clock
 from dpor.runtime.escapes import ThreadWatch, report
-from dpor.runtime.factories import Factory
+from dpor.runtime.factories import ClassWithoutCalls, Factory
 from dpor.runtime.futures import patch_futures
 from dpor.runtime.import_time_objects import ImportTimeObjects
 from dpor.runtime.imports import ImportWatcher
@@ -169,6 +169,9 @@ class Patches:
                 action()
         finally:
             self._host.sleep(slept)
+        execution = self.main_thread.dpor_execution
+        if execution is not None and self.main_thread.dpor_listed:
+            self._host.created(execution.threads)
 
     def end(self) -> None:
         """Look for what an execution has left behind; called in the main model thread when it ends."""
@@ -219,12 +222,30 @@ class Patches:
                 patches.replace(threading, name, Factory(mode, name, kernel.RLock, real))
         # Behind the classes that were imported before: their instances would wait or run outside of all control.
         patches.replace(threading, "_allocate_lock", self._guarded(thread.real_allocate_lock))
-        for name in ("_start_new_thread", "_start_joinable_thread"):
-            if hasattr(threading, name):
-                patches.replace(threading, name, self._refused_at_import(getattr(threading, name)))
+        for name, known in (("_active", known_threads.active()), ("_limbo", known_threads.limbo())):
+            patches.replace(threading, name, known)
+        patches.replace(threading, "_DummyThread", bare_threads.DummyThread)
+        self._patch_excepthook(threading.__excepthook__)
         simple_queue = self._factory("SimpleQueue", kernel.SimpleQueue, queue.SimpleQueue)
         patches.replace(queue, "SimpleQueue", simple_queue)
         patches.replace_if_present(sys.modules.get("_queue", queue), "SimpleQueue", simple_queue)
+
+    def _patch_excepthook(self, real: Callable[[Any], object]) -> None:
+        """Have the number of a thread without an object be that of the model."""
+
+        def excepthook(args: Any, /) -> None:
+            if self._host.active and isinstance(args, threading.ExceptHookArgs) and args.thread is None:
+                named = types.SimpleNamespace(name=str(thread.get_ident()))
+                args = threading.ExceptHookArgs((*args[:3], named))
+            real(args)
+
+        for module, name in (
+            (threading, "excepthook"),
+            (threading, "__excepthook__"),
+            (_thread, "_excepthook"),
+        ):
+            if vars(module).get(name) is real:
+                self._patches.replace(module, name, excepthook)
 
     def _factory(self, name: str, controlled: type, real: Callable[..., Any]) -> Factory:
         factory = Factory(self._mode, name, controlled, real)
@@ -266,17 +287,58 @@ class Patches:
         patches.replace(_thread, "_count", thread.count)
         patches.replace(_thread, "get_ident", thread.get_ident)
         patches.replace(reprlib, "get_ident", thread.get_ident)
+        self._patch_starts()
+        if not isinstance(thread.real_lock, type):
+            lock_class = type(thread.real_allocate_lock())
+            self._classes[kernel.Lock] = ClassWithoutCalls(mode, "lock", kernel.Lock, lock_class)
+            self._host.use_stand_in_classes(self._classes)
+
+        patches.replace(_thread, "interrupt_main", self._interrupting(vars(_thread)["interrupt_main"]))
+
+    def _interrupting(self, real: Callable[..., None]) -> Callable[..., None]:
+        """The main thread may interrupt itself, which happens at once; nobody else can come in the middle of it."""
+
+        def interrupt_main(*args: Any) -> None:
+            if self._host.active and self._host.current_index() != self.main_thread.dpor_index:
+                report("interrupts the main thread from another one (_thread.interrupt_main)")
+            real(*args)
+
+        return interrupt_main
+
+    def _patch_starts(self) -> None:
+        patches = self._patches
         start = self._start_new_thread(_thread.start_new_thread)
         for name in ("start_new_thread", "start_new"):
             patches.replace_if_present(_thread, name, start)
+        patches.replace_if_present(threading, "_start_new_thread", start)
+        joinable: Any = vars(_thread).get("start_joinable_thread")
+        if joinable is not None:
+            start = self._start_joinable_thread(joinable)
+            for module, prefix in ((_thread, ""), (threading, "_")):
+                patches.replace(module, f"{prefix}start_joinable_thread", start)
+            for module in (_thread, threading):
+                patches.replace(module, "_ThreadHandle", bare_threads.ThreadHandle)
+        thread.Starting.function = start
 
     def _start_new_thread(self, real: Callable[..., int]) -> Callable[..., int]:
+        guarded = self._refused_at_import(real)
+
         def start_new_thread(function: Any, args: Any, kwargs: Any = None, /) -> int:
             if self._host.active:
-                return thread.start_new_thread(function, args, kwargs)
-            return real(function, args) if kwargs is None else real(function, args, kwargs)
+                return bare_threads.start_new_thread(function, args, kwargs)
+            return guarded(function, args) if kwargs is None else guarded(function, args, kwargs)
 
         return start_new_thread
+
+    def _start_joinable_thread(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        guarded = self._refused_at_import(real)
+
+        def start_joinable_thread(function: Any, handle: Any = None, daemon: bool = True) -> Any:
+            if self._host.active:
+                return bare_threads.start_joinable_thread(function, handle, daemon)
+            return guarded(function, handle, daemon)
+
+        return start_joinable_thread
 
     def _patch_importlib(self) -> None:
         """Keep the import system on real locks: it runs between two operations of one thread."""

@@ -30,14 +30,25 @@ _real_counter: Callable[[], int] = vars(threading)["_counter"]
 real_get_native_id = threading.get_native_id
 real_enumerate = threading.enumerate
 real_count: Callable[[], int] = vars(_thread)["_count"]
+real_lock: Any = threading.Lock
 real_allocate_lock = _thread.allocate_lock
 real_reentrant_lock = _thread.RLock
 
 # The attributes of a thread that was never started, in this version of Python.
 _KEPT = frozenset(vars(RealThread(name="never started")))
 
-_STARTING = -1
+STARTING = -1
+"""The `dpor_index` of a thread that is being started."""
 _STARTED = "started"
+
+STARTER = "_start_joinable_thread" if hasattr(threading, "_start_joinable_thread") else "_start_new_thread"
+"""What `threading` starts its threads by, in this version of Python."""
+
+
+class Starting:
+    """How threads are started: what stands for `threading`'s own function, as long as no program replaces it."""
+
+    function: Callable[..., object] | None = None
 
 
 def _seen(owner: Any, name: str) -> Any:
@@ -126,6 +137,9 @@ class Thread(RealThread):
 
     # The kernel takes classes with this mark for the checker's own, whatever module they name.
     __dpor_own__ = True
+
+    dpor_unmet = False
+    """Whether `threading` does not know the thread, which was started without it."""
 
     dpor_index: int | None
     dpor_execution: Execution | None
@@ -239,12 +253,48 @@ class Thread(RealThread):
         self.dpor_execution = execution
         self.dpor_finished = False
         # Marked before the visible operation, at which another thread may try to start the same object.
-        self.dpor_index = _STARTING
-        self.dpor_index = host.spawn(self, self.dpor_run, _seen(self, "_daemonic"))
-        execution.threads.append(self)
+        self.dpor_index = STARTING
+        execution.add_thread(host, self)
+        starter = vars(threading)[STARTER]
+        if starter is Starting.function or self.dpor_unmet:
+            self.dpor_begin(host)
+        else:
+            self._begin_by(host, execution, starter)
         if states is not None:
             host.touch_whole(states, True, self)
             states[_STARTED] = True
+
+    def dpor_begin(self, host: Host) -> int:
+        """Let a thread that is being started run; returns its identifier."""
+        self.dpor_index = host.spawn(self, self.dpor_run, _seen(self, "_daemonic"))
+        return ident_of(self)
+
+    def _begin_by(self, host: Host, execution: Execution, starter: Callable[..., object]) -> None:
+        """Have the thread started by a function that a program has put in the place of the library's."""
+        call = current.controlled(starter)
+        try:
+            if STARTER == "_start_new_thread":
+                call(self._bootstrap, ())
+            else:
+                call(self._bootstrap, handle=vars(threading)["_ThreadHandle"](), daemon=self.daemon)
+        except Exception:
+            execution.remove_thread(host, self)
+            self.dpor_index = None
+            if self.dpor_states is not None:
+                host.touch_whole(self.dpor_states, True, self)
+                self.dpor_states.clear()
+            raise
+        if self.dpor_index == STARTING:
+            host.escape(
+                escapes.with_calls(f"has a threading.Thread started by another function than {STARTER}")
+            )
+
+    def _bootstrap(self) -> None:
+        """What the library's function that starts threads is given."""
+        host = current.active_host()
+        if host is not None:
+            host.escape(escapes.with_calls("runs a threading.Thread by itself (_bootstrap)"))
+        super()._bootstrap()  # type: ignore[misc]
 
     def dpor_spawn(
         self,
@@ -264,9 +314,9 @@ class Thread(RealThread):
         child._name = name_of(execution.next_number(), function)
         child._daemonic = self._daemonic
         child._initialized = True
-        child.dpor_index = _STARTING
+        child.dpor_index = STARTING
+        execution.add_thread(host, child)
         child.dpor_index = host.spawn(child, child.dpor_run, self._daemonic)
-        execution.threads.append(child)
         children = self.dpor_children
         if children is None:
             self.dpor_children = [child]
@@ -342,7 +392,7 @@ class Thread(RealThread):
             if not states.get(_STARTED) and self is not host.current_thread():
                 return None
         index = self.dpor_index
-        return None if index == _STARTING or self._is_stale(host) else index
+        return None if index == STARTING or self._is_stale(host) else index
 
     def __deepcopy__(self, memo: object) -> Thread:
         """TypeError, as its locks cannot be copied; RuntimeError if it ends while its attributes are."""
@@ -354,6 +404,18 @@ class Thread(RealThread):
     def _has_ended(self, host: Host) -> bool:
         index = self._started_index(host)
         return index is not None and host.is_finished(index)
+
+    def dpor_meet(self, host: Host) -> None:
+        """`threading` comes to know the thread."""
+
+    def dpor_is_listed(self, host: Host) -> bool:
+        """Whether `threading` lists the thread, which was started in this execution, as one that there is."""
+        index = self.dpor_index
+        return index == STARTING or (index is not None and not host.is_finished(index))
+
+    def dpor_shows_end(self, host: Host | None, index: int) -> bool:
+        """Whether a thread that was started shows as one that has ended."""
+        return self.dpor_finished if host is None else host.is_finished(index)
 
     def _is_stale(self, host: Host) -> bool:
         """Whether the thread was started in an execution that is over."""
@@ -381,7 +443,7 @@ class Thread(RealThread):
             return super().ident
         host = current.active_host()
         index = self.dpor_index if host is None else self._started_index(host)
-        return None if index is None or index == _STARTING else ident_of(self)
+        return None if index is None or index == STARTING else ident_of(self)
 
     @property
     def native_id(self) -> int | None:
@@ -415,8 +477,7 @@ class Thread(RealThread):
         index = self.dpor_index if host is None else self._started_index(host)
         status = "initial"
         if index is not None:
-            ended = self.dpor_finished if host is None else host.is_finished(index)
-            status = "stopped" if ended else "started"
+            status = "stopped" if self.dpor_shows_end(host, index) else "started"
         if self.daemon:
             status += " daemon"
         if index is not None:
@@ -451,10 +512,18 @@ for _name in _KEPT - {"_args", "_daemonic", "_initialized", "_kwargs", "_name", 
 
 
 class MainThread(Thread):
-    """The thread that runs the model's function: one object for all executions of a check."""
+    """The thread that runs the model's function: one object for all executions of a check.
+
+    `dpor_listed` says whether a program asks which threads there are, as far as is known.
+    """
+
+    __slots__ = ("dpor_listed",)
+
+    dpor_listed: bool
 
     def __init__(self) -> None:
         self.dpor_index = 0
+        self.dpor_listed = False
         self.dpor_execution = Execution(self)
         self.dpor_made_inside = True
         self._target = None
@@ -543,7 +612,12 @@ def known_thread(host: Host) -> Thread:
 def current_thread() -> RealThread:
     """threading.current_thread."""
     host = current.active_host()
-    return real_current_thread() if host is None else known_thread(host)
+    if host is None:
+        return real_current_thread()
+    thread = known_thread(host)
+    if thread.dpor_unmet:
+        thread.dpor_meet(host)
+    return thread
 
 
 def main_thread() -> RealThread:
@@ -574,7 +648,10 @@ def get_native_id() -> int:
 def count() -> int:
     """_thread._count: how many threads run that were started, in a model."""
     host = current.active_host()
-    return real_count() if host is None else len(enumerate_threads()) - 1
+    if host is None:
+        return real_count()
+    execution: Execution = host.current_thread().dpor_execution
+    return sum(Thread.dpor_is_listed(thread, host) for thread in execution.list_threads(host))
 
 
 def enumerate_threads() -> list[RealThread]:
@@ -586,28 +663,10 @@ def enumerate_threads() -> list[RealThread]:
     if execution.has_pool_tasks:
         host.open_pools()
     alive: list[RealThread] = [] if execution.main.dpor_finished else [execution.main]
-    alive.extend(thread for thread in list(execution.threads) if thread.is_alive())
+    alive.extend(thread for thread in execution.list_threads(host) if thread.dpor_is_listed(host))
     return alive
 
 
 def active_count() -> int:
     """threading.active_count."""
     return len(enumerate_threads())
-
-
-def start_new_thread(function: Any, args: Any, kwargs: Any = None) -> int:
-    """_thread.start_new_thread inside an execution: a daemon thread that nobody can join."""
-    if not callable(function):
-        raise TypeError("first arg must be callable")
-    if not isinstance(args, tuple):
-        raise TypeError("2nd arg must be a tuple")
-    if kwargs is not None and not isinstance(kwargs, dict):
-        raise TypeError("optional 3rd arg must be a dictionary")
-    thread = Thread(
-        target=function,
-        args=cast("tuple[Any, ...]", args),
-        kwargs=cast("dict[str, Any] | None", kwargs),
-        daemon=True,
-    )
-    thread.start()
-    return ident_of(thread)

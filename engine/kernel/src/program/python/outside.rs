@@ -165,6 +165,11 @@ impl Host {
         Ok(())
     }
 
+    /// Something that the exploration rested on is false, and the caller has noted what is true: explore again with that.
+    fn begin_anew(&self, py: Python<'_>) -> PyResult<()> {
+        Err(self.restart_with(py, Restart::Visible))
+    }
+
     /// The model changes what exists before it begins: unless they are already, its modules are loaded for each execution.
     fn mark_module_state(&self, py: Python<'_>) -> PyResult<()> {
         let restarts = {
