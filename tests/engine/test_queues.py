@@ -443,3 +443,32 @@ def test_a_deadlock_of_queues_names_what_each_thread_waits_for(tmp_path: Path) -
     violation = check(tmp_path, body).violations[0]
     assert violation.kind is ViolationKind.DEADLOCK
     assert {wait.operation for wait in violation.waiting} == {"put", "join-tasks", "join"}
+
+
+@pytest.mark.parametrize("where", ["the module", "the model"])
+def test_a_queue_of_a_second_copy_of_its_module_is_one_of_the_check(tmp_path: Path, where: str) -> None:
+    copy = """
+        import sys
+        first = sys.modules.pop("_queue")
+        import _queue as second
+        sys.modules["_queue"] = first
+    """
+    body = """
+        items = second.SimpleQueue()
+        thread = threading.Thread(target=items.put, args=(1,))
+        thread.start()
+        try:
+            items.get_nowait()
+            taken = True
+        except second.Empty:
+            taken = False
+        thread.join()
+        assert items.qsize() == (not taken)
+        assert items.qsize() == {}
+        assert type(items) is second.SimpleQueue
+    """
+    inside, at_top = (copy, "") if where == "the model" else ("", copy)
+    for number in (0, 1):
+        result = check(tmp_path, textwrap.dedent(inside) + textwrap.dedent(body.format(number)), at_top)
+        assert result.verdict is Verdict.VIOLATED
+        assert "items.qsize()" in result.violations[0].message

@@ -81,6 +81,7 @@ class Patches:
                 "datetime": self._patch_datetime,
                 "multiprocessing.process": self._patch_processes,
                 "multiprocessing.synchronize": self._patch_semaphores,
+                "_queue": self._patch_simple_queue,
                 "_threading_local": self._patch_local,
                 "uuid": self._patch_uuid,
                 **self.outside.on_import(self._patches),
@@ -92,6 +93,7 @@ class Patches:
         self._classes: dict[type, object] = {}
         self._begin: list[Callable[[], None]] = []
         self._imported: list[Callable[[ModuleType], None]] = []
+        self._simple_queue: object = None
         self.main_thread = MainThread()
 
     # For the checker
@@ -227,8 +229,8 @@ class Patches:
         patches.replace(threading, "_DummyThread", bare_threads.DummyThread)
         self._patch_excepthook(threading.__excepthook__)
         simple_queue = self._factory("SimpleQueue", kernel.SimpleQueue, queue.SimpleQueue)
+        self._simple_queue = simple_queue
         patches.replace(queue, "SimpleQueue", simple_queue)
-        patches.replace_if_present(sys.modules.get("_queue", queue), "SimpleQueue", simple_queue)
 
     def _patch_excepthook(self, real: Callable[[Any], object]) -> None:
         """Have the number of a thread without an object be that of the model."""
@@ -410,6 +412,11 @@ class Patches:
         self._patches.replace_if_present(module, "_UuidCreate", None)
         self._patches.replace(module, "getnode", lambda: 0x0200_0000_0001)
         self._begin.append(lambda: setattr(module, "_last_timestamp", None))
+
+    def _patch_simple_queue(self, module: ModuleType) -> None:
+        # A program may import a second copy of the module, whose queues are those of the check and raise what those do.
+        self._patches.replace(module, "SimpleQueue", self._simple_queue)
+        self._patches.replace(module, "Empty", queue.Empty)
 
     def _patch_local(self, module: ModuleType) -> None:
         self._patches.replace(module, "local", local)
