@@ -14,6 +14,7 @@ import asyncio.tasks
 import functools
 import itertools
 import signal
+import sys
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -69,6 +70,8 @@ class AsyncioPatches:
         self._everywhere(tasks, "as_completed", self._as_completed(tasks.as_completed))
         self._everywhere(tasks, "Task", ModelTask)
         self._everywhere(futures, "Future", ModelFuture)
+        self._in_place_of_native(tasks, "Task", ModelTask)
+        self._in_place_of_native(futures, "Future", ModelFuture)
         self._patches.replace(
             asyncio.runners,
             "signal",
@@ -96,6 +99,13 @@ class AsyncioPatches:
         """Replace a name in the module that defines it and where the package exports it."""
         self._patches.replace(module, name, value)
         self._patches.replace_if_present(asyncio, name, value)
+
+    def _in_place_of_native(self, module: Any, name: str, value: Any) -> None:
+        """Replace a class where programs find the one in C, which asks for the loop of the operating system's thread."""
+        native = sys.modules.get("_asyncio")
+        if native is not None:
+            self._patches.replace_if_present(native, name, value)
+            self._patches.replace_if_present(module, f"_C{name}", value)
 
     def _get_running_loop(self, real: Callable[[], Any]) -> Callable[[], Any]:
         host = self._mode.host

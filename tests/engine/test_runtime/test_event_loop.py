@@ -348,3 +348,22 @@ def test_task_names_start_afresh_in_every_execution(explore: Explore) -> None:
         return tuple(await asyncio.gather(name(), name()))
 
     assert collect(explore, body) == {("Task-2", "Task-3")}
+
+
+def test_futures_and_tasks_written_in_c_are_those_of_the_model(explore: Explore) -> None:
+    async def give() -> int:
+        await asyncio.sleep(0)
+        return 1
+
+    async def main() -> bool:
+        import _asyncio
+
+        native: Any = _asyncio
+        future = native.Future()
+        assert type(future) is asyncio.Future
+        assert future.get_loop() is asyncio.get_running_loop()
+        future.set_result(1)
+        assert vars(asyncio.futures)["_CFuture"] is native.Future
+        return await native.Task(give()) == await future
+
+    assert collect(explore, main) == {True}
