@@ -334,3 +334,44 @@ def model():
         )
         result = check_model(CheckRequest(str(path), "model", str(tmp_path)))
         assert result.verdict is Verdict.VIOLATED, unwanted
+
+
+BUILDING = """
+import dpor
+
+@dpor.model
+def model():
+    made = dict((number, [number]) for number in range(30_000))
+    assert len(made) == 30_000
+"""
+
+
+def test_what_was_given_before_a_thread_exists_is_not_looked_at_again_each_time(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(BUILDING)
+    request = CheckRequest("model.py", "model", str(tmp_path), options={"timeout": 10})
+    assert check_model(request).verdict is Verdict.VERIFIED
+
+
+def test_what_was_given_before_is_looked_at_again_once_a_thread_exists(tmp_path: Path) -> None:
+    text = """
+import dpor
+
+@dpor.model
+def model():
+    first, seen = [0], []
+
+    def change():
+        first[0] = 1
+
+    def give():
+        yield first
+        dpor.spawn(change)
+        yield [2]
+
+    seen = sorted(give())
+    assert str(seen) != {found!r}
+    dpor.join_all()
+"""
+    for found in ("[[0], [2]]", "[[1], [2]]"):
+        (tmp_path / "model.py").write_text(text.replace("{found!r}", repr(found)))
+        assert check_model(CheckRequest("model.py", "model", str(tmp_path))).verdict is Verdict.VIOLATED

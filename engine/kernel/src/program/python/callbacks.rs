@@ -306,8 +306,9 @@ impl Host {
         if value.as_ref().is_some_and(|value| self.kind(value) == TypeKind::Iterator) {
             open.advances.set(true);
         }
-        if !self.reads_alone(open) {
-            self.touch_again(py, open, value.as_ref())?;
+        let alone = self.reads_results_alone(open);
+        if !(alone && open.parts.borrow().iter().all(|(_, effect)| effect.reads_only())) {
+            self.touch_again(py, open, value.as_ref(), alone)?;
         }
         if let Some(value) = value.filter(|_| !open.result_use.forgets()) {
             open.results.borrow_mut().push(value.unbind());
@@ -318,26 +319,29 @@ impl Host {
         Ok(())
     }
 
-    /// Whether an operation reads what no other thread can have changed, or change meanwhile: it changes nothing itself, and no
-    /// other thread exists yet. To look at all that it may read, each time that code returns to it, is in vain then.
-    fn reads_alone(&self, open: &OpenWholes) -> bool {
-        let reads_only = open.result_use != ResultUse::Written
-            && !open.advances.get()
-            && open.parts.borrow().iter().all(|(_, effect)| effect.reads_only());
+    /// Whether no other thread can have changed what an operation was given by code that it calls, or can change it meanwhile:
+    /// the operation only reads that, and no other thread exists yet. To look at all of it, each time that code returns to
+    /// the operation, is in vain then.
+    fn reads_results_alone(&self, open: &OpenWholes) -> bool {
+        let reads_only = open.result_use != ResultUse::Written && !open.advances.get();
         let state = self.state();
         reads_only && state.is_alone() && !state.weak.buffers_stores && !state.reads.enabled
     }
 
-    /// Touch what an open operation reads or changes from now on: its parts, the results so far, and the newest.
+    /// Touch what an open operation reads or changes from now on: its parts, the newest result, and those so far unless they
+    /// are read `alone`.
     fn touch_again<'py>(
         &self,
         py: Python<'py>,
         open: &OpenWholes,
         newest: Option<&Bound<'py, PyAny>>,
+        alone: bool,
     ) -> PyResult<()> {
         let mut parts = open.parts(py);
-        let mut values: Vec<Bound<'py, PyAny>> =
-            open.results.borrow().iter().map(|result| result.bind(py).clone()).collect();
+        let mut values: Vec<Bound<'py, PyAny>> = Vec::new();
+        if !alone {
+            values.extend(open.results.borrow().iter().map(|result| result.bind(py).clone()));
+        }
         values.extend(newest.cloned());
         if open.result_use == ResultUse::Written {
             let written = |object| Part { object, effect: ContainerEffect::WriteWhole };
