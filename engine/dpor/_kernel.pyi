@@ -328,8 +328,12 @@ class Host:
     def waiting_threads(self) -> list[str]:
         """The spawn paths of the threads that cannot go on as things stand; for a recorder, after a step."""
     def spawn(self, thread: object, target: Callable[[], None], daemon: bool) -> int: ...
+    def next_thread(self) -> int:
+        """The index that the next thread will have that the running thread starts."""
+
     def join(self, index: int, timed: bool) -> bool: ...
-    def is_finished(self, index: int) -> bool: ...
+    def is_finished(self, index: int) -> bool:
+        """Whether a thread has ended. It need not have been started: then it has not."""
     def held_locks(self) -> list[int]:
         """The locks that the running thread holds, by numbers of this execution."""
     def current_thread(self) -> Any: ...

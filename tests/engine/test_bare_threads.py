@@ -9,8 +9,9 @@ import pytest
 
 from dpor.checking import check_model
 from dpor.codes import Code
+from dpor.counterexample.replay import replay_model
 from dpor.errors import DporError
-from dpor.results import CheckRequest, ModelResult, Verdict
+from dpor.results import CheckRequest, ModelResult, ReplayRequest, Verdict
 
 HEAD = """
 import _thread
@@ -37,10 +38,10 @@ HAS_HANDLES = pytest.mark.skipif(
 )
 
 
-def check(tmp_path: Path, body: str) -> ModelResult:
+def check(tmp_path: Path, body: str, **options: object) -> ModelResult:
     lines = "".join(f"    {line}\n" for line in body.strip("\n").splitlines())
     (tmp_path / "model.py").write_text(HEAD + lines)
-    return check_model(CheckRequest("model.py", "model", str(tmp_path)))
+    return check_model(CheckRequest("model.py", "model", str(tmp_path), options=options))
 
 
 def verified(tmp_path: Path, body: str) -> None:
@@ -128,6 +129,58 @@ thread.join()
     assert check(tmp_path, body).verdict is Verdict.VIOLATED
 
 
+@pytest.mark.parametrize("algorithm", ["optimal", "source", "unfolding", "parsimonious", "graph", "concolic"])
+def test_every_algorithm_orders_starts_and_who_asks_for_them(tmp_path: Path, algorithm: str) -> None:
+    body = """
+threads = [threading.Thread(target=starts_one) for _ in range(2)]
+for thread in threads:
+    thread.start()
+threading.enumerate()
+for thread in threads:
+    thread.join()
+"""
+    result = check(tmp_path, body, algorithm=algorithm)
+    assert (result.verdict, result.executions) == (Verdict.VERIFIED, 53)
+
+
+def test_a_schedule_in_which_threads_are_asked_for_can_be_followed(tmp_path: Path) -> None:
+    body = """
+thread = threading.Thread(target=starts_one)
+thread.start()
+assert threading.active_count() != 3
+thread.join()
+"""
+    schedule = check(tmp_path, body).violations[0].schedule or ""
+    replayed = replay_model(ReplayRequest("model.py", "model", str(tmp_path), schedule))
+    assert replayed.violation is not None
+    assert not replayed.divergence
+
+
+def test_the_main_thread_is_known_for_ever(tmp_path: Path) -> None:
+    verified(
+        tmp_path,
+        """
+main = threading.current_thread()
+def work():
+    assert main in threading.enumerate() and main in threading._active.values()
+threading.Thread(target=work).start()
+""",
+    )
+
+
+def test_a_thread_that_dpor_spawns_is_known_while_it_is_started(tmp_path: Path) -> None:
+    verified(
+        tmp_path,
+        """
+def work():
+    dpor.spawn(nothing).join()
+one = dpor.spawn(work)
+assert set(threading._active) >= {threading.get_ident()}
+dpor.join_all()
+""",
+    )
+
+
 def test_a_thread_is_known_in_the_order_of_starts(tmp_path: Path) -> None:
     body = """
 names = []
@@ -179,6 +232,17 @@ assert len(started) == 1
 setattr(threading, STARTER, real)
 """,
     )
+
+
+def test_a_function_in_place_is_refused_beside_others_that_ask_for_threads(tmp_path: Path) -> None:
+    body = """
+real = getattr(threading, STARTER)
+other = threading.Thread(target=threading.active_count)
+other.start()
+setattr(threading, STARTER, lambda *arguments, **options: real(*arguments, **options))
+threading.Thread(target=nothing).start()
+"""
+    assert "started by another function" in refusal(tmp_path, body)
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,7 @@ class AsyncioPatches:
         self._patches.replace_if_present(asyncio, name, value)
 
     def _in_place_of_native(self, module: Any, name: str, value: Any) -> None:
-        """Replace a class where programs find the one in C, which asks for the loop of the operating system's thread."""
+        """Replace a class where programs find the one in C: it asks for the loop of the operating system's thread."""
         native = sys.modules.get("_asyncio")
         if native is not None:
             self._patches.replace_if_present(native, name, value)

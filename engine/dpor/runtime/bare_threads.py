@@ -59,11 +59,18 @@ class DummyThread(Thread):
         execution.move_thread(host, self)
         self.dpor_forgotten = True
 
+    def dpor_is_known(self) -> bool:
+        """Whether `threading` knows it, as long as it has not ended."""
+        return not (self.dpor_unmet or self.dpor_forgotten)
+
     def dpor_is_listed(self, host: Host) -> bool:
-        """Whether `threading` knows it."""
-        if self.dpor_unmet or self.dpor_forgotten:
-            return False
+        """Whether `threading` lists it."""
         return _STAY_KNOWN or super().dpor_is_listed(host)
+
+    def dpor_is_starting(self, host: Host) -> bool:
+        """It runs: it has asked for itself."""
+        del host
+        return False
 
     def dpor_shows_end(self, host: Host | None, index: int) -> bool:
         """Whether it shows as one that has ended."""

@@ -53,6 +53,8 @@ class Execution:
         """A thread is about to be started."""
         self._change_threads(host, thread)
         self.threads.append(thread)
+        if self.main.dpor_listed:
+            thread.dpor_reserved = host.next_thread()
 
     def remove_thread(self, host: Host, thread: Thread) -> None:
         """It could not be started."""
@@ -60,7 +62,7 @@ class Execution:
         self.threads.remove(thread)
 
     def move_thread(self, host: Host, thread: Thread) -> None:
-        """`threading` comes to know a thread that was started without it."""
+        """`threading` comes to know a thread that was started without it, or forgets it."""
         self._change_threads(host, thread)
         self.threads.remove(thread)
         self.threads.append(thread)
@@ -70,15 +72,20 @@ class Execution:
         if self.main.dpor_listed:
             host.touch_whole(self.threads, True, thread)
 
-    def list_threads(self, host: Host) -> list[Thread]:
-        """The threads started so far, for code that asks which there are: an operation that conflicts with starts."""
+    def list_threads(self, host: Host, *, unmet: bool = False) -> list[Thread]:
+        """The threads started so far that `threading` knows, or all: one operation, which conflicts with starts.
+
+        Which of them have ended is to be asked then.
+        """
+        if self.has_pool_tasks:
+            host.open_pools()
         main = self.main
         if not main.dpor_listed and not host.is_alone():
             main.dpor_listed = True
             host.begin_anew()
         if main.dpor_listed:
             host.touch_whole(self.threads, False, main)
-        return list(self.threads)
+        return [thread for thread in self.threads if unmet or thread.dpor_is_known()]
 
     def next_number(self) -> int:
         """The number of a thread that was given no name."""

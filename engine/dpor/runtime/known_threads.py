@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from dpor.runtime import current, escapes
 from dpor.runtime.bare_threads import DummyThread
-from dpor.runtime.thread import STARTING, Thread, enumerate_threads, ident_of
+from dpor.runtime.thread import Thread, enumerate_threads, ident_of
 
 
 class KnownThreads(MutableMapping[Any, Any]):
@@ -67,18 +67,16 @@ class KnownThreads(MutableMapping[Any, Any]):
 
 def active() -> KnownThreads:
     """What stands in for `threading._active`: the threads that run, by their identifiers."""
-    return KnownThreads(
-        "_active",
-        lambda: {ident_of(thread): thread for thread in _listed() if thread.dpor_index != STARTING},
-    )
+    return KnownThreads("_active", lambda: {ident_of(thread): thread for thread in _known(starting=False)})
 
 
 def limbo() -> KnownThreads:
     """What stands in for `threading._limbo`: the threads that are being started."""
-    return KnownThreads(
-        "_limbo", lambda: {thread: thread for thread in _listed() if thread.dpor_index == STARTING}
-    )
+    return KnownThreads("_limbo", lambda: {thread: thread for thread in _known(starting=True)})
 
 
-def _listed() -> list[Thread]:
-    return [thread for thread in enumerate_threads() if isinstance(thread, Thread)]
+def _known(*, starting: bool) -> list[Thread]:
+    host = current.active_host()
+    assert host is not None
+    listed = [thread for thread in enumerate_threads() if isinstance(thread, Thread)]
+    return [thread for thread in listed if thread.dpor_is_starting(host) == starting]

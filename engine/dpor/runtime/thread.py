@@ -128,6 +128,7 @@ class Thread(RealThread):
         "dpor_made_inside",
         "dpor_names",
         "dpor_random",
+        "dpor_reserved",
         "dpor_running_loop",
         "dpor_states",
         "dpor_task",
@@ -149,6 +150,8 @@ class Thread(RealThread):
     dpor_hash: int | None
     dpor_lane: str | None
     dpor_children: list[Thread] | None
+    # The index that it is going to have while it is being started, where a program asks which threads there are.
+    dpor_reserved: int | None
     dpor_random: random.Random | None
     dpor_entropy: random.Random | None
     # How many files it has opened, and how many names of temporary files it has drawn.
@@ -181,6 +184,7 @@ class Thread(RealThread):
         self.dpor_lane = None
         self.dpor_children = None
         self.dpor_random = None
+        self.dpor_reserved = None
         self.dpor_entropy = None
         self.dpor_calls = 0
         self.dpor_names = 0
@@ -271,6 +275,9 @@ class Thread(RealThread):
 
     def _begin_by(self, host: Host, execution: Execution, starter: Callable[..., object]) -> None:
         """Have the thread started by a function that a program has put in the place of the library's."""
+        if execution.main.dpor_listed and not host.is_alone():
+            what = f"asks which threads there are and has them started by another function than {STARTER}"
+            host.escape(escapes.with_calls(what))
         call = current.controlled(starter)
         try:
             if STARTER == "_start_new_thread":
@@ -408,10 +415,19 @@ class Thread(RealThread):
     def dpor_meet(self, host: Host) -> None:
         """`threading` comes to know the thread."""
 
+    def dpor_is_known(self) -> bool:
+        """Whether `threading` knows the thread, as long as it has not ended."""
+        return True
+
     def dpor_is_listed(self, host: Host) -> bool:
-        """Whether `threading` lists the thread, which was started in this execution, as one that there is."""
-        index = self.dpor_index
-        return index == STARTING or (index is not None and not host.is_finished(index))
+        """Whether `threading` lists the thread, which it knows, as one that there is."""
+        index = self.dpor_reserved if self.dpor_index == STARTING else self.dpor_index
+        # While it is being started it is asked for like a thread that runs, as nobody else sees when it begins to.
+        return index is None or not host.is_finished(index)
+
+    def dpor_is_starting(self, host: Host) -> bool:
+        """Whether the thread, which `threading` lists, is only being started."""
+        return self.dpor_states is not None and self._started_index(host) is None
 
     def dpor_shows_end(self, host: Host | None, index: int) -> bool:
         """Whether a thread that was started shows as one that has ended."""
@@ -594,9 +610,10 @@ def ident_of(thread: Thread) -> int:
     """The identifier of a started model thread, a function of its spawn path alone."""
     host = current.current_host()
     assert host is not None
-    assert thread.dpor_index is not None
+    index = thread.dpor_reserved if thread.dpor_index == STARTING else thread.dpor_index
+    assert index is not None
     ident = 1
-    for part in host.thread_path(thread.dpor_index).split(".")[1:]:
+    for part in host.thread_path(index).split(".")[1:]:
         ident = ident * 1024 + int(part) + 1
     return ident
 
@@ -651,20 +668,18 @@ def count() -> int:
     if host is None:
         return real_count()
     execution: Execution = host.current_thread().dpor_execution
-    return sum(Thread.dpor_is_listed(thread, host) for thread in execution.list_threads(host))
+    started = execution.list_threads(host, unmet=True)
+    return sum(Thread.dpor_is_listed(thread, host) for thread in started)
 
 
 def enumerate_threads() -> list[RealThread]:
-    """threading.enumerate: the main thread and every started thread that has not ended."""
+    """threading.enumerate: the main thread, for ever, and the other threads that have not ended."""
     host = current.active_host()
     if host is None:
         return real_enumerate()
     execution: Execution = host.current_thread().dpor_execution
-    if execution.has_pool_tasks:
-        host.open_pools()
-    alive: list[RealThread] = [] if execution.main.dpor_finished else [execution.main]
-    alive.extend(thread for thread in execution.list_threads(host) if thread.dpor_is_listed(host))
-    return alive
+    known = execution.list_threads(host)
+    return [execution.main, *(thread for thread in known if thread.dpor_is_listed(host))]
 
 
 def active_count() -> int:

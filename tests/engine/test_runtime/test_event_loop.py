@@ -359,11 +359,12 @@ def test_futures_and_tasks_written_in_c_are_those_of_the_model(explore: Explore)
         import _asyncio
 
         native: Any = _asyncio
-        future = native.Future()
-        assert type(future) is asyncio.Future
+        future: Any = native.Future()
+        kind: object = type(future)
+        assert kind is asyncio.Future
         assert future.get_loop() is asyncio.get_running_loop()
         future.set_result(1)
         assert vars(asyncio.futures)["_CFuture"] is native.Future
-        return await native.Task(give()) == await future
+        return bool(await native.Task(give()) == await future)
 
     assert collect(explore, main) == {True}

@@ -84,6 +84,14 @@ impl Host {
         Ok(child.0)
     }
 
+    /// The index that the next thread will have that the running thread starts.
+    fn next_thread(&self) -> u32 {
+        let mut state = self.state();
+        let current = state.current;
+        let number = state.driver.threads.get(current).spawned;
+        state.identities.child(current, number).0
+    }
+
     /// Wait until a thread has ended; with `timed` it may give up, and says whether the thread had ended.
     fn join(&self, py: Python<'_>, index: u32, timed: bool) -> PyResult<bool> {
         self.only_outside_predicates(py, "joins a thread")?;
