@@ -158,6 +158,9 @@ class PrimitivePools:
             raise RuntimeError("cannot schedule new futures after interpreter shutdown")
         parent: Thread = host.current_thread()
         execution: Any = parent.dpor_execution
+        if execution.main.dpor_listed:
+            # Somebody asks which threads there are, maybe before the task is one.
+            self._open()
         execution.has_pool_tasks = True
         if inside.is_shut_down:
             raise RuntimeError("cannot schedule new futures after shutdown")
