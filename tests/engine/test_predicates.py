@@ -352,7 +352,7 @@ READING = {
     *("active", "execution", "probing", "solver", "current_thread", "current_index", "thread_path"),
     "held_locks",
     *("id", "is_alone"),
-    *("assume", "assumptions", "literals", "path", "waiting_threads"),
+    *("assume", "assumptions", "literals", "next_thread", "path", "waiting_threads"),
 }
 """What only tells something, or notes it for the report."""
 
@@ -365,6 +365,7 @@ OUTSIDE = {
         "marker",
         "together",
         "open_pools",
+        "begin_anew",
         "touch_whole",
         "outside",
         "set_importing",

@@ -19,8 +19,8 @@ class Execution:
     `threads` are the threads started so far, in the order in which `threading` came to know them, without the main
     thread; `loops` the event loops made so far; `open_pools` the executors that have started workers, each with the
     index of the thread that had it do so and a number that orders what that thread did; `failed_futures` those whose
-    exception nobody has asked for yet; `has_pool_tasks` whether tasks of pools are threads; `task_order` how event loops
-    serve what is ready. The counters number threads without a name, thread pools, and objects whose hash must not
+    exception nobody has asked for yet; `has_pool_tasks` whether tasks of pools are threads; `task_order` how event
+    loops serve what is ready. The counters number threads without a name, thread pools, and objects whose hash must not
     depend on where they lie in memory.
     """
 

@@ -320,7 +320,7 @@ class Patches:
                 patches.replace(module, f"{prefix}start_joinable_thread", start)
             for module in (_thread, threading):
                 patches.replace(module, "_ThreadHandle", bare_threads.ThreadHandle)
-        thread.Starting.function = start
+        self.main_thread.dpor_starter = start
 
     def _start_new_thread(self, real: Callable[..., int]) -> Callable[..., int]:
         guarded = self._refused_at_import(real)

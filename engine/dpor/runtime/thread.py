@@ -45,12 +45,6 @@ STARTER = "_start_joinable_thread" if hasattr(threading, "_start_joinable_thread
 """What `threading` starts its threads by, in this version of Python."""
 
 
-class Starting:
-    """How threads are started: what stands for `threading`'s own function, as long as no program replaces it."""
-
-    function: Callable[..., object] | None = None
-
-
 def _seen(owner: Any, name: str) -> Any:
     """An attribute of a thread, which other threads can change."""
     host = current.active_host()
@@ -260,7 +254,7 @@ class Thread(RealThread):
         self.dpor_index = STARTING
         execution.add_thread(host, self)
         starter = vars(threading)[STARTER]
-        if starter is Starting.function or self.dpor_unmet:
+        if starter is execution.main.dpor_starter or self.dpor_unmet:
             self.dpor_begin(host)
         else:
             self._begin_by(host, execution, starter)
@@ -530,16 +524,19 @@ for _name in _KEPT - {"_args", "_daemonic", "_initialized", "_kwargs", "_name", 
 class MainThread(Thread):
     """The thread that runs the model's function: one object for all executions of a check.
 
-    `dpor_listed` says whether a program asks which threads there are, as far as is known.
+    `dpor_listed` says whether a program asks which threads there are, as far as is known. `dpor_starter` is what
+    threads are started by (`STARTER`) as long as no program replaces it.
     """
 
-    __slots__ = ("dpor_listed",)
+    __slots__ = ("dpor_listed", "dpor_starter")
 
     dpor_listed: bool
+    dpor_starter: Callable[..., object] | None
 
     def __init__(self) -> None:
         self.dpor_index = 0
         self.dpor_listed = False
+        self.dpor_starter = None
         self.dpor_execution = Execution(self)
         self.dpor_made_inside = True
         self._target = None
