@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -423,6 +425,15 @@ def test_what_acts_on_another_thread_is_refused(tmp_path: Path, body: str, named
     assert named in refusal(tmp_path, body)
 
 
+@pytest.fixture
+def interrupts_raise() -> Iterator[None]:
+    """Have an interrupt raise KeyboardInterrupt, also in a process that was told to ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interrupts_raise")
 def test_the_main_thread_interrupts_itself(tmp_path: Path) -> None:
     verified(
         tmp_path,
