@@ -136,6 +136,8 @@ pub enum OperationKind {
     CellDelete,
     /// Inserts the cell unless it exists.
     CellDefault,
+    /// Inserts or removes the cell or leaves it, and touches all that it could in any state.
+    CellUpdate,
     /// Inserts a cell after the last one; a list's. `target` is its length.
     CellAppend,
     Acquire,

@@ -6,7 +6,7 @@
 //! of its own: such operations are taken as operations on the whole.
 //! What they touch as events may not depend on everything that the container's state tells: see `fixed_containers`.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyList, PySet};
@@ -106,8 +106,7 @@ impl State {
             self.note_rewritten(container);
         }
         if self.instance_dicts.reaches(container.object) && cell.is_none() {
-            let writes = matches!(effect, ContainerEffect::WriteWhole | ContainerEffect::Step);
-            let mode = if writes { Write } else { Read };
+            let mode = if effect.reads_only() { Read } else { Write };
             return (self.instance_accesses(object, container, mode), 0);
         }
         match effect {
@@ -238,7 +237,7 @@ impl State {
         let fixed = self.is_fixed(container);
         let kind = match (effect, location) {
             // Whether it changes anything is told once it has taken place.
-            (CellDelete | CellDefault, Some(_)) if fixed && !self.reads.enabled => OperationKind::ReadModifyWrite,
+            (CellDelete | CellDefault, Some(_)) if fixed => OperationKind::CellUpdate,
             (CellStore, Some(_)) if !is_list && !fixed => OperationKind::CellStore,
             (CellDelete, Some(_)) if !is_list && !fixed => OperationKind::CellDelete,
             (CellDefault, Some(_)) if !fixed => OperationKind::CellDefault,
@@ -403,19 +402,24 @@ impl Host {
             order = MemoryOrder::Relaxed;
         }
         let operation = Operation { kind, target, detail, order, buffering };
-        let changes = Cell::new(true);
+        let touches_now = RefCell::new(Accesses::new());
         self.perform(py, operation, 1, |state| {
             let (accesses, before) = state.container_accesses(object, container, effect, key);
             state.plain_access(&accesses);
-            changes.set(accesses.iter().any(|access| access.mode == AccessMode::Write));
+            touches_now.replace(accesses.clone());
             let accesses = state.fixed_accesses(object, container, effect, key, accesses);
             Touch { accesses: Some(state.visible_part(accesses)), before: Some(before), found: None }
         })?;
         if kind == OperationKind::ReadModifyWrite {
-            // An explorer that asks for values does not know whether it has changed anything.
-            let mut state = self.state();
-            let silent = !changes.get() && !state.driver.wants_values();
-            state.note_update_in_loops(target, true, silent);
+            // Unlike with an atomic, nobody tells later whether it has changed anything.
+            self.state().affect_loops();
+        }
+        if kind == OperationKind::CellUpdate {
+            let now = touches_now.into_inner();
+            match now.iter().any(|access| access.mode == AccessMode::Write) {
+                true => self.state().affect_loops(),
+                false => self.state().note_silent_event_in_loops(&now),
+            }
         }
         if !effect.reads_only() && self.keeps_undo() {
             if let Some(undo) = Undo::of_container(object)? {

@@ -43,6 +43,7 @@ fn about_to(operation: Option<Operation>) -> &'static str {
         CellStore => "store an item",
         CellDelete => "remove an item",
         CellDefault => "store an item unless there is one",
+        CellUpdate => "store or remove an item",
         CellAppend => "append an item",
         Acquire => "take a lock",
         TryAcquire => "try to take a lock",

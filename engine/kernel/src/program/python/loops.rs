@@ -213,7 +213,7 @@ impl State {
             TryAcquire if writes => loops.locks.push((operation.target, true)),
             Release | Wait => loops.locks.push((operation.target, false)),
             // The value decides; who performs it tells with `note_update_in_loops`.
-            ReadModifyWrite => {}
+            ReadModifyWrite | CellUpdate => {}
             // That it is over changes nothing by itself.
             TimedWake | Join | Start | End | Fence | WaitUntil | Blocked => {}
             // A notification was used up, which does not happen again.
@@ -224,15 +224,19 @@ impl State {
 
     /// The running thread has updated an atomic: `silent` if its value is what it was.
     pub fn note_update_in_loops(&mut self, location: LocationId, event: bool, silent: bool) {
-        let id = if event { EventId((self.driver.position() as u32).saturating_sub(1)) } else { EventId::NONE };
-        if silent {
-            if event {
-                self.silent_writes.push(id);
-            }
-            self.note_in_loops(&[Access { location, mode: AccessMode::Read }], id);
-        } else {
-            self.affect_loops();
+        let reads = [Access { location, mode: AccessMode::Read }];
+        match (silent, event) {
+            (true, true) => self.note_silent_event_in_loops(&reads),
+            (true, false) => self.note_in_loops(&reads, EventId::NONE),
+            (false, _) => self.affect_loops(),
         }
+    }
+
+    /// The running thread's last event, which could have changed something, has only read.
+    pub fn note_silent_event_in_loops(&mut self, reads: &[Access]) {
+        let id = EventId((self.driver.position() as u32).saturating_sub(1));
+        self.silent_writes.push(id);
+        self.note_in_loops(reads, id);
     }
 
     /// Whether going round once more could find something new: something that was read has been written since, or a

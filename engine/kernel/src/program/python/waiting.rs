@@ -131,7 +131,8 @@ pub fn what_it_does(kind: OperationKind) -> &'static str {
         Join | IsFinished => "asks whether a thread has ended",
         Choose => "draws a value with dpor.choose",
         Fence => "performs a fence",
-        Store | CompareExchange | ReadModifyWrite | CellStore | CellDelete | CellDefault | CellAppend => "writes",
+        Store | CompareExchange | ReadModifyWrite | CellStore | CellDelete | CellDefault | CellUpdate
+        | CellAppend => "writes",
         _ => "does more than read",
     }
 }
