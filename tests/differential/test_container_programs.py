@@ -20,6 +20,7 @@ from dpor.results import Verdict
 
 PROGRAMS = int(os.environ.get("DPOR_PROGRAMS", "60"))
 SEED = int(os.environ.get("DPOR_PROGRAM_SEED", "0"))
+BUFFERING = ("optimal", "source", "parsimonious")
 ALGORITHMS = ("optimal", "source", "unfolding", "parsimonious", "graph")
 
 
@@ -38,3 +39,26 @@ def test_all_algorithms_find_the_outcomes_of_the_statements_in_every_order(
             assert differential_sink.take() == expected, told
             counts[algorithm] = result.executions + result.blocked
         assert counts["optimal"] == counts["unfolding"], (counts, program.source())
+
+
+@pytest.mark.parametrize("memory_model", ["tso", "pso"])
+def test_store_buffers_lose_none_of_these_outcomes(
+    tmp_path: Path, memory_model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checking._Check, "_explain", lambda check, found: named(found))
+    compared = 0
+    programs = PROGRAMS // 2
+    for program in itertools.islice(container_programs.programs(SEED), programs):
+        expected = program.run()
+        found = {}
+        for algorithm in BUFFERING:
+            options = {"algorithm": algorithm, "memory_model": memory_model, "max_executions": 4_000}
+            result = check(program.source(), tmp_path, **options)
+            outcomes = differential_sink.take()
+            if result.verdict is not Verdict.INCOMPLETE:
+                assert result.verdict is Verdict.VERIFIED, program.source()
+                assert outcomes >= expected, (algorithm, program.source())
+                found[algorithm] = outcomes
+        compared += len(found) > 1
+        assert len(set(found.values())) <= 1, program.source()
+    assert compared > programs // 2

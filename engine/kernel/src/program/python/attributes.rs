@@ -41,6 +41,7 @@ impl Host {
         object: &Bound<'_, PyAny>,
         name: &Bound<'_, PyString>,
     ) -> PyResult<bool> {
+        self.require_ordered_slot(py, slot, AccessMode::Read)?;
         let (own, shared) = {
             let mut state = self.state();
             for location in [slot.location, default] {
@@ -85,6 +86,13 @@ impl Host {
 
     /// A plain store goes through a store buffer.
     pub fn buffer_plain(&self, py: Python<'_>, slot: Slot, place: Place, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        if let Some(whole) = slot.whole {
+            let mut state = self.state();
+            if !state.is_visible(whole) {
+                // A store that is no event could come before the flush or after it, and no clock tells that of a flush.
+                state.make_visible(whole);
+            }
+        }
         let accesses = slot.accesses(AccessMode::Write);
         let order = MemoryOrder::Relaxed;
         let location = slot.location;

@@ -18,6 +18,7 @@ use super::assumptions::AssumptionKind;
 use super::container_effects::ContainerEffect;
 use super::containers::{has_cell, Container};
 use super::host::Host;
+use super::slots::Slot;
 use super::state::{Phase, Restart, State};
 use super::switching::Touch;
 use super::types::TypeKind;
@@ -51,6 +52,18 @@ impl State {
     fn note_structure(&mut self, container: Container, effect: ContainerEffect, item: Option<LocationId>) -> bool {
         use ContainerEffect::*;
         let current = self.current;
+        if self.instance_dicts.reaches(container.object) {
+            // Its items are attributes, which are loaded and stored without the dict.
+            let access = match (effect, item) {
+                (CellLoad, Some(item)) => Some((item, AccessMode::Read)),
+                (Append | CellStore | CellDelete | CellDefault, Some(item)) => Some((item, AccessMode::Write)),
+                (Length, _) => Some((container.whole, AccessMode::Read)),
+                _ => None,
+            };
+            if access.is_some_and(|(location, mode)| self.driver.event_access(current, location, mode)) {
+                return true;
+            }
+        }
         match (effect, item) {
             (Length | CellLoad, Some(_)) | (Length, None) => false,
             (Append | CellStore | CellDelete | CellDefault, Some(item)) => {
@@ -272,6 +285,33 @@ impl Host {
             return self.leave_untreated(py, MIXED);
         }
         Ok(())
+    }
+
+    /// Before an access to a slot: see whether it is ordered with operations on its object as a whole. Those cannot tell which
+    /// attributes there could be besides the ones that there are.
+    pub fn require_ordered_slot(&self, py: Python<'_>, slot: Slot, mode: AccessMode) -> PyResult<()> {
+        let Some(whole) = slot.beside else { return Ok(()) };
+        let untreated = {
+            let mut state = self.state();
+            if state.phase != Phase::Running || state.is_over() {
+                return Ok(());
+            }
+            let intent = if mode == AccessMode::Read { AccessMode::IntentRead } else { AccessMode::IntentWrite };
+            let current = state.current;
+            let races = state.driver.quiet_access(current, whole, intent);
+            let visible = state.is_visible(whole);
+            if races && !visible {
+                state.make_visible(whole);
+            }
+            let mixed = mode == AccessMode::Read
+                && state.is_visible(slot.location)
+                && state.driver.event_access(current, slot.location, AccessMode::IntentRead);
+            state.explores_reads() && (races && visible || mixed)
+        };
+        match untreated {
+            true => self.leave_untreated(py, MIXED),
+            false => Ok(()),
+        }
     }
 
     /// The running thread's last event has taken objects as wholes: see whether it is ordered with stores to what is in

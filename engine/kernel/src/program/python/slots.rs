@@ -32,12 +32,25 @@ pub struct Slot {
     pub in_container: bool,
     /// The object as a whole, if some operation takes objects of its type as wholes.
     pub whole: Option<LocationId>,
+    /// The same where loads read from a write of their choice and an access to the place is none to the whole, but has to be
+    /// ordered with those.
+    pub beside: Option<LocationId>,
 }
 
 impl Slot {
     /// A place of its own, which no operation takes together with others.
     pub fn alone(location: LocationId, object: ObjectId, key: KeyId) -> Slot {
-        Slot { location, object, key, default: None, class_decides: false, in_container: false, whole: None }
+        let (default, whole, beside) = (None, None, None);
+        Slot { location, object, key, default, class_decides: false, in_container: false, whole, beside }
+    }
+
+    /// The same on an object that operations take as a whole at this location. `chosen` tells whether loads read from a write
+    /// of their choice; see `chosen_items.rs`.
+    fn of_whole(self, whole: Option<LocationId>, chosen: bool) -> Slot {
+        match chosen {
+            true => Slot { beside: whole, ..self },
+            false => Slot { whole, ..self },
+        }
     }
 
     fn reads_class(self, mode: AccessMode) -> bool {
@@ -94,17 +107,13 @@ impl State {
         }
         if kind == AttributeKind::DataOfAnyClass {
             let of_classes = self.identities.location(ObjectId::CLASSES, key, false);
-            let whole = self.taken_whole(id, facts);
+            let (whole, chosen) = (self.taken_whole(id, facts), self.reads.enabled);
             if is_class {
-                return Some(Slot { whole, ..Slot::alone(of_classes, id, key) });
+                return Some(Slot::alone(of_classes, id, key).of_whole(whole, chosen));
             }
             let location = self.identities.location(id, key, true);
-            return Some(Slot {
-                default: Some(of_classes),
-                class_decides: true,
-                whole,
-                ..Slot::alone(location, id, key)
-            });
+            let slot = Slot { default: Some(of_classes), class_decides: true, ..Slot::alone(location, id, key) };
+            return Some(slot.of_whole(whole, chosen));
         }
         let location = self.identities.location(id, key, !is_class);
         let default = match kind {
@@ -115,7 +124,8 @@ impl State {
             }),
             _ => None,
         };
-        Some(Slot { default, whole: self.taken_whole(id, facts), ..Slot::alone(location, id, key) })
+        let whole = self.taken_whole(id, facts);
+        Some(Slot { default, ..Slot::alone(location, id, key) }.of_whole(whole, self.reads.enabled))
     }
 
     /// The location of an instance, class or container as a whole, if operations take those of its type as wholes.
@@ -123,8 +133,7 @@ impl State {
     fn taken_whole(&mut self, id: ObjectId, facts: TypeFacts) -> Option<LocationId> {
         let is_whole = matches!(facts.kind, TypeKind::Instance | TypeKind::Class) || facts.kind.has_content();
         let taken = is_whole && self.types.is_taken_whole(facts.token);
-        // Where loads read from a write of their choice, operations on wholes have to be ordered with stores (`chosen_items.rs`).
-        (taken && !self.reads.enabled).then(|| self.container_of(id, facts.kind).whole)
+        taken.then(|| self.container_of(id, facts.kind).whole)
     }
 
     /// The slot of an attribute that a program gives to a function.
@@ -141,9 +150,9 @@ impl State {
         let id = self.function(object)?;
         let key = self.identities.name(name);
         let location = self.identities.location(id, key, true);
-        let taken = self.types.is_taken_whole(facts.token) && !self.reads.enabled;
+        let taken = self.types.is_taken_whole(facts.token);
         let whole = taken.then(|| self.container_of(id, TypeKind::Instance).whole);
-        Some(Slot { whole, ..Slot::alone(location, id, key) })
+        Some(Slot::alone(location, id, key).of_whole(whole, self.reads.enabled))
     }
 
     /// The slot of an attribute that a bound method shows of its function.
@@ -236,7 +245,8 @@ impl Host {
         Ok(Some(match kind {
             Descriptor::Slot => {
                 let location = state.identities.location(id, key, true);
-                Slot { whole: state.taken_whole(id, facts), ..Slot::alone(location, id, key) }
+                let whole = state.taken_whole(id, facts);
+                Slot::alone(location, id, key).of_whole(whole, state.reads.enabled)
             }
             _ => Slot::alone(whole, id, key),
         }))
@@ -258,6 +268,7 @@ impl Host {
     /// Perform an access to a slot: as an event if its location is visible. Returns whether it was one.
     #[inline]
     pub fn touch_slot(&self, py: Python<'_>, slot: Slot, mode: AccessMode) -> PyResult<bool> {
+        self.require_ordered_slot(py, slot, mode)?;
         if slot.whole.is_some() || slot.default.is_some() && slot.reads_class(mode) {
             return self.touch_several(py, slot, mode, None);
         }
@@ -358,15 +369,15 @@ impl Host {
         };
         let kind = if mode == AccessMode::Read { OperationKind::Load } else { OperationKind::Store };
         self.perform(py, Operation::new(kind, slot.location, 0), 1, |state| {
-            let makes = token.is_some_and(|token| {
-                if makes() && state.types.note_gaining(token) && state.learning {
+            let makes = makes();
+            state.plain_access(&accesses_if(makes));
+            let may_make = token.is_some_and(|token| {
+                if makes && state.types.note_gaining(token) && state.learning {
                     state.restart.get_or_insert(Restart::Visible);
                 }
                 state.types.is_gaining(token)
             });
-            let accesses = accesses_if(makes);
-            state.plain_access(&accesses);
-            Touch::of(state.visible_part(accesses))
+            Touch::of(state.visible_part(accesses_if(may_make)))
         })?;
         match slot.default {
             Some(default) if mode == AccessMode::Read => self.settle_default(py, slot.location, default)?,

@@ -16,16 +16,32 @@ use super::state::{Failure, Phase, State};
 use super::switching::Touch;
 use crate::driver::Turn;
 use crate::explorer::End;
-use crate::operation::{Accesses, Buffering, EventId, LocationId, MemoryOrder, Operation, OperationKind, ThreadId};
+use crate::operation::{
+    AccessMode, Accesses, Buffering, EventId, LocationId, MemoryOrder, Operation, OperationKind, ThreadId,
+};
 
 /// A store that is about to enter a buffer.
 pub struct Store {
     pub location: LocationId,
-    /// What its flush touches.
+    /// What it touches.
     pub accesses: Accesses,
     pub order: MemoryOrder,
     pub place: Place,
     pub value: Py<PyAny>,
+}
+
+impl Store {
+    /// What its flush touches. Whether it makes the attribute is not known before, so that it counts as one that does for
+    /// all who take the object as a whole.
+    fn touched(&self) -> Accesses {
+        let mut accesses = self.accesses.clone();
+        if matches!(self.place, Place::Attribute { .. }) {
+            for access in accesses.iter_mut().filter(|access| access.mode == AccessMode::IntentWrite) {
+                access.mode = AccessMode::Write;
+            }
+        }
+        accesses
+    }
 }
 
 /// A store that is in a buffer.
@@ -205,8 +221,8 @@ impl Host {
             let position = state.weak.buffered.iter().position(|buffered| buffered.agent == agent);
             let Some(position) = position else { return Ok(false) };
             let buffered = state.weak.buffered.remove(position);
-            let visible = buffered.store.accesses.iter().copied().filter(|access| state.is_visible(access.location));
-            let mut touched = Touch::of(visible.collect());
+            let touched = buffered.store.touched().into_iter().filter(|access| state.is_visible(access.location));
+            let mut touched = Touch::of(touched.collect());
             touched.before = Some(buffered.store.place.token(py, &mut state));
             let operation = state.driver.threads.get(agent).pending;
             state.order_joint_writes(&operation, &mut touched);
