@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Self
 from dpor.codes import Code
 from dpor.errors import DporError
 from dpor.options import TaskOrder
-from dpor.runtime import bare_threads, escapes, known_threads, thread
+from dpor.runtime import bare_threads, escapes, known_threads, thread, thread_functions
 from dpor.runtime.caches import patch_caches
 from dpor.runtime.clock import Clock
 from dpor.runtime.escapes import ThreadWatch, report
@@ -43,6 +43,7 @@ from dpor.runtime.randomness import Randomness
 from dpor.runtime.shared_fields import Barrier, patch_queues
 from dpor.runtime.slot_names import patch_slot_names
 from dpor.runtime.thread import MainThread
+from dpor.runtime.timer import Timer
 
 if TYPE_CHECKING:
     from dpor._kernel import Host
@@ -205,16 +206,16 @@ class Patches:
             patches.replace(threading, name, self._factory(name, getattr(kernel, name), real))
         for name, value in (
             ("Thread", thread.Thread),
-            ("Timer", thread.Timer),
+            ("Timer", Timer),
             ("Barrier", Barrier),
             ("local", local),
-            ("current_thread", thread.current_thread),
-            ("main_thread", thread.main_thread),
-            ("enumerate", thread.enumerate_threads),
-            ("active_count", thread.active_count),
-            ("get_ident", thread.get_ident),
-            ("get_native_id", thread.get_native_id),
-            ("_counter", thread.next_number),
+            ("current_thread", thread_functions.current_thread),
+            ("main_thread", thread_functions.main_thread),
+            ("enumerate", thread_functions.enumerate_threads),
+            ("active_count", thread_functions.active_count),
+            ("get_ident", thread_functions.get_ident),
+            ("get_native_id", thread_functions.get_native_id),
+            ("_counter", thread_functions.next_number),
         ):
             patches.replace(threading, name, value)
         names = vars(threading)
@@ -237,7 +238,7 @@ class Patches:
 
         def excepthook(args: Any, /) -> None:
             if self._host.active and isinstance(args, threading.ExceptHookArgs) and args.thread is None:
-                named = types.SimpleNamespace(name=str(thread.get_ident()))
+                named = types.SimpleNamespace(name=str(thread_functions.get_ident()))
                 args = threading.ExceptHookArgs((*args[:3], named))
             real(args)
 
@@ -286,9 +287,9 @@ class Patches:
         patches.replace(_thread, "RLock", reentrant)
         patches.replace_if_present(functools, "RLock", reentrant)
         patches.replace(_thread, "_local", local)
-        patches.replace(_thread, "_count", thread.count)
-        patches.replace(_thread, "get_ident", thread.get_ident)
-        patches.replace(reprlib, "get_ident", thread.get_ident)
+        patches.replace(_thread, "_count", thread_functions.count)
+        patches.replace(_thread, "get_ident", thread_functions.get_ident)
+        patches.replace(reprlib, "get_ident", thread_functions.get_ident)
         self._patch_starts()
         if not isinstance(thread.real_lock, type):
             lock_class = type(thread.real_allocate_lock())
@@ -348,7 +349,7 @@ class Patches:
         real = types.SimpleNamespace(**vars(_thread))
         real.allocate_lock = thread.real_allocate_lock
         real.RLock = thread.real_reentrant_lock
-        real.get_ident = thread.real_get_ident
+        real.get_ident = thread_functions.real_get_ident
         self._patches.replace(bootstrap, "_thread", real)
         self.module_locks.patch(self._patches)
 

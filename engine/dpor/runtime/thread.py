@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import Context
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self
 
 from dpor.results import AssumptionKind
 from dpor.runtime import current, escapes, timeouts
@@ -23,13 +23,6 @@ if TYPE_CHECKING:
     from dpor._kernel import Host
 
 RealThread = threading.Thread
-real_current_thread = threading.current_thread
-real_main_thread = threading.main_thread
-real_get_ident = threading.get_ident
-_real_counter: Callable[[], int] = vars(threading)["_counter"]
-real_get_native_id = threading.get_native_id
-real_enumerate = threading.enumerate
-real_count: Callable[[], int] = vars(_thread)["_count"]
 real_lock: Any = threading.Lock
 real_allocate_lock = _thread.allocate_lock
 real_reentrant_lock = _thread.RLock
@@ -45,13 +38,13 @@ STARTER = "_start_joinable_thread" if hasattr(threading, "_start_joinable_thread
 """What `threading` starts its threads by, in this version of Python."""
 
 
-def _seen(owner: Any, name: str) -> Any:
+def seen(owner: Any, name: str) -> Any:
     """An attribute of a thread, which other threads can change."""
     host = current.active_host()
     return getattr(owner, name) if host is None else host.load_attribute(owner, name)
 
 
-def _note_unrun(function: Callable[..., object], result: object) -> None:
+def note_unrun(function: Callable[..., object], result: object) -> None:
     """Say so if what a thread called has only made a generator, which nobody runs: plain Python says nothing."""
     host = current.active_host()
     made = unrun(result)
@@ -264,7 +257,7 @@ class Thread(RealThread):
 
     def dpor_begin(self, host: Host) -> int:
         """Let a thread that is being started run; returns its identifier."""
-        self.dpor_index = host.spawn(self, self.dpor_run, _seen(self, "_daemonic"))
+        self.dpor_index = host.spawn(self, self.dpor_run, seen(self, "_daemonic"))
         return ident_of(self)
 
     def _begin_by(self, host: Host, execution: Execution, starter: Callable[..., object]) -> None:
@@ -331,7 +324,7 @@ class Thread(RealThread):
             # Kernels reuse greenlets, and with them their context; a thread begins with an empty one.
             result = Context().run(self.run)
             if result is not None and type(result) not in PLAIN:
-                _note_unrun(self.run, result)
+                note_unrun(self.run, result)
         except SystemExit:
             pass
         finally:
@@ -344,13 +337,13 @@ class Thread(RealThread):
             if self._target is not None:
                 result = current.controlled(self._target)(*self._args, **self._kwargs)
                 if result is not None and type(result) not in PLAIN:
-                    _note_unrun(self._target, result)
+                    note_unrun(self._target, result)
             return
         try:
             if self._target is not None:
                 result = current.controlled(self._target)(*self._args, **self._kwargs)
                 if result is not None and type(result) not in PLAIN:
-                    _note_unrun(self._target, result)
+                    note_unrun(self._target, result)
         finally:
             del self._target, self._args, self._kwargs
 
@@ -435,7 +428,7 @@ class Thread(RealThread):
     def name(self) -> str:
         """The thread's name, by default `Thread-N (target)`."""
         assert self._initialized, "Thread.__init__() not called"
-        return _seen(self, "_name")
+        return seen(self, "_name")
 
     @name.setter
     def name(self, name: str) -> None:
@@ -464,7 +457,7 @@ class Thread(RealThread):
     def daemon(self) -> bool:
         """Whether the program may end while this thread runs; RuntimeError if set after start."""
         assert self._initialized, "Thread.__init__() not called"
-        return _seen(self, "_daemonic")
+        return seen(self, "_daemonic")
 
     @daemon.setter
     def daemon(self, daemonic: bool) -> None:
@@ -567,38 +560,7 @@ class MainThread(Thread):
         raise RuntimeError("threads can only be started once")
 
 
-class Timer(Thread):
-    """threading.Timer: calls `function` after `interval` seconds, which may be over at any moment."""
-
-    def __init__(
-        self,
-        interval: float,
-        function: Callable[..., object],
-        args: Iterable[Any] | None = None,
-        kwargs: Mapping[str, Any] | None = None,
-    ) -> None:
-        Thread.__init__(self)
-        self.interval = interval
-        self.function = function
-        self.args: Iterable[Any] = args if args is not None else []
-        self.kwargs: Mapping[str, Any] = kwargs if kwargs is not None else {}
-        self.finished = threading.Event()
-
-    def cancel(self) -> None:
-        """Stop the timer if it has not fired yet."""
-        _seen(self, "finished").set()
-
-    def run(self) -> None:
-        """Wait for the interval or for `cancel`, then call the function unless cancelled."""
-        finished = _seen(self, "finished")
-        finished.wait(_seen(self, "interval"))
-        if not finished.is_set():
-            function = _seen(self, "function")
-            _note_unrun(function, current.controlled(function)(*_seen(self, "args"), **_seen(self, "kwargs")))
-        finished.set()
-
-
-for _stand_in, _name in ((Thread, "Thread"), (MainThread, "_MainThread"), (Timer, "Timer")):
+for _stand_in, _name in ((Thread, "Thread"), (MainThread, "_MainThread")):
     _stand_in.__module__ = RealThread.__module__
     _stand_in.__name__ = _stand_in.__qualname__ = _name
 
@@ -621,64 +583,3 @@ def known_thread(host: Host) -> Thread:
     if thread.dpor_task:
         host.open_pools()
     return thread
-
-
-def current_thread() -> RealThread:
-    """threading.current_thread."""
-    host = current.active_host()
-    if host is None:
-        return real_current_thread()
-    thread = known_thread(host)
-    if thread.dpor_unmet:
-        thread.dpor_meet(host)
-    return thread
-
-
-def main_thread() -> RealThread:
-    """threading.main_thread: the thread that runs the model."""
-    host = current.active_host()
-    return real_main_thread() if host is None else host.current_thread().dpor_execution.main
-
-
-def get_ident() -> int:
-    """threading.get_ident."""
-    host = current.active_host()
-    return real_get_ident() if host is None else ident_of(known_thread(host))
-
-
-def next_number() -> int:
-    """What `threading` numbers threads by that are given no name."""
-    host = current.active_host()
-    execution = None if host is None else cast("Thread", host.current_thread()).dpor_execution
-    return _real_counter() if execution is None else execution.next_number()
-
-
-def get_native_id() -> int:
-    """threading.get_native_id."""
-    host = current.active_host()
-    return real_get_native_id() if host is None else ident_of(known_thread(host))
-
-
-def count() -> int:
-    """_thread._count: how many threads run that were started, in a model."""
-    host = current.active_host()
-    if host is None:
-        return real_count()
-    execution: Execution = host.current_thread().dpor_execution
-    started = execution.list_threads(host, unmet=True)
-    return sum(Thread.dpor_is_listed(thread, host) for thread in started)
-
-
-def enumerate_threads() -> list[RealThread]:
-    """threading.enumerate: the main thread, for ever, and the other threads that have not ended."""
-    host = current.active_host()
-    if host is None:
-        return real_enumerate()
-    execution: Execution = host.current_thread().dpor_execution
-    known = execution.list_threads(host)
-    return [execution.main, *(thread for thread in known if thread.dpor_is_listed(host))]
-
-
-def active_count() -> int:
-    """threading.active_count."""
-    return len(enumerate_threads())

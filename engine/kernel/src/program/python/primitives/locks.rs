@@ -268,7 +268,8 @@ impl RLock {
         if depth > 1 {
             core.set_depth(py, 1)?;
         }
-        let ident = py.import(intern!(py, "dpor.runtime.thread"))?.call_method0(intern!(py, "get_ident"))?;
+        let ident =
+            py.import(intern!(py, "dpor.runtime.thread_functions"))?.call_method0(intern!(py, "get_ident"))?;
         core.release(py, slf.as_any())?;
         Ok((depth, ident))
     }
