@@ -86,3 +86,25 @@ def test_a_view_is_read_where_the_event_says_so(tmp_path: Path, statement: str, 
     file.write_text(VIEWS.replace("STATEMENT", statement), encoding="utf-8")
     request = CheckRequest(str(file), "model", str(tmp_path), options={"algorithm": algorithm})
     assert check_model(request).verdict is Verdict.VIOLATED
+
+
+LAST = """
+import dpor
+
+@dpor.model
+def model():
+    items = {}
+    dpor.spawn(items.__setitem__, "a", 1)
+    dpor.spawn(items.__setitem__, "b", 2)
+    dpor.join_all()
+    assert items.popitem() == ("b", 2)
+"""
+
+
+@pytest.mark.parametrize("algorithm", ["optimal", "source", "parsimonious", "unfolding", "graph"])
+def test_who_takes_the_last_item_of_a_dict_sees_the_order_of_insertions(
+    tmp_path: Path, algorithm: str
+) -> None:
+    (tmp_path / "model.py").write_text(LAST)
+    request = CheckRequest("model.py", "model", str(tmp_path), options={"algorithm": algorithm})
+    assert check_model(request).verdict is Verdict.VIOLATED

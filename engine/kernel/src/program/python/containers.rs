@@ -104,6 +104,8 @@ impl State {
         let on_cell = effect.is_on_cell() && cell.is_some();
         if !on_cell && !effect.reads_only() && effect != ContainerEffect::Append {
             self.note_rewritten(container);
+            // `popitem` takes the last item, and of another operation it is not known that it does not look at the order.
+            self.observe_order(container);
         }
         if self.instance_dicts.reaches(container.object) && cell.is_none() {
             let mode = if effect.reads_only() { Read } else { Write };
