@@ -108,3 +108,67 @@ def test_who_takes_the_last_item_of_a_dict_sees_the_order_of_insertions(
     (tmp_path / "model.py").write_text(LAST)
     request = CheckRequest("model.py", "model", str(tmp_path), options={"algorithm": algorithm})
     assert check_model(request).verdict is Verdict.VIOLATED
+
+
+ORDER = """
+import dpor
+
+@dpor.model
+def model():
+    items = MADE
+    dpor.spawn(lambda: FIRST)
+    dpor.spawn(lambda: SECOND)
+    dpor.join_all()
+    LOOK
+"""
+
+
+def orders(tmp_path: Path, made: str, first: str, second: str, look: str) -> tuple[Verdict, int]:
+    text = ORDER.replace("MADE", made).replace("FIRST", first).replace("SECOND", second).replace("LOOK", look)
+    (tmp_path / "model.py").write_text(text)
+    result = check_model(CheckRequest("model.py", "model", str(tmp_path)))
+    return result.verdict, result.executions
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        "assert list(items) == [0, 8]",
+        "assert [item for item in items] == [0, 8]",
+        "assert items.pop() == 0",
+        "assert str(items) == '{0, 8}'",
+        "assert list(items | {1}) == [0, 1, 8]",
+        "assert list(items.copy()) == [0, 8]",
+        "assert tuple(frozenset(items)) == (0, 8)",
+        "assert max(items, key=lambda item: 0) == 0",
+    ],
+)
+def test_who_looks_at_the_order_of_a_set_sees_that_of_insertions_for_one_place(
+    tmp_path: Path, look: str
+) -> None:
+    verdict, _ = orders(tmp_path, "set()", "items.add(0)", "items.add(8)", look)
+    assert verdict is Verdict.VIOLATED
+
+
+def test_an_item_that_is_gone_may_have_taken_the_place_of_another(tmp_path: Path) -> None:
+    first, look = "(items.add(8), items.discard(0))", "assert list(items) == [8, 1]"
+    assert orders(tmp_path, "{0}", first, "items.add(1)", look)[0] is Verdict.VIOLATED
+
+
+@pytest.mark.parametrize(
+    ("second", "look"),
+    [
+        ("items.add(1)", "assert list(items) == [0, 1]"),
+        ("items.add(8)", "assert items == {0, 8}"),
+        ("items.add(8)", "assert 8 in items and len(items) == 2"),
+    ],
+)
+def test_insertions_of_a_set_commute_where_nobody_can_see_their_order(
+    tmp_path: Path, second: str, look: str
+) -> None:
+    assert orders(tmp_path, "set()", "items.add(0)", second, look) == (Verdict.VERIFIED, 1)
+
+
+def test_insertions_before_a_dict_is_cleared_commute(tmp_path: Path) -> None:
+    first, second = "items.setdefault('a', 1)", "items.setdefault('b', 1)"
+    assert orders(tmp_path, "{}", first, second, "items.clear()") == (Verdict.VERIFIED, 1)

@@ -33,6 +33,7 @@ _MARKS = {
     "passes": "harmless",
     "Write": "worst-case",
     "WriteWhole": "worst-case",
+    "WriteByOrder": "worst-case",
     "Foreign": "worst-case",
     "ForeignFunction": "assumed",
     "refused": "refused",

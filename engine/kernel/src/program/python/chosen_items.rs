@@ -72,7 +72,7 @@ impl State {
                     effect == Append && self.driver.event_access(current, container.length, AccessMode::IntentWrite);
                 self.driver.event_access(current, item, AccessMode::IntentWrite) || resizes
             }
-            (ReadWhole | View, _) | (CellLoad, None) => {
+            (ReadWhole | ReadOrder | View, _) | (CellLoad, None) => {
                 self.driver.event_access(current, container.whole, AccessMode::Read)
             }
             _ => {

@@ -9,7 +9,11 @@ use super::types::TypeKind;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ContainerEffect {
     ReadWhole,
+    /// Reads the whole, and in which order its items are.
+    ReadOrder,
     WriteWhole,
+    /// Changes the whole by the order in which its items are.
+    WriteByOrder,
     /// Advances an iterator by one item.
     Step,
     Length,
@@ -31,10 +35,22 @@ impl ContainerEffect {
         matches!(self, CellLoad | CellStore | CellDelete | CellDefault)
     }
 
+    /// Whether it is on the container as one piece, whatever its cells are.
+    pub fn is_on_whole(self) -> bool {
+        use ContainerEffect::*;
+        matches!(self, ReadWhole | ReadOrder | WriteWhole | WriteByOrder)
+    }
+
+    /// Whether it looks at the order of the items.
+    pub fn looks_at_order(self) -> bool {
+        use ContainerEffect::*;
+        matches!(self, ReadOrder | WriteByOrder | View)
+    }
+
     /// Whether the container stays as it is.
     pub fn reads_only(self) -> bool {
         use ContainerEffect::*;
-        matches!(self, ReadWhole | Length | CellLoad | View)
+        matches!(self, ReadWhole | ReadOrder | Length | CellLoad | View)
     }
 }
 
@@ -93,34 +109,38 @@ pub fn method_effect(kind: TypeKind, name: &str, arguments: usize) -> ContainerE
             "keys" | "values" | "items" | "copy" | "__iter__" | "__reversed__" | "__eq__" | "__ne__" | "__or__"
             | "__repr__" | "most_common" | "elements" | "total" => View,
             "__len__" => Length,
-            _ => WriteWhole,
+            // Whoever looks at the order after an item was moved sees that of the others.
+            "clear" | "update" | "__ior__" | "move_to_end" => WriteWhole,
+            _ => WriteByOrder,
         },
         TypeKind::Set => match name {
             "add" => CellStore,
             "discard" | "remove" => CellDelete,
             "__contains__" => CellLoad,
+            "issubset" | "issuperset" | "isdisjoint" | "__eq__" | "__ne__" | "__le__" | "__lt__" | "__ge__"
+            | "__gt__" => ReadWhole,
             "copy"
-            | "issubset"
-            | "issuperset"
-            | "isdisjoint"
             | "union"
             | "intersection"
             | "difference"
             | "symmetric_difference"
             | "__iter__"
-            | "__eq__"
-            | "__ne__"
-            | "__le__"
-            | "__lt__"
-            | "__ge__"
-            | "__gt__"
             | "__or__"
             | "__and__"
             | "__sub__"
             | "__xor__"
-            | "__repr__" => ReadWhole,
+            | "__repr__" => ReadOrder,
             "__len__" => Length,
-            _ => WriteWhole,
+            "clear"
+            | "update"
+            | "intersection_update"
+            | "difference_update"
+            | "symmetric_difference_update"
+            | "__ior__"
+            | "__iand__"
+            | "__isub__"
+            | "__ixor__" => WriteWhole,
+            _ => WriteByOrder,
         },
         TypeKind::View if matches!(name, "get" | "keys" | "values" | "items") => ReadWhole,
         _ => match name {

@@ -104,20 +104,24 @@ impl State {
         let on_cell = effect.is_on_cell() && cell.is_some();
         if !on_cell && !effect.reads_only() && effect != ContainerEffect::Append {
             self.note_rewritten(container);
-            // `popitem` takes the last item, and of another operation it is not known that it does not look at the order.
-            self.observe_order(container);
+        }
+        if !effect.reads_only() && (!on_cell || effect == ContainerEffect::CellDelete) {
+            self.note_removal(container);
+        }
+        if effect.looks_at_order() {
+            self.observe_order(object, container);
         }
         if self.instance_dicts.reaches(container.object) && cell.is_none() {
             let mode = if effect.reads_only() { Read } else { Write };
             return (self.instance_accesses(object, container, mode), 0);
         }
         match effect {
-            ContainerEffect::ReadWhole => (smallvec![access(whole, Read)], 0),
-            ContainerEffect::View => {
-                self.observe_order(container);
+            ContainerEffect::ReadWhole | ContainerEffect::ReadOrder | ContainerEffect::View => {
                 (smallvec![access(whole, Read)], 0)
             }
-            ContainerEffect::WriteWhole | ContainerEffect::Step => (smallvec![access(whole, Write)], 0),
+            ContainerEffect::WriteWhole | ContainerEffect::WriteByOrder | ContainerEffect::Step => {
+                (smallvec![access(whole, Write)], 0)
+            }
             ContainerEffect::Length => (smallvec![access(length, Read), access(whole, IntentRead)], 0),
             ContainerEffect::Append => {
                 // Not `object.len()`, which a subclass may have overridden with model code.
@@ -244,7 +248,7 @@ impl State {
             (CellDelete, Some(_)) if !is_list && !fixed => OperationKind::CellDelete,
             (CellDefault, Some(_)) if !fixed => OperationKind::CellDefault,
             (Append, _) if !fixed => OperationKind::CellAppend,
-            (ReadWhole | View | Length | CellLoad, _) => OperationKind::Load,
+            (ReadWhole | ReadOrder | View | Length | CellLoad, _) => OperationKind::Load,
             _ => OperationKind::Store,
         };
         let order = if self.containers.ordered.contains(&container.length) {

@@ -315,7 +315,7 @@ impl Host {
         if kind == TypeKind::List && text == "pop" && arguments.is_empty() && object.len().unwrap_or(1) == 0 {
             effect = ContainerEffect::WriteWhole;
         }
-        let whole = matches!(effect, ContainerEffect::WriteWhole | ContainerEffect::ReadWhole);
+        let whole = effect.is_on_whole();
         let calls_back = arguments.iter().any(|argument| self.may_call_back(&argument));
         let holds = arguments.iter().any(|argument| has_builtin_items(self.kind(&argument)));
         let concrete = match effect {

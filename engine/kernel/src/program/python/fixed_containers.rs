@@ -11,6 +11,7 @@ use smallvec::smallvec;
 
 use super::container_effects::ContainerEffect;
 use super::containers::{is_from_end, Container};
+use super::set_order::has_collisions;
 use super::state::{access, Restart, State};
 use super::types::TypeKind;
 use crate::operation::{AccessMode, Accesses, LocationId};
@@ -18,14 +19,16 @@ use crate::operation::{AccessMode, Accesses, LocationId};
 /// What is known of containers from all executions so far, by the locations of their lengths.
 #[derive(Default)]
 pub struct ContainerFacts {
-    /// Somebody looks at the order of the dict's items.
+    /// Somebody looks at the order of the items, and it depends on the order of insertions.
     pub ordered: FxHashSet<LocationId>,
+    /// An item is removed from the set.
+    shrinking: FxHashSet<LocationId>,
     /// An event changes many cells at once.
     rewritten: FxHashSet<LocationId>,
 }
 
 impl State {
-    /// How insertions of different cells relate: they commute unless somebody looks at the order of a dict.
+    /// How insertions of different cells relate: they commute unless somebody looks at the order of the items.
     pub fn length_mode(&self, container: Container) -> AccessMode {
         if self.containers.ordered.contains(&container.length) {
             AccessMode::Write
@@ -34,13 +37,25 @@ impl State {
         }
     }
 
-    /// Note that the order of a dict's items matters from now on.
-    pub fn observe_order(&mut self, container: Container) {
-        if matches!(container.kind, TypeKind::Dict | TypeKind::DefaultDict)
-            && self.containers.ordered.insert(container.length)
-            && self.is_visible(container.whole)
-        {
+    /// Note that somebody looks at the order of the items. If it depends on the order of insertions, that matters from now on.
+    pub fn observe_order(&mut self, object: &Bound<'_, PyAny>, container: Container) {
+        if self.containers.ordered.contains(&container.length) {
+            return;
+        }
+        let depends = match container.kind {
+            TypeKind::Dict | TypeKind::DefaultDict => true,
+            TypeKind::Set => self.containers.shrinking.contains(&container.length) || has_collisions(object),
+            _ => false,
+        };
+        if depends && self.containers.ordered.insert(container.length) && self.is_visible(container.whole) {
             self.make_visible(container.whole);
+        }
+    }
+
+    /// Note that an item is removed. Where it was another one may have found its place taken, which cannot be told later.
+    pub fn note_removal(&mut self, container: Container) {
+        if container.kind == TypeKind::Set && !self.has_no_company() {
+            self.containers.shrinking.insert(container.length);
         }
     }
 

@@ -485,7 +485,7 @@ impl Host {
                 self.note(py, Word::ReadAll, Some(&object), None, Some(&object), event);
             }
             _ if has_builtin_items(kind) => {
-                let event = self.touch_container(py, &object, ContainerEffect::ReadWhole, None)?;
+                let event = self.touch_container(py, &object, reading_effect(kind), None)?;
                 self.note(py, Word::ReadAll, Some(&object), None, Some(&object), event);
             }
             _ => self.touch_foreign_items(py, &object, &[])?,

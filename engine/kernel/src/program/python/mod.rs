@@ -60,6 +60,7 @@ mod rebinding;
 mod recording;
 mod restorable;
 mod services;
+mod set_order;
 mod shown_names;
 mod slots;
 mod special_methods;

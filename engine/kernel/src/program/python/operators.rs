@@ -128,7 +128,11 @@ impl Host {
         if has_nothing_inside(left) && has_nothing_inside(right) {
             return left.rich_compare(right, operator);
         }
-        let parts = self.reading_parts(&[left.clone(), right.clone()], Depth::Comparison);
+        let mut parts = self.reading_parts(&[left.clone(), right.clone()], Depth::Comparison);
+        // Sets with the same items are equal, in whatever order these are.
+        for part in parts.iter_mut().filter(|part| part.effect == ContainerEffect::ReadOrder) {
+            part.effect = ContainerEffect::ReadWhole;
+        }
         let (result, event) =
             self.operate_on_wholes(py, &parts, Depth::Comparison, || left.rich_compare(right, operator))?;
         self.note_reads(py, &parts, event);

@@ -229,6 +229,8 @@ impl State {
                 _ if inside.written => ContainerEffect::WriteWhole,
                 // An iterator inside something is not advanced.
                 TypeKind::Iterator => ContainerEffect::ReadWhole,
+                // Sets with the same items are equal.
+                TypeKind::Set if look.depth == Depth::Comparison => ContainerEffect::ReadWhole,
                 kind => reading_effect(kind),
             };
             self.look_at(look, &object, effect, inside);
@@ -289,6 +291,7 @@ pub fn reading_effect(kind: TypeKind) -> ContainerEffect {
     match kind {
         TypeKind::Iterator => ContainerEffect::WriteWhole,
         TypeKind::Dict | TypeKind::DefaultDict => ContainerEffect::View,
+        TypeKind::Set => ContainerEffect::ReadOrder,
         _ => ContainerEffect::ReadWhole,
     }
 }
