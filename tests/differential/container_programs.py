@@ -111,6 +111,40 @@ KINDS = {
             "found.append(sorted(box))",
         ),
     ),
+    # Nobody looks at the order of the items but the statements.
+    "dict in no order": Kind(
+        "{}",
+        "{'a': 1}",
+        "(len(box), box.get('a'), box.get('b'))",
+        (
+            "box['A'] = V",
+            "box.setdefault('A', V)",
+            "box.pop('A', None)",
+            "box.clear()",
+            "found.append(box.popitem())",
+            "found.append(list(box))",
+            "found.append(box == {'a': V})",
+            "found.append(len(box))",
+        ),
+    ),
+    # Their hashes say one place.
+    "set of numbers": Kind(
+        "set()",
+        "{8}",
+        "len(box)",
+        (
+            "box.add(8 * V)",
+            "box.add(V)",
+            "box.discard(8 * V)",
+            "box.update([8 * V, V])",
+            "found.append(box.pop())",
+            "found.append(list(box))",
+            "found.append(list(box | {1}))",
+            "found.append(box == {0, 8 * V})",
+            "found.append(8 * V in box)",
+            "box.intersection_update({0, 8, 16})",
+        ),
+    ),
     "deque": Kind(
         "collections.deque()",
         "collections.deque([1])",
