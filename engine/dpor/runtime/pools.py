@@ -71,9 +71,8 @@ def patch_pools(patches: PatchSet, mode: Mode, module: Any) -> None:
         def __call__(self) -> int:
             if not mode.host.active:
                 return real_counter()
-            execution = mode.host.current_thread().dpor_execution
-            execution.pools += 1
-            return execution.pools - 1
+            execution: Execution = mode.host.current_thread().dpor_execution
+            return execution.next_pool(mode.host)
 
     patches.replace(module.ThreadPoolExecutor, "_counter", Counter())
     real_submit = module.ThreadPoolExecutor.submit

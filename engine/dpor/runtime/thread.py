@@ -305,7 +305,7 @@ class Thread(RealThread):
         child._target = function
         child._args = args
         child._kwargs = kwargs
-        child._name = name_of(execution.next_number(), function)
+        child._name = name_of(execution.next_number(host), function)
         child._daemonic = self._daemonic
         child._initialized = True
         child.dpor_index = STARTING
@@ -428,6 +428,9 @@ class Thread(RealThread):
     def name(self) -> str:
         """The thread's name, by default `Thread-N (target)`."""
         assert self._initialized, "Thread.__init__() not called"
+        host = current.active_host()
+        if host is not None and self.dpor_execution is not None:
+            self.dpor_execution.see_number(host)
         return seen(self, "_name")
 
     @name.setter
@@ -517,18 +520,21 @@ for _name in _KEPT - {"_args", "_daemonic", "_initialized", "_kwargs", "_name", 
 class MainThread(Thread):
     """The thread that runs the model's function: one object for all executions of a check.
 
-    `dpor_listed` says whether a program asks which threads there are, as far as is known. `dpor_starter` is what
-    threads are started by (`STARTER`) as long as no program replaces it.
+    `dpor_listed` says whether a program asks which threads there are, as far as is known, and `dpor_numbered` whether
+    it sees the numbers in the names of threads that several threads have made. `dpor_starter` is what threads are
+    started by (`STARTER`) as long as no program replaces it.
     """
 
-    __slots__ = ("dpor_listed", "dpor_starter")
+    __slots__ = ("dpor_listed", "dpor_numbered", "dpor_starter")
 
     dpor_listed: bool
+    dpor_numbered: bool
     dpor_starter: Callable[..., object] | None
 
     def __init__(self) -> None:
         self.dpor_index = 0
         self.dpor_listed = False
+        self.dpor_numbered = False
         self.dpor_starter = None
         self.dpor_execution = Execution(self)
         self.dpor_made_inside = True
