@@ -345,3 +345,56 @@ def model():
     assert result.verdict is Verdict.VERIFIED
     assert result.executions == 6
     assert result.assumptions == ()
+
+
+@pytest.mark.parametrize(
+    "kept", ["made = type('Made', (Base,), {})", "KEPT.append(type('Made', (Base,), {}))"]
+)
+def test_classes_that_another_execution_has_made_by_a_call_are_no_subclasses(
+    kept: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "model.py"
+    path.write_text(f"""
+import dpor
+
+KEPT = []
+
+class Base:
+    pass
+
+@dpor.model
+def model():
+    {kept}
+    assert len(Base.__subclasses__()) == 1
+    assert dpor.choose([1, 2, 3]) < 3
+""")
+    result = check_model(CheckRequest(str(path), "model", str(tmp_path), all_violations=True))
+    assert result.verdict is Verdict.VIOLATED
+    assert [one.message for one in result.violations] == ["assertion failed: dpor.choose([1, 2, 3]) < 3"]
+
+
+def test_the_order_of_classes_that_ended_threads_have_made_is_an_assumption(tmp_path: Path) -> None:
+    path = tmp_path / "model.py"
+    path.write_text("""
+import dpor
+
+class Base:
+    pass
+
+class Known(Base):
+    pass
+
+def make(kept, name):
+    kept[name] = type(name, (Base,), {})
+
+@dpor.model
+def model():
+    kept = {}
+    threads = [dpor.spawn(make, kept, name) for name in ("First", "Second")]
+    for thread in threads:
+        thread.join()
+    assert [one.__name__ for one in Base.__subclasses__()] == ["Known", "First", "Second"]
+""")
+    result = check_model(CheckRequest(str(path), "model", str(tmp_path)))
+    assert result.verdict is Verdict.VERIFIED
+    assert [one.subject for one in result.assumptions] == ["builtins.type.__subclasses__"]

@@ -35,10 +35,12 @@ pub enum AssumptionKind {
     FixedClock,
     /// Time passes between two looks at a clock as often as the option says, and by a year.
     ClockJumps,
+    /// The number of a descriptor depends on which thread has opened a file first.
+    DescriptorNumber,
 }
 
 impl AssumptionKind {
-    const ALL: [AssumptionKind; 17] = [
+    const ALL: [AssumptionKind; 18] = [
         AssumptionKind::ForeignCode,
         AssumptionKind::UnseenCode,
         AssumptionKind::ObjectEnd,
@@ -56,6 +58,7 @@ impl AssumptionKind {
         AssumptionKind::PolledClock,
         AssumptionKind::FixedClock,
         AssumptionKind::ClockJumps,
+        AssumptionKind::DescriptorNumber,
     ];
 
     pub fn name(self) -> &'static str {
@@ -77,6 +80,7 @@ impl AssumptionKind {
             AssumptionKind::PolledClock => "polled-clock",
             AssumptionKind::FixedClock => "fixed-clock",
             AssumptionKind::ClockJumps => "clock-jumps",
+            AssumptionKind::DescriptorNumber => "descriptor-number",
         }
     }
 

@@ -226,7 +226,11 @@ impl Host {
             }
             if kind == TypeKind::Class {
                 self.require_harmless_class_method(&function, &object)?;
-                return self.controlled(py, &function, How::Builtin(BuiltinEffect::Compare));
+                let how = match name.as_str() {
+                    "__subclasses__" => How::Subclasses { class: object.unbind() },
+                    _ => How::Builtin(BuiltinEffect::Compare),
+                };
+                return self.controlled(py, &function, how);
             }
             if kind == TypeKind::Immutable && object.is_none() || kind == TypeKind::Module {
                 return self.controlled(py, &function, How::Builtin(c_function_effect(&object, &name)));
@@ -271,9 +275,6 @@ impl Host {
         let py = method.py();
         let (Ok(class), true) = (class.cast::<PyType>(), self.state().running()) else { return Ok(()) };
         let name = method.getattr(intern!(py, "__name__"))?.cast_into::<PyString>()?;
-        if name.to_str()? == "__subclasses__" {
-            self.note_subclasses(py);
-        }
         let Some(holder) = holder_of_harmful(class, &name)? else { return Ok(()) };
         let (module, class) = (module_of(&holder), qualified_name(&holder));
         if !self.state().types.origins.is_standard(&module) {

@@ -41,6 +41,8 @@ pub enum How {
     Container { object: Py<PyAny>, name: Py<PyString> },
     /// A built-in function.
     Builtin(BuiltinEffect),
+    /// The method by which a class lists its subclasses.
+    Subclasses { class: Py<PyAny> },
     /// A class: what it makes gets an identity.
     Construct { reads_arguments: bool },
     /// A method of an exception that gives it what it is made of.
@@ -85,6 +87,7 @@ impl ControlledCall {
             How::Builtin(effect) | How::BoundAttribute { effect, .. } | How::Descriptor { effect, .. } => {
                 format!("{effect:?}")
             }
+            How::Subclasses { .. } => format!("{:?}", BuiltinEffect::Compare),
             How::Construct { reads_arguments: true } => "ConstructReading".to_owned(),
             How::Construct { .. } => "Construct".to_owned(),
             How::Renewal { .. } => "Renewal".to_owned(),
@@ -170,6 +173,11 @@ impl ControlledCall {
                 host.call_container(py, object.bind(py), name.bind(py), function, arguments, keywords)
             }
             How::Builtin(effect) => host.call_builtin(py, *effect, function, arguments, keywords),
+            How::Subclasses { class } => {
+                host.note_subclasses(class.bind(py))?;
+                let found = host.call_builtin(py, BuiltinEffect::Compare, function, arguments, keywords)?;
+                host.without_former_classes(found)
+            }
             How::Construct { reads_arguments } => {
                 if let Some(value) = arguments.iter().next() {
                     host.note_member_wanted(function, &value);

@@ -288,7 +288,7 @@ impl Host {
         let mut since_collection = 0;
         let keeps_going_on_failure = !plan.stop_at_failure;
         loop {
-            self.collect_former(py)?;
+            self.end_former_classes(py)?;
             let end = self.woken(|| self.run_execution(py, main, main_thread))?;
             if self.include_wanted(py)? {
                 // What ran so far ran without it.

@@ -480,10 +480,6 @@ impl Host {
                 let part = Part { object: object.clone(), effect: ContainerEffect::WriteWhole };
                 self.touch_wholes(py, &[part], Depth::Items)?;
             }
-            TypeKind::Dict | TypeKind::DefaultDict => {
-                let event = self.touch_container(py, &object, ContainerEffect::View, None)?;
-                self.note(py, Word::ReadAll, Some(&object), None, Some(&object), event);
-            }
             _ if has_builtin_items(kind) => {
                 let event = self.touch_container(py, &object, reading_effect(kind), None)?;
                 self.note(py, Word::ReadAll, Some(&object), None, Some(&object), event);

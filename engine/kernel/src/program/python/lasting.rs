@@ -17,6 +17,7 @@ use super::raising::STORED_BY_RAISING;
 use super::rebinding::OriginalAttribute;
 use super::restorable::slots_of;
 use super::state::Restart;
+use super::subclasses::Subclasses;
 use super::types::{TypeFacts, TypeKind};
 use super::undo::Undo;
 
@@ -57,8 +58,7 @@ pub struct Lasting {
     pub changed: FxHashSet<usize>,
     /// Attributes, by the addresses of object and name.
     pub changed_attributes: FxHashSet<(usize, usize)>,
-    /// Whether nothing of an execution may be left when the next one begins.
-    collects: bool,
+    pub subclasses: Subclasses,
     /// The exceptions, by address, that it has raised.
     raised: FxHashSet<usize>,
     pub originals: Vec<Original>,
@@ -298,31 +298,6 @@ impl Host {
             self.state().lasting.originals.push(Original::Value(undo));
         }
         Ok(())
-    }
-
-    /// The program asks a class for its subclasses. Classes end when the garbage collector comes: those of executions before must
-    /// have ended by now. Which ones other threads make is not seen.
-    pub fn note_subclasses(&self, py: Python<'_>) {
-        let mut state = self.state();
-        if !state.executes() {
-            return;
-        }
-        if !state.has_no_company() {
-            state.assume(py, AssumptionKind::UnseenCode, "builtins.type.__subclasses__");
-        }
-        let news = !std::mem::replace(&mut state.lasting.collects, true);
-        if news && state.learning && state.execution_number > 1 {
-            state.restart.get_or_insert(Restart::Visible);
-        }
-    }
-
-    /// Before an execution: what is left of those before it ends, if this one can tell.
-    pub fn collect_former(&self, py: Python<'_>) -> PyResult<()> {
-        if !self.state().lasting.collects {
-            return Ok(());
-        }
-        let gc = py.import("gc")?;
-        self.restore(py, || gc.call_method0(intern!(py, "collect")).map(drop))
     }
 
     /// An attribute has been changed; `original` is what it was, if that is to be put back.

@@ -66,6 +66,7 @@ mod slots;
 mod special_methods;
 mod stand_in_classes;
 mod state;
+mod subclasses;
 mod switching;
 mod symbolic;
 mod types;

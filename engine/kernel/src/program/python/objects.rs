@@ -4,7 +4,7 @@
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyMemoryView};
+use pyo3::types::{PyDict, PyMemoryView, PyType};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::host::Host;
@@ -76,6 +76,18 @@ impl Objects {
         self.current.by_address.clear();
         let room = Vec::with_capacity(self.current.kept.len());
         std::mem::replace(&mut self.current.kept, room)
+    }
+
+    /// Forget all classes: they are found again by their names. They are to be dropped without a borrow of the state.
+    pub fn forget_classes(&mut self, py: Python<'_>) -> Vec<Py<PyAny>> {
+        let permanent = std::mem::take(&mut self.permanent.kept);
+        let (classes, kept): (Vec<_>, _) =
+            permanent.into_iter().partition(|object| object.bind(py).is_instance_of::<PyType>());
+        self.permanent.kept = kept;
+        for class in &classes {
+            self.permanent.by_address.remove(&(class.as_ptr() as usize));
+        }
+        classes
     }
 }
 
