@@ -157,6 +157,12 @@ def _words(kind: AssumptionKind, subject: str) -> tuple[str, str]:
                 "clock_jumps says: nothing else was explored",
                 "let the model sleep for other times, or make what is looked at a parameter",
             )
+        case AssumptionKind.DESCRIPTOR_NUMBER:
+            return (
+                f"threads open and close files, and {subject} tells the number of a descriptor, which depends on who "
+                "does so first: not all orders were explored",
+                "let nothing that the model asserts depend on the numbers of descriptors",
+            )
         case AssumptionKind.LOST_EXCEPTION:
             return (
                 f"a task of a pool raised {subject}, and nobody asks for its result: Python keeps the exception to "

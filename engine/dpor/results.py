@@ -151,7 +151,8 @@ class AssumptionKind(enum.Enum):
     function is registered for the end of the process, which no execution comes to; two threads use an object that is
     made for one; a thread reads what raising an exception stores in it; nobody asks for the exception of a task;
     a thread imports a module of the model while others run; a loop looks at a clock until a moment has come, which
-    does so by growing steps; a clock moves by sleeps and time-outs alone, or by so many jumps.
+    does so by growing steps; a clock moves by sleeps and time-outs alone, or by so many jumps; a program is shown the
+    number of a descriptor, which depends on who opened a file first.
     """
 
     FOREIGN_CODE = "foreign-code"
@@ -171,6 +172,7 @@ class AssumptionKind(enum.Enum):
     POLLED_CLOCK = "polled-clock"
     FIXED_CLOCK = "fixed-clock"
     CLOCK_JUMPS = "clock-jumps"
+    DESCRIPTOR_NUMBER = "descriptor-number"
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dpor.errors import DporError
-from dpor.results import Verdict
+from dpor.results import AssumptionKind, Verdict
 
 Check = Callable[..., Any]
 
@@ -134,3 +134,32 @@ def test_a_folder_that_was_renamed_is_found_by_its_descriptor(check: Check) -> N
         "tuple(os.listdir(FOLDER))", 'os.rename("sub", "moved")', "None", before="FOLDER = 0", begin=begin
     )
     assert {first for (first, _), _ in found} == {("c",)}
+
+
+SHOWN = {
+    "fileno": "NUMBERS.append(open('own' + MADE, 'w').fileno())",
+    "os.open": "NUMBERS.append(os.open('own' + MADE, os.O_CREAT | os.O_RDWR))",
+    "os.dup": "NUMBERS.append(os.dup(FILE))",
+}
+
+
+@pytest.mark.parametrize("function", SHOWN)
+def test_a_number_that_rests_on_the_order_of_opening_is_an_assumption(check: Check, function: str) -> None:
+    first, second = (SHOWN[function].replace("MADE", repr(name)) for name in "ab")
+    _, result = check(first, second, "None", before=f"{BEFORE}NUMBERS = []\n", begin=OPEN)
+    told = [one.subject for one in result.assumptions if one.kind is AssumptionKind.DESCRIPTOR_NUMBER]
+    assert told == [function]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "open('own' + MADE, 'w').close()",
+        "tempfile.TemporaryFile().close()",
+        "os.close(tempfile.mkstemp()[0]) if MADE == 'a' else None",
+    ],
+)
+def test_a_number_that_is_kept_or_does_not_depend_on_others_is_none(check: Check, call: str) -> None:
+    first, second = (call.replace("MADE", repr(name)) for name in "ab")
+    _, result = check(first, second, "None", before="import tempfile\n")
+    assert AssumptionKind.DESCRIPTOR_NUMBER not in {one.kind for one in result.assumptions}

@@ -63,6 +63,7 @@ class _Database:
         self.files = files
         self.content = content
         self.connection = files.world.next_name("connection")
+        files.number_order.moved()
         self.same_thread = same_thread
         self.waits = waits
         self.thread = threading.get_ident()

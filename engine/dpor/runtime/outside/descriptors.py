@@ -132,6 +132,7 @@ class Descriptors:
         execution = host.execution if host.active else None
         opened = OpenFile(name, files.file(path), path, flags, mine, execution)
         files.descriptors.opened(descriptor, opened)
+        files.number_order.moved()
         return opened
 
     def closed(self, descriptor: int) -> OpenFile | None:
@@ -139,8 +140,13 @@ class Descriptors:
         try:
             system.fstat(descriptor)
         except OSError:
+            self._files.number_order.moved()
             return self._files.descriptors.closed(descriptor)
         return None
+
+    def show(self, function: str) -> None:
+        """Note that `function`, which calls this one, gives a number to its caller."""
+        self._files.number_order.shown(function)
 
     def give_up_lock(self, ended: OpenFile | None) -> None:
         """Let an open file, if there is one, give up its lock, because its last descriptor has been closed.
@@ -308,6 +314,7 @@ class Descriptors:
                 error.filename = path
             raise
         self.open_file(descriptor, name, target.path, flags, not self._files.overlay.owns(place))
+        self._files.number_order.shown("os.open")
         return descriptor
 
     def _open_process(self, pid: int, flags: int = 0) -> int:
@@ -317,6 +324,7 @@ class Descriptors:
         name = self._files.world.next_name("open file")
         descriptor = system.pidfd_open(pid, flags)
         self.open_file(descriptor, name, f"/proc/{pid}", flags, False)
+        self._files.number_order.shown("os.pidfd_open")
         return descriptor
 
     def _close(self, fd: int) -> None:
@@ -328,6 +336,7 @@ class Descriptors:
             raise _not_open()
         ended = numbers.closed(fd)
         system.close(fd)
+        self._files.number_order.moved()
         self.give_up_lock(ended)
 
     def _closerange(self, fd_low: int, fd_high: int, /) -> None:
@@ -346,6 +355,8 @@ class Descriptors:
         copy = system.dup(fd)
         if opened is not None:
             numbers.opened(copy, opened)
+        self._files.number_order.moved()
+        self._files.number_order.shown("os.dup")
         return copy
 
     def _dup2(self, fd: int, fd2: int, inheritable: bool = True) -> int:
@@ -369,6 +380,7 @@ class Descriptors:
             numbers.opened(copy, opened)
         if replaced is not opened:
             self.give_up_lock(replaced)
+        self._files.number_order.moved()
         return copy
 
     def _refused(self, real: Callable[..., Any], what: str) -> Callable[..., Any]:

@@ -18,6 +18,7 @@ from typing import Any, cast
 
 from dpor.assumptions import OF_A_FILE, OF_A_FOLDER
 from dpor.contents import Contents
+from dpor.runtime.outside.number_order import NumberOrder
 from dpor.runtime.outside.numbers import File, Numbers, OpenFile
 from dpor.runtime.outside.overlay import HiddenLinkError, Overlay, SharedFileError, TooLargeError, fold
 from dpor.runtime.outside.real import HARMLESS_DEVICES, now_ns, system
@@ -63,6 +64,7 @@ class FileSystem:
         self.world = world
         self.overlay = Overlay(self._copied)
         self.descriptors = Numbers()
+        self.number_order = NumberOrder(world)
         self.read: set[str] = set()
         self.contents = Contents()
         self._found: dict[str, File] = {}
@@ -85,6 +87,7 @@ class FileSystem:
         self._found.clear()
         self._changes.clear()
         self.descriptors.reset()
+        self.number_order.reset()
         self.overlay.reset()
 
     # Names

@@ -200,6 +200,7 @@ class Paths:
         if not self._overlay.is_folder(target.path):
             system.scandir(self._files.place(target))
         self._note_listed(target)
+        self._files.number_order.moved()
         prefix = os.fsdecode(path)
         encode = os.fsencode if isinstance(path, bytes) else str
         found = (

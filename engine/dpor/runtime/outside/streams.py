@@ -153,6 +153,8 @@ def _method(base: type, name: str) -> Callable[..., Any]:
             note_use(self)
         function = f"{name}({os.path.basename(opened.file.path)!r})"
         opened.descriptors.touch(function, opened.file, lambda: _touched(opened, name, args))
+        if name == "fileno":
+            opened.descriptors.show("fileno")
         if name == "write":
             opened.unwritten += _written(args)
         if name in _FILLING:
