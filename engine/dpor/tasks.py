@@ -20,7 +20,8 @@ _PRIMITIVES = ("asyncio.locks", "asyncio.queues")
 
 def task_name(task: Any) -> str:
     """What to call a task: the name that it was given, else its function."""
-    name = str(task.get_name())
+    # Not by the method: to ask for a name can be an operation of the model.
+    name = str(getattr(task, "_name", None) or task.get_name())
     if not _DEFAULT_NAME.fullmatch(name):
         return name
     code = getattr(task.get_coro(), "__qualname__", name)

@@ -1,4 +1,4 @@
-"""Threads and pools without a name are numbered in the order in which they are made, for those who can tell."""
+"""Threads, pools and tasks without a name are numbered in the order in which they are made, for those who can tell."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ from dpor.results import CheckRequest, ModelResult, ReplayRequest, Verdict
 MODEL = """
 import threading
 from concurrent.futures import ThreadPoolExecutor
+import asyncio
 import dpor
+
+async def task_name():
+    return asyncio.current_task().get_name()
 
 @dpor.model
 def model():
@@ -31,6 +35,7 @@ LOOKS = {
     "name": "threading.Thread(target=len).name",
     "text": "repr(threading.Thread(target=len))",
     "name of a spawned thread": "dpor.spawn(len, '').name",
+    "name of a task": "asyncio.run(task_name())",
     "prefix of a pool": "ThreadPoolExecutor(1)._thread_name_prefix",
 }
 
@@ -58,4 +63,9 @@ def test_a_look_after_all_have_ended_sees_it_too(tmp_path: Path) -> None:
 
 def test_threads_are_made_in_no_order_if_nobody_looks(tmp_path: Path) -> None:
     result = check(tmp_path, "threading.Thread(target=len)", "pass")
+    assert (result.verdict, result.executions) == (Verdict.VERIFIED, 1)
+
+
+def test_tasks_of_several_threads_are_made_in_no_order_if_nobody_looks(tmp_path: Path) -> None:
+    result = check(tmp_path, "asyncio.run(asyncio.sleep(0))", "pass")
     assert (result.verdict, result.executions) == (Verdict.VERIFIED, 1)

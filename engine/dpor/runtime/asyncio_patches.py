@@ -89,11 +89,21 @@ class AsyncioPatches:
         Those have the same hashes: left in a set until the garbage collector comes, they would slow it down.
         """
         self._policies.begin()
-        setattr(asyncio.tasks, "_task_name_counter", itertools.count(1).__next__)  # noqa: B010 -- private there
+        setattr(asyncio.tasks, "_task_name_counter", self._task_counter())  # noqa: B010 -- private there
         with self._mode.asleep():
             for name in _TASK_SETS:
                 if hasattr(asyncio.tasks, name):
                     setattr(asyncio.tasks, name, type(getattr(asyncio.tasks, name))())
+
+    def _task_counter(self) -> Callable[[], int]:
+        host = self._mode.host
+        # Loops that are not the model's run tasks too while a check lasts.
+        real = itertools.count(1).__next__
+
+        def next_number() -> int:
+            return host.current_thread().dpor_execution.task_numbers.next(host) if host.active else real()
+
+        return next_number
 
     def _everywhere(self, module: Any, name: str, value: Any) -> None:
         """Replace a name in the module that defines it and where the package exports it."""

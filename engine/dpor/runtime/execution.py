@@ -6,6 +6,7 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from dpor.options import TaskOrder
+from dpor.runtime.numbering import Numbered, Numbers
 
 if TYPE_CHECKING:
     from dpor._kernel import Host
@@ -20,8 +21,9 @@ class Execution:
     thread; `loops` the event loops made so far; `open_pools` the executors that have started workers, each with the
     index of the thread that had it do so and a number that orders what that thread did; `failed_futures` those whose
     exception nobody has asked for yet; `has_pool_tasks` whether tasks of pools are threads; `task_order` how event
-    loops serve what is ready. `numbered_by` are the threads that have made threads without a name. The counters number
-    these, thread pools, and objects whose hash must not depend on where they lie in memory.
+    loops serve what is ready. The counters number
+    threads, thread pools and tasks that were given no name, and objects whose hash must not depend on where they lie
+    in memory.
     """
 
     __slots__ = (
@@ -30,14 +32,12 @@ class Execution:
         "hashes",
         "loops",
         "main",
-        "numbered_by",
-        "numbers",
         "open_pools",
         "pool_numbers",
-        "pools",
+        "task_numbers",
         "task_order",
+        "thread_numbers",
         "threads",
-        "unnamed_threads",
     )
 
     def __init__(self, main: MainThread) -> None:
@@ -48,12 +48,9 @@ class Execution:
         self.open_pools: list[tuple[int, int, Any]] = []
         self.failed_futures: list[Any] = []
         self.has_pool_tasks = False
-        self.numbered_by: set[int] = set()
-        # What threads that draw a number conflict on, and what those that draw one for a pool do.
-        self.numbers: list[int] = []
-        self.pool_numbers: list[int] = []
-        self.unnamed_threads = 0
-        self.pools = 0
+        self.thread_numbers = Numbers(Numbered.THREADS, main)
+        self.pool_numbers = Numbers(Numbered.POOLS, main, first=0)
+        self.task_numbers = Numbers(Numbered.TASKS, main)
         self.hashes = 0
 
     def add_thread(self, host: Host, thread: Thread) -> None:
@@ -93,27 +90,6 @@ class Execution:
         if main.dpor_listed:
             host.touch_whole(self.threads, False, main)
         return [thread for thread in self.threads if unmet or thread.dpor_is_known()]
-
-    def next_number(self, host: Host) -> int:
-        """The number of a thread that was given no name: one operation where somebody sees such numbers."""
-        self.numbered_by.add(host.current_index())
-        if self.main.dpor_numbered:
-            host.touch_whole(self.numbers, True, self.main)
-        self.unnamed_threads += 1
-        return self.unnamed_threads
-
-    def see_number(self, host: Host) -> None:
-        """The name of a thread is looked at, which can tell of which threads was made first."""
-        # Few programs look at such names, and many make threads.
-        if len(self.numbered_by) > 1 and not self.main.dpor_numbered:
-            self.main.dpor_numbered = True
-            host.begin_anew()
-
-    def next_pool(self, host: Host) -> int:
-        """The number of a pool that was given no prefix for names: one operation."""
-        host.touch_whole(self.pool_numbers, True, self.main)
-        self.pools += 1
-        return self.pools - 1
 
     def next_hash(self) -> int:
         """A number that no other object of this execution has as its hash."""

@@ -62,6 +62,13 @@ class ModelTask(PythonTask, ModelFuture):
         if made is not None:
             made.append(self)
 
+    def get_name(self) -> str:
+        """The task's name, by default `Task-N`."""
+        host = current.active_host()
+        if host is not None:
+            host.current_thread().dpor_execution.task_numbers.see(host)
+        return super().get_name()
+
     def cancel(self, *message: Any, **options: Any) -> bool:
         """Cancel the task."""
         _outside_predicates("cancels a task")
