@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 DEFINITIONS: dict[str, str] = {
+    "number_of": """def number_of(thread):
+    return int(thread.name.partition('-')[2].split()[0]) if '-' in thread.name else 0
+""",
     "K": """class K:
     made = 0
     def __init__(self, a=0, b=1):

@@ -9,10 +9,11 @@ from oracle.tables.kinds import Kind
 from oracle.tables.library import LIBRARY
 from oracle.tables.nested import NESTED
 from oracle.tables.objects import OBJECTS
+from oracle.tables.order import ORDER
 from oracle.tables.primitives import PRIMITIVES
 from oracle.tables.world import WORLD
 
 KINDS: dict[str, Kind] = {
     kind.name: kind
-    for kind in (*CONTAINERS, *NESTED, *OBJECTS, *CALLS, *ENTERED, *LIBRARY, *WORLD, *PRIMITIVES)
+    for kind in (*CONTAINERS, *NESTED, *OBJECTS, *CALLS, *ENTERED, *LIBRARY, *ORDER, *WORLD, *PRIMITIVES)
 }
