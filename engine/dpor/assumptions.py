@@ -157,11 +157,17 @@ def _words(kind: AssumptionKind, subject: str) -> tuple[str, str]:
                 "clock_jumps says: nothing else was explored",
                 "let the model sleep for other times, or make what is looked at a parameter",
             )
-        case AssumptionKind.DESCRIPTOR_NUMBER:
+        case AssumptionKind.DRAWN_NUMBER:
             return (
-                f"threads open and close files, and {subject} tells the number of a descriptor, which depends on who "
-                "does so first: not all orders were explored",
-                "let nothing that the model asserts depend on the numbers of descriptors",
+                f"{subject} gave a number that depends on memory, on the seed of hashes or on which thread came first: "
+                "what the model makes of another one was not explored",
+                "compare such numbers for equality only, or number things yourself",
+            )
+        case AssumptionKind.HASH_ORDER:
+            return (
+                f"the items of {subject} have an order that hashes decide, which depend on memory or on a seed: other "
+                "orders were not explored",
+                "sort the items, or keep them in a list or dict",
             )
         case AssumptionKind.LOST_EXCEPTION:
             return (

@@ -151,8 +151,8 @@ class AssumptionKind(enum.Enum):
     function is registered for the end of the process, which no execution comes to; two threads use an object that is
     made for one; a thread reads what raising an exception stores in it; nobody asks for the exception of a task;
     a thread imports a module of the model while others run; a loop looks at a clock until a moment has come, which
-    does so by growing steps; a clock moves by sleeps and time-outs alone, or by so many jumps; a program is shown the
-    number of a descriptor, which depends on who opened a file first.
+    does so by growing steps; a clock moves by sleeps and time-outs alone, or by so many jumps; a program is shown
+    a number that depends on memory, on a seed, or on which thread came first, or an order that such numbers decide.
     """
 
     FOREIGN_CODE = "foreign-code"
@@ -172,7 +172,8 @@ class AssumptionKind(enum.Enum):
     POLLED_CLOCK = "polled-clock"
     FIXED_CLOCK = "fixed-clock"
     CLOCK_JUMPS = "clock-jumps"
-    DESCRIPTOR_NUMBER = "descriptor-number"
+    DRAWN_NUMBER = "drawn-number"
+    HASH_ORDER = "hash-order"
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,7 @@ OPERATIONS = (
     "Permission(0)",
     "Permission['READ']",
     "Permission.READ == Permission.WRITE",
-    "hash(Permission.READ)",
+    "{Permission.READ: 1}[Permission.READ]",
     "{Permission.READ: 1}[Permission(1)]",
     "str(Permission.READ)",
     "f'{Permission.READ!r} {Permission.WRITE}'",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from dpor.instrument.hooks import Hook
-from dpor.instrument.rewriter import DISPLAYS, Rewriter, at
+from dpor.instrument.rewriter import DISPLAYS, Rewriter, at, is_number
 
 _YIELDS_TUPLES = frozenset({"enumerate", "zip"})
 _RANGE = frozenset({"range"})
@@ -18,6 +18,9 @@ class Iterables(Rewriter):
         """Rewrite the iterable of a synchronous loop."""
         if isinstance(node, ast.Constant):
             return node
+        if isinstance(node, ast.Set) and not all(map(is_number, node.elts)):
+            # The order of the items is the host's to tell.
+            return self.hook(Hook.ITERATE, node, self.contents(node))
         if isinstance(node, (*DISPLAYS, ast.GeneratorExp)):
             return self.contents(node)
         if isinstance(node, ast.Call) and self.is_builtin(node.func, _RANGE):

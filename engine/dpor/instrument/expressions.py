@@ -9,9 +9,12 @@ from dpor.instrument.implicit import Implicit
 from dpor.instrument.rewriter import DISPLAYS, Rewriter, at, is_bytes, is_constant, is_number
 
 MAKES_CONTAINER = (ast.Add, ast.Mult, ast.BitOr, ast.BitAnd, ast.Sub, ast.BitXor)
+ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 BY_IDENTITY = (ast.Is, ast.IsNot)
 MEMBERSHIP = (ast.In, ast.NotIn)
 TELLS_TRUTH = frozenset({"all", "any", "bool", "callable", "hasattr", "isinstance", "issubclass"})
+# Functions of `threading` that tell a thread by a number.
+_IDENTIFIERS = frozenset({"get_ident", "get_native_id"})
 TELLS_NUMBER = frozenset({"float", "hash", "id", "int", "len", "ord", "repr", "str"})
 
 
@@ -132,10 +135,16 @@ class Expressions(Rewriter):
         shows = isinstance(node.op, ast.Mod) and not plain
         if left or right or shows:
             operator = ast.Constant(OPERATORS[type(node.op)])
-            operands = self.raw_display(node.left), self.raw_display(node.right)
+            operands = self._computed(node.left), self._computed(node.right)
             return self.hook(Hook.OPERATE, node, operator, *operands)
-        node.left, node.right = self.raw_display(node.left), self.raw_display(node.right)
+        node.left, node.right = self._computed(node.left), self._computed(node.right)
         return node
+
+    def _computed(self, node: ast.expr) -> ast.expr:
+        """Rewrite what is computed with, or compared for order: where it matters which number an identifier is."""
+        tells = _tells_identifier(node)
+        value = self.raw_display(node)
+        return self.hook(Hook.DRAWN, node, value) if tells else value
 
     def _twice(self, node: ast.expr, stable: bool) -> tuple[ast.expr, ast.expr]:
         """A value that is needed twice: the expression for the first time, and for the second."""
@@ -257,7 +266,9 @@ class Expressions(Rewriter):
             for operator, container in zip(node.ops, node.comparators, strict=True)
         ]
         if not any(announced) and not any(compared):
-            node.left, *node.comparators = [self.raw_display(operand) for operand in operands]
+            ordered = any(isinstance(operator, ORDER) for operator in node.ops)
+            rewrite = self._computed if ordered else self.raw_display
+            node.left, *node.comparators = map(rewrite, operands)
             return node
         if len(node.ops) == 1:
             if compared[0]:
@@ -288,7 +299,8 @@ class Expressions(Rewriter):
         """A comparison that the host makes, or announces if it is one by identity or with what is in a display."""
         number = COMPARISONS.get(type(operator))
         if number is not None:
-            operands = self.raw_display(left), self.raw_display(right)
+            rewrite = self._computed if isinstance(operator, ORDER) else self.raw_display
+            operands = rewrite(left), rewrite(right)
             return self.hook(Hook.COMPARE, node, ast.Constant(number), *operands)
         if isinstance(operator, MEMBERSHIP):
             return self._contains(node, operator, self.raw_display(left), self.expression(right))
@@ -332,6 +344,14 @@ class Expressions(Rewriter):
                 terms.append(at(ast.Compare(left, [operator], [right]), node))
             left = again
         return at(ast.BoolOp(ast.And(), terms), node)
+
+
+def _tells_identifier(node: ast.expr) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    function = node.func
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", None)
+    return name in _IDENTIFIERS
 
 
 def _has_no_twin(node: ast.expr) -> bool:

@@ -41,6 +41,7 @@ class Hook(enum.StrEnum):
     MERGED = "merged"
     COMPARE = "compare"
     HASHED = "hashed"
+    DRAWN = "drawn"
     IDENTICAL = "identical"
     OPERATE = "operate"
     FORMAT = "format"

@@ -138,6 +138,9 @@ class TransparentHooks:
     def contains(self, item: Any, container: Any) -> bool:
         return item in container
 
+    def drawn(self, number: Any) -> Any:
+        return number
+
     def hashed(self, key: Any) -> Any:
         return key
 

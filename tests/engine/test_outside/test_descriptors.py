@@ -147,7 +147,7 @@ SHOWN = {
 def test_a_number_that_rests_on_the_order_of_opening_is_an_assumption(check: Check, function: str) -> None:
     first, second = (SHOWN[function].replace("MADE", repr(name)) for name in "ab")
     _, result = check(first, second, "None", before=f"{BEFORE}NUMBERS = []\n", begin=OPEN)
-    told = [one.subject for one in result.assumptions if one.kind is AssumptionKind.DESCRIPTOR_NUMBER]
+    told = [one.subject for one in result.assumptions if one.kind is AssumptionKind.DRAWN_NUMBER]
     assert told == [function]
 
 
@@ -162,4 +162,4 @@ def test_a_number_that_rests_on_the_order_of_opening_is_an_assumption(check: Che
 def test_a_number_that_is_kept_or_does_not_depend_on_others_is_none(check: Check, call: str) -> None:
     first, second = (call.replace("MADE", repr(name)) for name in "ab")
     _, result = check(first, second, "None", before="import tempfile\n")
-    assert AssumptionKind.DESCRIPTOR_NUMBER not in {one.kind for one in result.assumptions}
+    assert AssumptionKind.DRAWN_NUMBER not in {one.kind for one in result.assumptions}

@@ -50,7 +50,7 @@ class NumberOrder:
 
     def _tell(self, function: str | None) -> None:
         if function is not None and len(self._moving) > 1:
-            self._world.mode.host.assume(AssumptionKind.DESCRIPTOR_NUMBER.value, function)
+            self._world.mode.host.assume(AssumptionKind.DRAWN_NUMBER.value, function)
 
 
 def _keeps_to_itself() -> bool:

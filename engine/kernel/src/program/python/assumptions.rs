@@ -35,12 +35,14 @@ pub enum AssumptionKind {
     FixedClock,
     /// Time passes between two looks at a clock as often as the option says, and by a year.
     ClockJumps,
-    /// The number of a descriptor depends on which thread has opened a file first.
-    DescriptorNumber,
+    /// A number that depends on memory, on a seed, or on which thread came first.
+    DrawnNumber,
+    /// An order of items that such numbers decide.
+    HashOrder,
 }
 
 impl AssumptionKind {
-    const ALL: [AssumptionKind; 18] = [
+    const ALL: [AssumptionKind; 19] = [
         AssumptionKind::ForeignCode,
         AssumptionKind::UnseenCode,
         AssumptionKind::ObjectEnd,
@@ -58,7 +60,8 @@ impl AssumptionKind {
         AssumptionKind::PolledClock,
         AssumptionKind::FixedClock,
         AssumptionKind::ClockJumps,
-        AssumptionKind::DescriptorNumber,
+        AssumptionKind::DrawnNumber,
+        AssumptionKind::HashOrder,
     ];
 
     pub fn name(self) -> &'static str {
@@ -80,7 +83,8 @@ impl AssumptionKind {
             AssumptionKind::PolledClock => "polled-clock",
             AssumptionKind::FixedClock => "fixed-clock",
             AssumptionKind::ClockJumps => "clock-jumps",
-            AssumptionKind::DescriptorNumber => "descriptor-number",
+            AssumptionKind::DrawnNumber => "drawn-number",
+            AssumptionKind::HashOrder => "hash-order",
         }
     }
 
@@ -160,6 +164,19 @@ pub fn runs_instrumented(py: Python<'_>) -> bool {
         Ok(false)
     };
     search().unwrap_or(false)
+}
+
+/// Whether the innermost code that runs is the user's own, and none of the functions of these names.
+pub fn runs_first_party(py: Python<'_>, apart: &[&str]) -> bool {
+    let look = || -> PyResult<bool> {
+        // SAFETY: as in `Caller::search`.
+        let frame = unsafe { Bound::from_borrowed_ptr_or_opt(py, ffi::PyEval_GetFrame().cast::<ffi::PyObject>()) };
+        let Some(frame) = frame else { return Ok(false) };
+        let globals = frame.getattr(intern!(py, "f_globals"))?.cast_into::<PyDict>()?;
+        let name: String = frame.getattr(intern!(py, "f_code"))?.getattr(intern!(py, "co_name"))?.extract()?;
+        Ok(is_first_party(&globals) && !apart.contains(&name.as_str()))
+    };
+    look().unwrap_or(true)
 }
 
 /// Whether the code that runs is not that of the standard library, apart from some modules, at whose caller is looked.

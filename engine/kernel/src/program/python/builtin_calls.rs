@@ -142,6 +142,7 @@ impl Host {
                     _ => Depth::Items,
                 };
                 let mut read = given(arguments, keywords);
+                self.note_drawn_in_call(function, &read, keywords);
                 if effect == BuiltinEffect::Examine && !function.is_instance_of::<PyCFunction>() {
                     // A scanner calls what it was made with.
                     read.push(function.clone());

@@ -160,6 +160,7 @@ impl ControlledCall {
             | How::Partial => function.call(arguments, keywords),
             How::Value { object } => {
                 let mut read = given(arguments, keywords);
+                host.note_drawn_in_call(function, &read, keywords);
                 read.push(object.bind(py).clone());
                 let parts = host.reading_parts(&read, Depth::Text);
                 let (arguments, keywords) = host.with_callbacks(py, function, arguments, keywords)?;
@@ -183,6 +184,7 @@ impl ControlledCall {
                     host.note_member_wanted(function, &value);
                 }
                 let read = given(arguments, keywords);
+                host.note_drawn_in_call(function, &read, keywords);
                 let parts = match reads_arguments {
                     true => host.reading_parts(&read, Depth::Items),
                     false => Vec::new(),
@@ -319,6 +321,11 @@ impl Host {
         self.note_native_use(object)?;
         let kind = self.kind(object);
         let text = name.to_str().unwrap_or_default();
+        match kind {
+            TypeKind::Set if matches!(text, "pop" | "__iter__" | "__repr__") => self.note_drawn_order(object),
+            TypeKind::Set => {}
+            _ => arguments.iter().for_each(|argument| self.note_drawn_order(&argument)),
+        }
         let mut effect = method_effect(kind, text, arguments.len());
         if kind == TypeKind::List && text == "pop" && arguments.is_empty() && object.len().unwrap_or(1) == 0 {
             effect = ContainerEffect::WriteWhole;

@@ -474,6 +474,7 @@ impl Host {
         if object.is_exact_instance_of::<PyInt>() {
             return Ok(object);
         }
+        self.note_drawn_order(&object);
         let kind = self.kind(&object);
         match kind {
             TypeKind::Iterator => {
@@ -549,6 +550,7 @@ impl Host {
     /// An iterator over the object whose every step is visible.
     #[pyo3(signature = (object, /))]
     pub fn iterate<'py>(&self, py: Python<'py>, object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.note_drawn_order(object);
         let kind = self.kind(object);
         match kind {
             TypeKind::List if object.is_exact_instance_of::<PyList>() => {

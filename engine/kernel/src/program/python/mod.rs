@@ -24,6 +24,7 @@ mod controlled_call;
 mod copied_calls;
 mod deadline_loops;
 mod difference;
+mod drawn_numbers;
 mod entered_code;
 mod enumerations;
 mod exploring;

@@ -214,7 +214,11 @@ impl Host {
     #[pyo3(signature = (object, /))]
     fn id(&self, object: &Bound<'_, PyAny>) -> u64 {
         let address = object.as_ptr() as u64;
-        let Some(mut state) = self.awake() else { return address };
+        if self.awake().is_none() {
+            return address;
+        }
+        self.note_drawn_number(object.py(), "id");
+        let mut state = self.state();
         let facts = state.types.facts(object);
         if !matches!(facts.kind, TypeKind::Instance) && !facts.kind.is_container() {
             return address;

@@ -1,0 +1,121 @@
+//! Numbers that another run may give differently: addresses in memory, hashes that depend on addresses or on a seed,
+//! identifiers of threads; and orders that such numbers decide: that of the items of a set.
+//!
+//! A check gives the same ones whenever it follows the same schedule. What a program makes of others is not explored, so that
+//! a verdict rests on them where the program can tell: it is an assumption. Of the program's own code alone: the library's
+//! keeps objects by such numbers, and is careful with them.
+
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyCFunction, PyComplex, PyDict, PyFloat, PyFrozenSet, PyInt, PySet, PyTuple};
+
+use super::assumptions::{runs_first_party, AssumptionKind};
+use super::host::Host;
+
+/// What they make of such a number is one of these numbers again, or a text that shows it.
+const PASSING_ON: &[&str] = &["__hash__", "__repr__", "__str__", "__format__"];
+
+impl Host {
+    /// `function` gives such a number to the code that runs.
+    pub fn note_drawn_number(&self, py: Python<'_>, function: &str) {
+        let knows = {
+            let state = self.state();
+            !state.executes() || state.assumptions.knows(AssumptionKind::DrawnNumber, function)
+        };
+        if !knows && runs_first_party(py, PASSING_ON) {
+            self.assume(py, AssumptionKind::DrawnNumber, function);
+        }
+    }
+
+    /// Built-in code is called with these objects.
+    pub fn note_drawn_in_call(
+        &self,
+        function: &Bound<'_, PyAny>,
+        given: &[Bound<'_, PyAny>],
+        keywords: Option<&Bound<'_, PyDict>>,
+    ) {
+        if given.iter().all(has_fixed_hash) {
+            return;
+        }
+        if is_hash(function) {
+            self.note_drawn_number(function.py(), "hash");
+        }
+        if given.iter().any(is_set) && shows_order(function, keywords) {
+            given.iter().for_each(|object| self.note_drawn_order(object));
+        }
+    }
+
+    /// The code that runs is about to see the order of the items of an object.
+    pub fn note_drawn_order(&self, object: &Bound<'_, PyAny>) {
+        if !is_set(object) {
+            return;
+        }
+        let py = object.py();
+        let knows = {
+            let state = self.state();
+            !state.executes() || state.assumptions.knows(AssumptionKind::HashOrder, "a set")
+        };
+        if !knows && is_in_drawn_order(object).unwrap_or(true) && runs_first_party(py, &[]) {
+            self.assume(py, AssumptionKind::HashOrder, "a set");
+        }
+    }
+}
+
+#[pymethods]
+impl Host {
+    /// A number that is about to be computed with, or compared for order.
+    fn drawn<'py>(&self, py: Python<'py>, number: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let told = py.import(intern!(py, "threading"))?.call_method0(intern!(py, "get_ident"))?;
+        if number.is_exact_instance_of::<PyInt>() && number.eq(told)? {
+            self.note_drawn_number(py, "threading.get_ident");
+        }
+        Ok(number)
+    }
+}
+
+fn is_set(object: &Bound<'_, PyAny>) -> bool {
+    object.is_instance_of::<PySet>() || object.is_instance_of::<PyFrozenSet>()
+}
+
+fn is_hash(function: &Bound<'_, PyAny>) -> bool {
+    let py = function.py();
+    function.is_instance_of::<PyCFunction>()
+        && function.getattr(intern!(py, "__name__")).is_ok_and(|name| name.eq("hash").unwrap_or(false))
+}
+
+/// Whether the hash of a value is the same in all runs.
+pub fn has_fixed_hash(value: &Bound<'_, PyAny>) -> bool {
+    value.is_exact_instance_of::<PyInt>()
+        || value.is_exact_instance_of::<PyBool>()
+        || value.is_exact_instance_of::<PyComplex>()
+        || value.cast_exact::<PyFloat>().is_ok_and(|number| !number.value().is_nan())
+        || value.cast_exact::<PyTuple>().is_ok_and(|tuple| tuple.iter().all(|item| has_fixed_hash(&item)))
+}
+
+/// Whether the order of the items of a set depends on hashes that may be others.
+fn is_in_drawn_order(set: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = set.py();
+    // Not by the methods of a subclass, which may be code of the model.
+    let class = match set.is_instance_of::<PySet>() {
+        true => py.get_type::<PySet>(),
+        false => py.get_type::<PyFrozenSet>(),
+    };
+    if class.call_method1(intern!(py, "__len__"), (set,))?.extract::<usize>()? < 2 {
+        return Ok(false);
+    }
+    for item in class.call_method1(intern!(py, "__iter__"), (set,))?.try_iter()? {
+        if !has_fixed_hash(&item?) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether a call shows the order of the items of what it is given. What sorts them, or finds the least, shows none.
+fn shows_order(function: &Bound<'_, PyAny>, keywords: Option<&Bound<'_, PyDict>>) -> bool {
+    const SHOWING_NONE: &[&str] =
+        &["all", "any", "bool", "dict", "frozenset", "hash", "len", "max", "min", "set", "sorted", "sum", "type"];
+    let name = function.getattr(intern!(function.py(), "__name__")).and_then(|name| name.extract::<String>());
+    // Items that a key does not tell apart stay in the order in which they are.
+    keywords.is_some() || !name.is_ok_and(|name| SHOWING_NONE.contains(&name.as_str()))
+}
