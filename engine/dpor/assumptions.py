@@ -159,8 +159,8 @@ def _words(kind: AssumptionKind, subject: str) -> tuple[str, str]:
             )
         case AssumptionKind.DRAWN_NUMBER:
             return (
-                f"{subject} gave a number that depends on memory, on the seed of hashes or on which thread came first: "
-                "what the model makes of another one was not explored",
+                f"what {subject} tells depends on memory, on the seed of hashes or on which thread came first: what "
+                "the model makes of anything else was not explored",
                 "compare such numbers for equality only, or number things yourself",
             )
         case AssumptionKind.HASH_ORDER:

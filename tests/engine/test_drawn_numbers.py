@@ -11,9 +11,16 @@ from dpor.results import AssumptionKind, CheckRequest, Verdict
 
 MODEL = """
 import collections
+import enum
+import gc
+import sys
 import threading
 from threading import get_ident
 import dpor
+
+class Permission(enum.Flag):
+    READ = 1
+    WRITE = 2
 
 class Plain:
     pass
@@ -56,6 +63,9 @@ NUMBERS = {
     "8 - threading.get_ident()": "threading.get_ident",
     "threading.get_ident() < 5": "threading.get_ident",
     "0 < threading.get_native_id() < 5": "threading.get_ident",
+    "len(gc.get_objects())": "gc.get_objects",
+    "sys.getrefcount(plain)": "sys.getrefcount",
+    "sys._current_frames()": "sys._current_frames",
 }
 ORDERS = [
     "[name for name in names]",
@@ -107,3 +117,8 @@ def test_an_order_that_such_numbers_decide_is_an_assumption(tmp_path: Path, used
 @pytest.mark.parametrize("used", NONE)
 def test_who_is_shown_neither_assumes_nothing(tmp_path: Path, used: str) -> None:
     assert assumed(tmp_path, used) == set()
+
+
+def test_where_combined_flags_are_kept_is_an_assumption(tmp_path: Path) -> None:
+    made = assumed(tmp_path, "Permission.READ | Permission.WRITE, [*Permission._value2member_map_]")
+    assert (AssumptionKind.UNSEEN_CODE, "model.Permission._value2member_map_") in made

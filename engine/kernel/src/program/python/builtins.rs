@@ -49,6 +49,8 @@ pub struct Builtins {
     callables: FxHashMap<usize, CallableKind>,
     /// The one type of callables that could go away, kept so that its address keeps its meaning.
     _cached: Py<PyAny>,
+    /// The function `hash`.
+    hash: Py<PyAny>,
 }
 
 /// What a callable is, told by its type.
@@ -163,12 +165,17 @@ impl Builtins {
         for name in ["attrgetter", "itemgetter", "methodcaller"] {
             callables.insert(operator.getattr(name)?.as_ptr() as usize, CallableKind::Getter);
         }
-        Ok(Builtins { effects, callables, _cached: cached.unbind() })
+        let hash = module.getattr("hash")?.unbind();
+        Ok(Builtins { effects, callables, _cached: cached.unbind(), hash })
     }
 
     #[inline]
     pub fn kind_of(&self, callable: &Bound<'_, PyAny>) -> CallableKind {
         self.callables.get(&(callable.get_type_ptr() as usize)).copied().unwrap_or(CallableKind::Other)
+    }
+
+    pub fn is_hash(&self, callable: &Bound<'_, PyAny>) -> bool {
+        callable.is(&self.hash)
     }
 
     /// Whether a callable is one of the known ones that only read what they are given.

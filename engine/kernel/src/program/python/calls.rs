@@ -233,6 +233,7 @@ impl Host {
                 return self.controlled(py, &function, how);
             }
             if kind == TypeKind::Immutable && object.is_none() || kind == TypeKind::Module {
+                self.note_memory_told(&object, &name);
                 return self.controlled(py, &function, How::Builtin(c_function_effect(&object, &name)));
             }
         }

@@ -7,11 +7,26 @@
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyCFunction, PyComplex, PyDict, PyFloat, PyFrozenSet, PyInt, PySet, PyTuple};
+use pyo3::types::{PyBool, PyComplex, PyDict, PyFloat, PyFrozenSet, PyInt, PySet, PyTuple};
 
 use super::assumptions::{runs_first_party, AssumptionKind};
 use super::host::Host;
 
+/// Functions of the interpreter that tell how its memory is used, and which threads it has.
+const TELLING_OF_MEMORY: &[(&str, &[&str])] = &[
+    ("gc", &["get_count", "get_freeze_count", "get_objects", "get_referrers", "get_stats"]),
+    (
+        "sys",
+        &[
+            "_current_exceptions",
+            "_current_frames",
+            "_debugmallocstats",
+            "getallocatedblocks",
+            "getrefcount",
+            "getunicodeinternedsize",
+        ],
+    ),
+];
 /// What they make of such a number is one of these numbers again, or a text that shows it.
 const PASSING_ON: &[&str] = &["__hash__", "__repr__", "__str__", "__format__"];
 
@@ -27,6 +42,15 @@ impl Host {
         }
     }
 
+    /// A function in C of a module is about to be called.
+    pub fn note_memory_told(&self, module: &Bound<'_, PyAny>, function: &str) {
+        let name = module.getattr(intern!(module.py(), "__name__")).and_then(|name| name.extract::<String>());
+        let Ok(name) = name else { return };
+        if TELLING_OF_MEMORY.iter().any(|(module, functions)| *module == name && functions.contains(&function)) {
+            self.note_drawn_number(module.py(), &format!("{name}.{function}"));
+        }
+    }
+
     /// Built-in code is called with these objects.
     pub fn note_drawn_in_call(
         &self,
@@ -34,10 +58,7 @@ impl Host {
         given: &[Bound<'_, PyAny>],
         keywords: Option<&Bound<'_, PyDict>>,
     ) {
-        if given.iter().all(has_fixed_hash) {
-            return;
-        }
-        if is_hash(function) {
+        if self.state().builtins.is_hash(function) && !given.iter().all(has_fixed_hash) {
             self.note_drawn_number(function.py(), "hash");
         }
         if given.iter().any(is_set) && shows_order(function, keywords) {
@@ -75,12 +96,6 @@ impl Host {
 
 fn is_set(object: &Bound<'_, PyAny>) -> bool {
     object.is_instance_of::<PySet>() || object.is_instance_of::<PyFrozenSet>()
-}
-
-fn is_hash(function: &Bound<'_, PyAny>) -> bool {
-    let py = function.py();
-    function.is_instance_of::<PyCFunction>()
-        && function.getattr(intern!(py, "__name__")).is_ok_and(|name| name.eq("hash").unwrap_or(false))
 }
 
 /// Whether the hash of a value is the same in all runs.

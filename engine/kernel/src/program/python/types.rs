@@ -13,7 +13,7 @@ use pyo3::PyTypeInfo;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::ancestry::{found_in_class, holder_of, told_by_type, Ancestry};
-use super::assumptions::{calls_for_user, AssumptionKind, Assumptions};
+use super::assumptions::{calls_for_user, runs_first_party, AssumptionKind, Assumptions};
 use super::class_flags::{is_immutable_class, is_made_at_run_time};
 use super::entered_code::without_code;
 use super::harmless_methods::is_own;
@@ -338,9 +338,20 @@ impl TypeTable {
         };
         if kind == TypeKind::Class {
             self.facts(class.as_any());
+            self.note_member_map(&class, name);
         }
         self.attributes.insert(key, found);
         found
+    }
+
+    /// Note that a program looks at where an enumeration keeps the combinations of its flags that it has made when they were
+    /// asked for, which are no operations.
+    fn note_member_map(&mut self, class: &Bound<'_, PyType>, name: &Bound<'_, PyString>) {
+        let py = class.py();
+        if name == "_value2member_map_" && runs_first_party(py, &[]) {
+            let subject = format!("{}.{}.{name}", module_of(class), qualified_name(class));
+            self.assumptions.add(py, AssumptionKind::UnseenCode, &subject, None);
+        }
     }
 
     /// Note that an attribute of this name was rebound in a class, or in place of a method; returns true if that is news,
