@@ -92,6 +92,9 @@ NONE = [
     "len(names), 'one' in names, names == frozen, names | {'three'}, set(names)",
     "sorted(names), min(names), max(names), any(names)",
     "[number for number in {1, 2.5, (3, 4)}]",
+    "sorted(names, reverse=True), frozen.issubset(names), frozen.union(names)",
+    "{frozen: 1}.get(frozen), [names].append(frozen), (frozen,).count(names)",
+    "Key(names), collections.deque([names])",
     "list({'one'})",
     "[name for name in dict.fromkeys(['one', 'two'])]",
 ]

@@ -184,9 +184,11 @@ impl ControlledCall {
                     host.note_member_wanted(function, &value);
                 }
                 let read = given(arguments, keywords);
-                host.note_drawn_in_call(function, &read, keywords);
                 let parts = match reads_arguments {
-                    true => host.reading_parts(&read, Depth::Items),
+                    true => {
+                        host.note_drawn_in_call(function, &read, keywords);
+                        host.reading_parts(&read, Depth::Items)
+                    }
                     false => Vec::new(),
                 };
                 let (given, keywords) = host.with_callbacks(py, function, arguments, keywords)?;
@@ -324,7 +326,7 @@ impl Host {
         match kind {
             TypeKind::Set if matches!(text, "pop" | "__iter__" | "__repr__") => self.note_drawn_order(object),
             TypeKind::Set => {}
-            _ => arguments.iter().for_each(|argument| self.note_drawn_order(&argument)),
+            _ => arguments.iter().for_each(|argument| self.note_drawn_orders(text, false, &[argument])),
         }
         let mut effect = method_effect(kind, text, arguments.len());
         if kind == TypeKind::List && text == "pop" && arguments.is_empty() && object.len().unwrap_or(1) == 0 {

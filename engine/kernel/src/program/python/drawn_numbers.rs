@@ -61,7 +61,18 @@ impl Host {
         if self.state().builtins.is_hash(function) && !given.iter().all(has_fixed_hash) {
             self.note_drawn_number(function.py(), "hash");
         }
-        if given.iter().any(is_set) && shows_order(function, keywords) {
+        if given.iter().any(is_set) {
+            let py = function.py();
+            let name = function.getattr(intern!(py, "__name__")).and_then(|name| name.extract::<String>());
+            // Items that a key does not tell apart stay in the order in which they are.
+            let has_key = keywords.is_some_and(|keywords| keywords.contains(intern!(py, "key")).unwrap_or(true));
+            self.note_drawn_orders(name.as_deref().unwrap_or_default(), has_key, given);
+        }
+    }
+
+    /// A method of this name is called with these objects.
+    pub fn note_drawn_orders(&self, method: &str, has_key: bool, given: &[Bound<'_, PyAny>]) {
+        if has_key || shows_order(method) {
             given.iter().for_each(|object| self.note_drawn_order(object));
         }
     }
@@ -126,11 +137,46 @@ fn is_in_drawn_order(set: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(false)
 }
 
-/// Whether a call shows the order of the items of what it is given. What sorts them, or finds the least, shows none.
-fn shows_order(function: &Bound<'_, PyAny>, keywords: Option<&Bound<'_, PyDict>>) -> bool {
-    const SHOWING_NONE: &[&str] =
-        &["all", "any", "bool", "dict", "frozenset", "hash", "len", "max", "min", "set", "sorted", "sum", "type"];
-    let name = function.getattr(intern!(function.py(), "__name__")).and_then(|name| name.extract::<String>());
-    // Items that a key does not tell apart stay in the order in which they are.
-    keywords.is_some() || !name.is_ok_and(|name| SHOWING_NONE.contains(&name.as_str()))
+/// Whether a function or method of this name shows the order of the items of what it is given. What sorts them, finds the
+/// least, or takes them for a set or for one item among others shows none.
+fn shows_order(name: &str) -> bool {
+    const SHOWING_NONE: &[&str] = &[
+        "__contains__",
+        "__eq__",
+        "__getitem__",
+        "__ne__",
+        "__setitem__",
+        "add",
+        "all",
+        "any",
+        "append",
+        "appendleft",
+        "bool",
+        "count",
+        "dict",
+        "difference",
+        "discard",
+        "frozenset",
+        "get",
+        "hash",
+        "index",
+        "insert",
+        "intersection",
+        "isdisjoint",
+        "issubset",
+        "issuperset",
+        "len",
+        "max",
+        "min",
+        "pop",
+        "remove",
+        "set",
+        "setdefault",
+        "sorted",
+        "sum",
+        "symmetric_difference",
+        "type",
+        "union",
+    ];
+    !SHOWING_NONE.contains(&name)
 }
