@@ -55,6 +55,18 @@ _THREADS = (
     "o.append(s[0] is None)",
 )
 
+_VARIABLES = (
+    "global made_a\nmade_a = 1",
+    "global made_b\nmade_b = 2",
+    "globals()['made_a'] = 3",
+    "o.append('made_a' in globals())",
+    "o.append('made_b' in list(globals()))",
+    "o.append(globals().get('made_a'))",
+    "o.append([name for name in globals() if name.startswith('made_')])",
+    "o.append(globals().copy().get('made_b'))",
+    "o.append(sum(name.startswith('made_') for name in [*globals()]))",
+)
+
 
 def _kinds(name: str, make: str, looks: dict[str, str], operations: tuple[str, ...]) -> tuple[Kind, ...]:
     return tuple(Kind(f"{name}, {what}", make, look, operations) for what, look in looks.items())
@@ -112,6 +124,12 @@ ORDER = (
         "types.SimpleNamespace()",
         {"listed": "list(vars(s))", "last": "next(reversed(vars(s)), None)", "text": "repr(s)"},
         _ATTRIBUTES,
+    ),
+    *_kinds(
+        "variables",
+        "[globals().pop(name, None) and 0 for name in ('made_a', 'made_b')]",
+        {"listed": "[name for name in globals() if name.startswith('made_')]"},
+        _VARIABLES,
     ),
     *_kinds(
         "threads",

@@ -96,6 +96,9 @@ impl State {
     ) -> (Accesses, u32) {
         use AccessMode::*;
         let Container { whole, length, .. } = container;
+        if !effect.is_on_cell() {
+            self.note_namespace_taken(object, container);
+        }
         if self.driver.wants_values() {
             return (self.undivided_accesses(object, container, effect, key), 0);
         }

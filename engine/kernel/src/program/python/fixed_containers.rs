@@ -6,11 +6,14 @@
 //! such an event has taken place on a container, what others touch of it is fixed: all that they could touch in any state.
 
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use rustc_hash::FxHashSet;
 use smallvec::smallvec;
 
 use super::container_effects::ContainerEffect;
 use super::containers::{is_from_end, Container};
+use super::identity::ObjectId;
+use super::module_variables::is_instrumented_namespace;
 use super::set_order::has_collisions;
 use super::state::{access, Restart, State};
 use super::types::TypeKind;
@@ -25,6 +28,8 @@ pub struct ContainerFacts {
     shrinking: FxHashSet<LocationId>,
     /// An event changes many cells at once.
     rewritten: FxHashSet<LocationId>,
+    /// Namespaces of modules that operations take as wholes.
+    namespaces: FxHashSet<ObjectId>,
 }
 
 impl State {
@@ -57,6 +62,26 @@ impl State {
         if container.kind == TypeKind::Set && !self.has_no_company() {
             self.containers.shrinking.insert(container.length);
         }
+    }
+
+    /// Note that an operation takes a dict as a whole. If its items are the variables of a module, these are no places of their
+    /// own any more.
+    pub fn note_namespace_taken(&mut self, object: &Bound<'_, PyAny>, container: Container) {
+        let is_namespace = || object.cast::<PyDict>().is_ok_and(is_instrumented_namespace);
+        if container.kind == TypeKind::Dict
+            && !self.containers.namespaces.contains(&container.object)
+            && is_namespace()
+            && self.containers.namespaces.insert(container.object)
+            && self.learning
+        {
+            self.restart.get_or_insert(Restart::Visible);
+        }
+    }
+
+    /// The location of a module's namespace as a whole, if operations take it so.
+    pub fn namespace_taken_whole(&mut self, namespace: ObjectId) -> Option<LocationId> {
+        let taken = self.containers.namespaces.contains(&namespace);
+        taken.then(|| self.container_of(namespace, TypeKind::Dict).whole)
     }
 
     /// Note that an event changes many cells at once.

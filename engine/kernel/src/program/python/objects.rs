@@ -11,6 +11,7 @@ use super::host::Host;
 use super::identity::{KeyId, ObjectId};
 use super::insides::referents;
 use super::made_functions::MadeFunctions;
+use super::module_variables::is_instrumented_namespace;
 use super::state::{Phase, State};
 use super::types::{TypeFacts, TypeKind};
 
@@ -125,6 +126,11 @@ impl State {
             let id = self.object(&shown, shown_facts);
             self.remember(object, id);
             return id;
+        }
+        if let (TypeKind::Dict, Ok(variables)) = (facts.kind, object.cast_exact::<PyDict>()) {
+            if is_instrumented_namespace(variables) {
+                return self.namespace(variables);
+            }
         }
         if matches!(facts.kind, TypeKind::Class | TypeKind::Module) {
             // Classes and modules are who they are by name, whoever touches them first.

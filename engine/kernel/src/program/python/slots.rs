@@ -35,18 +35,21 @@ pub struct Slot {
     /// The same where loads read from a write of their choice and an access to the place is none to the whole, but has to be
     /// ordered with those.
     pub beside: Option<LocationId>,
+    /// Whether a store changes what such an operation sees of other places, too: their order, how many there are.
+    pub changes_whole: bool,
 }
 
 impl Slot {
     /// A place of its own, which no operation takes together with others.
     pub fn alone(location: LocationId, object: ObjectId, key: KeyId) -> Slot {
         let (default, whole, beside) = (None, None, None);
-        Slot { location, object, key, default, class_decides: false, in_container: false, whole, beside }
+        let (class_decides, in_container, changes_whole) = (false, false, false);
+        Slot { location, object, key, default, class_decides, in_container, whole, changes_whole, beside }
     }
 
     /// The same on an object that operations take as a whole at this location. `chosen` tells whether loads read from a write
     /// of their choice; see `chosen_items.rs`.
-    fn of_whole(self, whole: Option<LocationId>, chosen: bool) -> Slot {
+    pub fn of_whole(self, whole: Option<LocationId>, chosen: bool) -> Slot {
         match chosen {
             true => Slot { beside: whole, ..self },
             false => Slot { whole, ..self },
@@ -60,7 +63,11 @@ impl Slot {
     /// What an access to the place touches.
     pub fn accesses(self, mode: AccessMode) -> Accesses {
         let mut found: Accesses = smallvec![access(self.location, mode)];
-        let intent = if mode == AccessMode::Read { AccessMode::IntentRead } else { AccessMode::IntentWrite };
+        let intent = match mode {
+            AccessMode::Read => AccessMode::IntentRead,
+            _ if self.changes_whole => AccessMode::Write,
+            _ => AccessMode::IntentWrite,
+        };
         found.extend(self.default.filter(|_| self.reads_class(mode)).map(|at| access(at, AccessMode::Read)));
         found.extend(self.whole.map(|at| access(at, intent)));
         found

@@ -119,7 +119,8 @@ impl Host {
     /// A thread looks at all that a module holds. Only the variables of instrumented modules are places.
     pub fn note_look_at_module(&self, py: Python<'_>, module: &Bound<'_, PyAny>) {
         let mut state = self.state();
-        if state.executes() && !state.has_no_company() && instrumented_namespace(module).is_none() {
+        // The order of what threads that have ended have stored shows, too.
+        if state.executes() && !state.is_alone() && instrumented_namespace(module).is_none() {
             state.assume(py, AssumptionKind::UnseenCode, "builtins.module.__dict__");
         }
     }

@@ -112,7 +112,9 @@ impl Host {
         let object = state.namespace(namespace);
         let key = state.identities.name(name);
         let location = state.identities.location(object, key, true);
-        Some(Slot::alone(location, object, key))
+        let whole = state.namespace_taken_whole(object);
+        let slot = Slot::alone(location, object, key).of_whole(whole, state.reads.enabled);
+        Some(Slot { changes_whole: whole.is_some(), ..slot })
     }
 
     /// Load a module's variable as an attribute of the module, with `get`.
