@@ -398,3 +398,28 @@ def model():
     result = check_model(CheckRequest(str(path), "model", str(tmp_path)))
     assert result.verdict is Verdict.VERIFIED
     assert [one.subject for one in result.assumptions] == ["builtins.type.__subclasses__"]
+
+
+@pytest.mark.parametrize("seen", [True, False])
+def test_a_function_of_the_library_sees_the_text_about_a_function_before_and_after(
+    seen: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "model.py"
+    path.write_text(f"""
+import inspect
+import dpor
+
+@dpor.model
+def model():
+    def told():
+        pass
+    seen = []
+    threads = [
+        dpor.spawn(lambda: setattr(told, "__doc__", "text")),
+        dpor.spawn(lambda: seen.append(inspect.getdoc(told) == "text")),
+    ]
+    for thread in threads:
+        thread.join()
+    assert seen == [{seen}]
+""")
+    assert check_model(CheckRequest(str(path), "model", str(tmp_path))).verdict is Verdict.VIOLATED

@@ -1,4 +1,4 @@
-//! Names of functions and classes that the text of an object shows. Nobody changes them while other threads run, as a rule;
+//! Names of functions and classes that the text of an object shows, and texts about them that functions look for. Nobody changes them while other threads run, as a rule;
 //! once somebody does, all texts read them.
 
 use pyo3::intern;
@@ -12,7 +12,7 @@ use super::types::TypeKind;
 use super::whole_reads::{Depth, Look};
 use crate::operation::AccessMode;
 
-const SHOWN: &[&str] = &["__name__", "__qualname__", "__module__"];
+const SHOWN: &[&str] = &["__name__", "__qualname__", "__module__", "__doc__"];
 
 impl State {
     /// Note what the text of an object reads of names.

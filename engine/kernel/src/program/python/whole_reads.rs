@@ -17,6 +17,7 @@ use super::container_effects::ContainerEffect;
 use super::host::Host;
 use super::identity::{KeyId, ObjectId};
 use super::insides::{has_nothing_inside, holds_objects, shows_what_it_holds};
+use super::module_variables::instrumented_namespace;
 use super::named_reads::Path;
 use super::native_types::keeps_to_itself;
 use super::recording::Word;
@@ -251,6 +252,12 @@ impl State {
         let facts = self.types.facts(object);
         if self.names_change {
             self.look_at_names(look, object, facts.kind);
+        }
+        if facts.kind == TypeKind::Module {
+            // What it holds are the variables of its code.
+            if let Some(variables) = instrumented_namespace(object) {
+                look.finds(variables.into_any(), inside);
+            }
         }
         let mut container = self.container(object);
         if container.is_none() && facts.kind.is_tracked() && (!effect.reads_only() || inside.native) {
