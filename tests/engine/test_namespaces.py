@@ -10,7 +10,6 @@ from dpor.checking import check_model
 from dpor.results import AssumptionKind, CheckRequest, ModelResult, Verdict
 
 MODEL = """
-import inspect
 import sys
 import threading
 import types
@@ -47,7 +46,6 @@ LOOKS = [
     "'new_first' in globals().keys()",
     "any(name == 'new_first' for name in globals())",
     "len(globals()) > count",
-    "any(name == 'new_first' for name, _ in inspect.getmembers(SELF))",
 ]
 STORES = {
     "by statements": "run(store_first, store_second)",

@@ -11,6 +11,7 @@ use pyo3::types::{PyBool, PyComplex, PyDict, PyFloat, PyFrozenSet, PyInt, PySet,
 
 use super::assumptions::{runs_first_party, AssumptionKind};
 use super::host::Host;
+use super::module_variables::variables_of_module;
 
 /// Functions of the interpreter that tell how its memory is used, and which threads it has.
 const TELLING_OF_MEMORY: &[(&str, &[&str])] = &[
@@ -44,8 +45,9 @@ impl Host {
 
     /// A function in C of a module is about to be called.
     pub fn note_memory_told(&self, module: &Bound<'_, PyAny>, function: &str) {
-        let name = module.getattr(intern!(module.py(), "__name__")).and_then(|name| name.extract::<String>());
-        let Ok(name) = name else { return };
+        // Not by the attributes of the module, whose class may have code of the model for them.
+        let name = variables_of_module(module).and_then(|own| own.get_item("__name__").ok()?);
+        let Some(name) = name.and_then(|name| name.extract::<String>().ok()) else { return };
         if TELLING_OF_MEMORY.iter().any(|(module, functions)| *module == name && functions.contains(&function)) {
             self.note_drawn_number(module.py(), &format!("{name}.{function}"));
         }

@@ -238,6 +238,18 @@ impl State {
         }
     }
 
+    /// Note that the variables of a module are read, but not what they hold: that is most of what there is.
+    fn look_at_variables<'py>(&mut self, look: &mut Look<'py>, module: &Bound<'py, PyAny>, inside: Inside) {
+        let Some(variables) = instrumented_namespace(module) else { return };
+        let Some(container) = self.container(&variables) else { return };
+        let (accesses, _) = self.container_accesses(&variables, container, ContainerEffect::View, None);
+        if accesses.iter().any(|access| self.is_visible(access.location)) {
+            accesses.iter().for_each(|access| look.moves(access.location, inside));
+            look.races(inside);
+        }
+        look.touches(accesses);
+    }
+
     /// Note what an object is read by, and what is in it.
     pub fn look_at<'py>(
         &mut self,
@@ -254,10 +266,7 @@ impl State {
             self.look_at_names(look, object, facts.kind);
         }
         if facts.kind == TypeKind::Module {
-            // What it holds are the variables of its code.
-            if let Some(variables) = instrumented_namespace(object) {
-                look.finds(variables.into_any(), inside);
-            }
+            self.look_at_variables(look, object, inside);
         }
         let mut container = self.container(object);
         if container.is_none() && facts.kind.is_tracked() && (!effect.reads_only() || inside.native) {
