@@ -13,7 +13,9 @@ import pytest
 # Tests are imported by path, so that the generator and its parts have to be put within reach.
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-DEFAULT_PROGRAMS = 60
+# For each test in a plain run, and with `--whole`.
+DEFAULT_PROGRAMS = 30
+WHOLE_PROGRAMS = 60
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -23,9 +25,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     # The options only exist if this folder was named on the command line; otherwise the environment decides.
+    usual = WHOLE_PROGRAMS if config.getoption("--whole", False) else DEFAULT_PROGRAMS
     programs = config.getoption("--programs", None)
     seed = config.getoption("--program-seed", None)
-    os.environ["DPOR_PROGRAMS"] = str(programs or os.environ.get("DPOR_PROGRAMS", DEFAULT_PROGRAMS))
+    os.environ["DPOR_PROGRAMS"] = str(programs or os.environ.get("DPOR_PROGRAMS", usual))
     if seed is None:
         seed = os.environ.get("DPOR_PROGRAM_SEED", _seed())
     os.environ["DPOR_PROGRAM_SEED"] = str(seed)

@@ -7,19 +7,17 @@ has not seen.
 from __future__ import annotations
 
 import itertools
-import os
 from pathlib import Path
 
 import container_programs
 import differential_sink
 import pytest
+from amount import PROGRAMS, SEED
 from checked_programs import check, named
 
 from dpor import checking
 from dpor.results import Verdict
 
-PROGRAMS = int(os.environ.get("DPOR_PROGRAMS", "60"))
-SEED = int(os.environ.get("DPOR_PROGRAM_SEED", "0"))
 BUFFERING = ("optimal", "source", "parsimonious")
 ALGORITHMS = ("optimal", "source", "unfolding", "parsimonious", "graph")
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from amount import PROGRAMS, SEED
 from graph_enumeration import Enumeration
 from ordered_programs import CompareExchange, FetchAdd, Generator, Join, Load, OrderedProgram, Spawn, Store
-from test_random_programs import PROGRAMS, SEED
 from test_random_programs import answer as answer
 
 MODELS = ("sc", "tso", "pso", "rc11")

@@ -11,9 +11,10 @@ from typing import Any
 
 import generator
 import pytest
+from amount import SEED
 from hypothesis import given, note, reject, seed
 from program import Program
-from test_random_programs import FEW, FIXED, MAX_INTERLEAVINGS, RANDOM, SEED, _answerer
+from test_random_programs import FEW, FIXED, MAX_INTERLEAVINGS, RANDOM, _answerer
 from test_random_programs import answer as answer
 
 from dpor import checking

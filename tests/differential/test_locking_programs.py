@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import os
 import sys
 from pathlib import Path
 
 import differential_sink
 import pytest
+from amount import PROGRAMS, SEED
 from checked_programs import check, named
 
 from dpor import checking
@@ -19,8 +19,6 @@ if sys.platform == "win32":
 
 import locking_programs
 
-PROGRAMS = int(os.environ.get("DPOR_PROGRAMS", "60"))
-SEED = int(os.environ.get("DPOR_PROGRAM_SEED", "0"))
 # Those that give each class once, which are as many for all.
 OPTIMAL = ("optimal", "parsimonious")
 OTHERS = ("source", "unfolding", "graph", "concolic")

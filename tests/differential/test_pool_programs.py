@@ -6,19 +6,17 @@ Whether pools and futures are primitives or run on the library's own code makes 
 from __future__ import annotations
 
 import itertools
-import os
 from pathlib import Path
 
 import differential_sink
 import pool_programs
 import pytest
+from amount import PROGRAMS, SEED
 from checked_programs import check, named
 
 from dpor import checking
 from dpor.results import Verdict, ViolationKind
 
-PROGRAMS = int(os.environ.get("DPOR_PROGRAMS", "60"))
-SEED = int(os.environ.get("DPOR_PROGRAM_SEED", "0"))
 WAYS = (
     ("optimal", "kernel", 20_000),
     ("source", "kernel", 20_000),

@@ -6,19 +6,17 @@ Whether queues are primitives or run on the library's own code makes no differen
 from __future__ import annotations
 
 import itertools
-import os
 from pathlib import Path
 
 import differential_sink
 import pytest
 import queue_programs
+from amount import PROGRAMS, SEED
 from checked_programs import check, named
 
 from dpor import checking
 from dpor.results import Verdict, ViolationKind
 
-PROGRAMS = int(os.environ.get("DPOR_PROGRAMS", "60"))
-SEED = int(os.environ.get("DPOR_PROGRAM_SEED", "0"))
 # Those that give each class once where a queue has parts, and where it is one location; classes are as many for both.
 BY_PARTS = ("optimal", "unfolding")
 WHOLE = ("parsimonious", "graph")

@@ -7,7 +7,6 @@ names. `DPOR_PROGRAMS=5000 pytest tests/differential` (or `--programs 5000`) run
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ import brute_force
 import differential_sink
 import generator
 import pytest
+from amount import PROGRAMS, SEED
 from checked_programs import named
 from hypothesis import HealthCheck, Phase, given, note, reject, seed, settings
 from program import Program
@@ -28,8 +28,6 @@ from dpor.counterexample.schedule import decode
 from dpor.errors import DporError
 from dpor.results import CheckRequest, ReplayRequest, Verdict
 
-PROGRAMS = int(os.environ.get("DPOR_PROGRAMS", "60"))
-SEED = int(os.environ.get("DPOR_PROGRAM_SEED", "0"))
 # Enough for most programs of this weight; what needs more is left out and another program drawn.
 MAX_INTERLEAVINGS = 3_000
 MAX_PREFIXES = 20_000

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import os
 import random
 from pathlib import Path
 from typing import Any
 
 import differential_sink
 import pytest
+from amount import PROGRAMS, SEED
 
 pytest.importorskip("z3")
 checking = pytest.importorskip("dpor.checking", reason="the engine is not built")
@@ -18,8 +18,7 @@ from dpor.codes import Code  # noqa: E402
 from dpor.errors import DporError  # noqa: E402
 from dpor.results import CheckRequest, Verdict  # noqa: E402
 
-PROGRAMS = max(10, int(os.environ.get("DPOR_PROGRAMS", "60")) // 2)
-SEED = int(os.environ.get("DPOR_PROGRAM_SEED", "1"))
+HALF = max(10, PROGRAMS // 2)
 LOW, HIGH = -3, 3
 DOMAIN = range(LOW, HIGH + 1)
 
@@ -144,7 +143,7 @@ def plainly(expression: str, **values: int) -> str:
         return repr(error)
 
 
-@pytest.mark.parametrize("number", range(PROGRAMS))
+@pytest.mark.parametrize("number", range(HALF))
 def test_a_symbolic_expression_has_the_values_that_python_gives_it(number: int, tmp_path: Path) -> None:
     seed = SEED + number
     expressions = Expressions(seed)
@@ -225,7 +224,7 @@ DRAWN = "VALUE = lambda low, high: dpor.choose(range(low, high + 1))\n"
 SYMBOLIC = "VALUE = lambda low, high: dpor.nondet_int(None, low, high)\n"
 
 
-@pytest.mark.parametrize("number", range(PROGRAMS))
+@pytest.mark.parametrize("number", range(HALF))
 def test_a_symbolic_program_has_the_outcomes_of_all_its_values(number: int, tmp_path: Path) -> None:
     seed = SEED + number
     body = Programs(seed).program()
@@ -277,7 +276,7 @@ class WeakPrograms(Programs):
 
 
 @pytest.mark.parametrize("memory_model", ["tso", "pso", "rc11"])
-@pytest.mark.parametrize("number", range(PROGRAMS // 2))
+@pytest.mark.parametrize("number", range(HALF // 2))
 def test_a_symbolic_program_has_the_outcomes_of_all_its_values_under_weak_memory(
     number: int, memory_model: str, tmp_path: Path
 ) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import generator
 import pytest
+from amount import SEED
 from hypothesis import given, note, seed
 from program import Program
 from test_random_programs import (
@@ -17,7 +18,6 @@ from test_random_programs import (
     FIXED,
     MAX_INTERLEAVINGS,
     RANDOM,
-    SEED,
     _answerer,
     comparable_where_whole,
     comparable_without_elision,
