@@ -4,6 +4,7 @@ from __future__ import annotations
 import __future__
 
 import ast
+import warnings
 from types import CodeType
 
 from dpor.codes import Code
@@ -73,15 +74,18 @@ def compile_instrumented(
     under `python -O`.
     """
     tree = ast.parse(source, filename)
-    if _mentions(source, "match") and any(isinstance(node, ast.Match) for node in ast.walk(tree)):
-        # Patterns that the compiler refuses are not there any more once they are conditions.
-        compile(tree, filename, "exec", flags, dont_inherit=True)
+    # What the compiler refuses or warns of may not be there any more once it is instrumented: a pattern, a late
+    # declaration, a comparison with `is`.
+    compile(tree, filename, "exec", flags, dont_inherit=True)
     if _mentions(source, _BUILTINS):
         _require_builtins(tree, filename)
     tree = instrument_tree(tree, rebound)
     if marks_lines:
         tree = mark_lines(tree)
-    return compile(tree, filename, "exec", flags, dont_inherit=True, optimize=0)
+    with warnings.catch_warnings():
+        # It has warned.
+        warnings.simplefilter("ignore", SyntaxWarning)
+        return compile(tree, filename, "exec", flags, dont_inherit=True, optimize=0)
 
 
 def _mentions(source: str | bytes, word: str) -> bool:
