@@ -101,7 +101,7 @@ class AsyncioPatches:
         real = itertools.count(1).__next__
 
         def next_number() -> int:
-            return host.current_thread().dpor_execution.task_numbers.next(host) if host.active else real()
+            return host.current_thread().dpor_execution.numbers.tasks.next(host) if host.active else real()
 
         return next_number
 

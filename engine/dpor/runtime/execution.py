@@ -6,7 +6,6 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from dpor.options import TaskOrder
-from dpor.runtime.numbering import Numbered, Numbers
 
 if TYPE_CHECKING:
     from dpor._kernel import Host
@@ -21,9 +20,8 @@ class Execution:
     thread; `loops` the event loops made so far; `open_pools` the executors that have started workers, each with the
     index of the thread that had it do so and a number that orders what that thread did; `failed_futures` those whose
     exception nobody has asked for yet; `has_pool_tasks` whether tasks of pools are threads; `task_order` how event
-    loops serve what is ready. The counters number
-    threads, thread pools and tasks that were given no name, and objects whose hash must not depend on where they lie
-    in memory.
+    loops serve what is ready. `numbers` number threads, thread pools and tasks that were given no name, and `hashes`
+    objects whose hash must not depend on where they lie in memory.
     """
 
     __slots__ = (
@@ -32,11 +30,9 @@ class Execution:
         "hashes",
         "loops",
         "main",
+        "numbers",
         "open_pools",
-        "pool_numbers",
-        "task_numbers",
         "task_order",
-        "thread_numbers",
         "threads",
     )
 
@@ -48,16 +44,16 @@ class Execution:
         self.open_pools: list[tuple[int, int, Any]] = []
         self.failed_futures: list[Any] = []
         self.has_pool_tasks = False
-        self.thread_numbers = Numbers(Numbered.THREADS, main)
-        self.pool_numbers = Numbers(Numbered.POOLS, main, first=0)
-        self.task_numbers = Numbers(Numbered.TASKS, main)
+        self.numbers = main.dpor_numbers
         self.hashes = 0
 
     def add_thread(self, host: Host, thread: Thread) -> None:
         """A thread is about to be started."""
-        self._change_threads(host, thread)
+        listed = self.main.dpor_listed
+        if listed:
+            self._change_threads(host, thread)
         self.threads.append(thread)
-        if self.main.dpor_listed:
+        if listed:
             thread.dpor_reserved = host.next_thread()
 
     def remove_thread(self, host: Host, thread: Thread) -> None:

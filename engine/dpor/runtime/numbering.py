@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,42 +9,67 @@ if TYPE_CHECKING:
     from dpor.runtime.thread import MainThread
 
 
-class Numbered(enum.Enum):
-    """What is numbered."""
-
-    THREADS = enum.auto()
-    POOLS = enum.auto()
-    TASKS = enum.auto()
-
-
 class Numbers:
-    """The numbers of one kind in one execution.
+    """The numbers of one kind, which begin anew with each execution of a check.
 
     To draw one is an operation, so that the orders of drawing are explored, where a program can tell them apart: where
-    several threads have drawn and somebody looks at a name. Few programs look, and many make threads.
+    several threads have drawn and somebody looks at a name. Few programs look, and many make threads. `is_seen` says
+    that somebody does, as far as is known.
     """
 
-    __slots__ = ("_drawn", "_drawn_by", "_first", "_kind", "_main", "_place")
+    __slots__ = ("_by_several", "_drawer", "_drawn", "_first", "_is_seen", "_main", "_place")
 
-    def __init__(self, kind: Numbered, main: MainThread, first: int = 1) -> None:
-        self._kind = kind
+    def __init__(self, main: MainThread, *, first: int = 1, is_seen: bool = False) -> None:
         self._main = main
         self._first = first
+        self._is_seen = is_seen
         self._drawn = 0
-        self._drawn_by: set[int] = set()
+        # The first thread that has drawn, and whether others have.
+        self._drawer: int | None = None
+        self._by_several = False
         # What threads that draw conflict on.
         self._place: list[int] = []
 
+    def begin(self) -> None:
+        """An execution begins."""
+        if self._drawer is not None:
+            self._drawn = 0
+            self._drawer = None
+            self._by_several = False
+            self._place = []
+
     def next(self, host: Host) -> int:
         """Draw a number."""
-        self._drawn_by.add(host.current_index())
-        if self._kind in self._main.dpor_numbered:
+        drawer = host.current_index()
+        if self._drawer is None:
+            self._drawer = drawer
+        elif drawer != self._drawer:
+            self._by_several = True
+        if self._is_seen:
             host.touch_whole(self._place, True, self._main)
         self._drawn += 1
         return self._first + self._drawn - 1
 
     def see(self, host: Host) -> None:
         """A name with such a number is looked at."""
-        if len(self._drawn_by) > 1 and self._kind not in self._main.dpor_numbered:
-            self._main.dpor_numbered.add(self._kind)
+        if self._by_several and not self._is_seen:
+            self._is_seen = True
             host.begin_anew()
+
+
+class AllNumbers:
+    """What is numbered in the executions of one check."""
+
+    __slots__ = ("pools", "tasks", "threads")
+
+    def __init__(self, main: MainThread) -> None:
+        self.threads = Numbers(main)
+        # A pool's number shows in the names of its threads: everybody sees it.
+        self.pools = Numbers(main, first=0, is_seen=True)
+        self.tasks = Numbers(main)
+
+    def begin(self) -> None:
+        """An execution begins."""
+        self.threads.begin()
+        self.pools.begin()
+        self.tasks.begin()

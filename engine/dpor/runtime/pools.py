@@ -72,7 +72,7 @@ def patch_pools(patches: PatchSet, mode: Mode, module: Any) -> None:
             if not mode.host.active:
                 return real_counter()
             execution: Execution = mode.host.current_thread().dpor_execution
-            return execution.pool_numbers.next(mode.host)
+            return execution.numbers.pools.next(mode.host)
 
     patches.replace(module.ThreadPoolExecutor, "_counter", Counter())
     real_submit = module.ThreadPoolExecutor.submit

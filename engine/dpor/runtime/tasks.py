@@ -66,7 +66,7 @@ class ModelTask(PythonTask, ModelFuture):
         """The task's name, by default `Task-N`."""
         host = current.active_host()
         if host is not None:
-            host.current_thread().dpor_execution.task_numbers.see(host)
+            host.current_thread().dpor_execution.numbers.tasks.see(host)
         return super().get_name()
 
     def cancel(self, *message: Any, **options: Any) -> bool:

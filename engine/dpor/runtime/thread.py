@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 from dpor.results import AssumptionKind
 from dpor.runtime import current, escapes, timeouts
 from dpor.runtime.execution import Execution, name_of
-from dpor.runtime.numbering import Numbered
+from dpor.runtime.numbering import AllNumbers
 from dpor.runtime.unrun import PLAIN, unrun
 
 if TYPE_CHECKING:
@@ -306,7 +306,7 @@ class Thread(RealThread):
         child._target = function
         child._args = args
         child._kwargs = kwargs
-        child._name = name_of(execution.thread_numbers.next(host), function)
+        child._name = name_of(execution.numbers.threads.next(host), function)
         child._daemonic = self._daemonic
         child._initialized = True
         child.dpor_index = STARTING
@@ -431,7 +431,7 @@ class Thread(RealThread):
         assert self._initialized, "Thread.__init__() not called"
         host = current.active_host()
         if host is not None and self.dpor_execution is not None:
-            self.dpor_execution.thread_numbers.see(host)
+            self.dpor_execution.numbers.threads.see(host)
         return seen(self, "_name")
 
     @name.setter
@@ -521,22 +521,21 @@ for _name in _KEPT - {"_args", "_daemonic", "_initialized", "_kwargs", "_name", 
 class MainThread(Thread):
     """The thread that runs the model's function: one object for all executions of a check.
 
-    `dpor_listed` says whether a program asks which threads there are, as far as is known, and `dpor_numbered` of what
-    it sees the numbers that several threads have drawn. `dpor_starter` is what threads are started by (`STARTER`) as
-    long as no program replaces it.
+    `dpor_listed` says whether a program asks which threads there are, as far as is known. `dpor_numbers` are what
+    objects without a name are numbered by. `dpor_starter` is what threads are started by (`STARTER`) as long as no
+    program replaces it.
     """
 
-    __slots__ = ("dpor_listed", "dpor_numbered", "dpor_starter")
+    __slots__ = ("dpor_listed", "dpor_numbers", "dpor_starter")
 
     dpor_listed: bool
-    dpor_numbered: set[Numbered]
+    dpor_numbers: AllNumbers
     dpor_starter: Callable[..., object] | None
 
     def __init__(self) -> None:
         self.dpor_index = 0
         self.dpor_listed = False
-        # A pool's number shows in the names of its threads: everybody sees it.
-        self.dpor_numbered = {Numbered.POOLS}
+        self.dpor_numbers = AllNumbers(self)
         self.dpor_starter = None
         self.dpor_execution = Execution(self)
         self.dpor_made_inside = True
@@ -549,6 +548,7 @@ class MainThread(Thread):
 
     def begin(self) -> Execution:
         """Forget the last execution and return what the next one will write into."""
+        self.dpor_numbers.begin()
         self.dpor_execution = execution = Execution(self)
         self.dpor_finished = False
         self.dpor_made = 0

@@ -49,7 +49,7 @@ def next_number() -> int:
     """What `threading` numbers threads by that are given no name."""
     host = current.active_host()
     execution = None if host is None else cast("Thread", host.current_thread()).dpor_execution
-    return _real_counter() if host is None or execution is None else execution.thread_numbers.next(host)
+    return _real_counter() if host is None or execution is None else execution.numbers.threads.next(host)
 
 
 def get_native_id() -> int:

@@ -22,6 +22,7 @@ use pyo3::types::PyString;
 use rustc_hash::FxHashMap;
 
 use super::callback_results::CallbackResult;
+use super::function_code::address;
 use super::host::{current_host, Host};
 use super::origins::Origin;
 use super::state::Phase;
@@ -87,7 +88,6 @@ impl Evaluation {
     /// Raises ImportError if the interpreter has no such functions.
     fn of(py: Python<'_>) -> PyResult<&Evaluation> {
         EVALUATION.get_or_try_init(py, || {
-            // The stable interface, which the kernel is linked against, has none of them.
             let missing = |_| PyImportError::new_err("this Python has no replaceable evaluation of frames (PEP 523)");
             let get = address(py, "_PyInterpreterState_GetEvalFrameFunc").map_err(missing)?;
             let set = address(py, "_PyInterpreterState_SetEvalFrameFunc").map_err(missing)?;
@@ -127,13 +127,6 @@ impl Evaluation {
             }
         }
     }
-}
-
-/// The address of a function of the interpreter.
-fn address(py: Python<'_>, name: &str) -> PyResult<usize> {
-    let ctypes = py.import("ctypes")?;
-    let function = ctypes.getattr("pythonapi")?.getattr(name)?;
-    ctypes.call_method1("cast", (function, ctypes.getattr("c_void_p")?))?.getattr("value")?.extract()
 }
 
 /// Run something in which other greenlets may run, which have operations of their own.

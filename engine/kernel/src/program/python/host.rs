@@ -9,6 +9,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
+use super::function_code;
 use super::greenlets::GreenletApi;
 use super::state::{Phase, Restart, State};
 use crate::explorer::End;
@@ -178,6 +179,7 @@ impl Host {
     #[new]
     fn new(py: Python<'_>) -> PyResult<Host> {
         Host::prepare_watching(py)?;
+        function_code::prepare(py)?;
         Ok(Host {
             state: SingleThread(RefCell::new(State::new(py)?)),
             greenlets: GreenletApi::load(py)?,

@@ -297,8 +297,8 @@ impl Host {
         let key = concrete.as_ref().unwrap_or(key);
         let mut effect = item_effect(kind, key, ContainerEffect::CellLoad);
         let with_factory = effect == ContainerEffect::CellDefault;
-        let receiver = || receiver_in_c(&factory_in_c(object)?);
-        if let (true, Some(receiver)) = (with_factory, receiver()) {
+        let factory = if with_factory { factory_in_c(object) } else { None };
+        if let Some(receiver) = factory.as_ref().and_then(receiver_in_c) {
             return self.use_factory_in_c(py, object, &receiver, key);
         }
         if with_factory && factory_in_python(object)?.is_some() {

@@ -30,6 +30,7 @@ mod enumerations;
 mod exploring;
 mod fixed_containers;
 mod found_state;
+mod function_code;
 mod greenlets;
 mod harmless_methods;
 mod host;

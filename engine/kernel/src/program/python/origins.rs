@@ -7,10 +7,11 @@ use pyo3::exceptions::PyBaseException;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
-use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::ancestry::{told_by_type, Ancestry};
 use super::assumptions::AssumptionKind;
+use super::function_code::code_of;
 use super::host::Host;
 use super::known_code::KnownCode;
 use super::left_modules::{named_class, LeftModules};
@@ -52,11 +53,6 @@ const REMEMBERED: usize = 20_000;
 pub struct Origins {
     /// By address; the code is kept.
     codes: FxHashMap<usize, (Written, Py<PyAny>)>,
-    /// What is known of functions by address, in the running execution; they are kept. To ask one for its code is an audit
-    /// event, which costs more than all the rest.
-    functions: FxHashMap<usize, (Written, Py<PyAny>)>,
-    /// The same of the checker's functions, which outlive executions.
-    own: FxHashMap<usize, (Written, Py<PyAny>)>,
     told: KnownCode,
     /// Modules of the standard library whose code is instrumented when it is needed; none without a library.
     standard: FxHashSet<String>,
@@ -76,24 +72,13 @@ impl Origins {
     /// What is known of a function; callables without code in Python are safe here.
     #[inline]
     pub fn of(&mut self, function: &Bound<'_, PyAny>) -> PyResult<Written> {
-        let address = function.as_ptr() as usize;
-        if let Some((known, _)) = self.functions.get(&address).or_else(|| self.own.get(&address)) {
-            return Ok(*known);
-        }
-        let Ok(code) = function.getattr(intern!(function.py(), "__code__")) else {
+        let Some(code) = code_of(function) else {
             return Ok(Written { origin: Origin::Safe, makes_generators: false });
         };
-        let found = match self.codes.get(&(code.as_ptr() as usize)) {
-            Some((known, _)) => *known,
-            None => self.learn(function, &code)?,
-        };
-        // What is the library's may be instrumented at any time.
-        if found.origin != Origin::Library {
-            let lasts = found.origin == Origin::Safe && is_own(function)?;
-            let known = if lasts { &mut self.own } else { &mut self.functions };
-            known.insert(address, (found, function.clone().unbind()));
+        match self.codes.get(&(code.as_ptr() as usize)) {
+            Some((known, _)) => Ok(*known),
+            None => self.learn(function, &code),
         }
-        Ok(found)
     }
 
     /// What was told of code, rather than concluded from a function that has it.
@@ -109,20 +94,6 @@ impl Origins {
                 let known = self.codes.get(&(code.as_ptr() as usize));
                 known.is_some_and(|(written, _)| written.origin == Origin::Reading)
             })
-    }
-
-    /// Functions may have other code from now on. What is returned has to be dropped where no state is borrowed.
-    #[must_use]
-    pub fn forget_functions(&mut self) -> impl Sized {
-        (std::mem::take(&mut self.own), self.end_execution())
-    }
-
-    /// An execution has ended, and its functions are let go. What is returned has to be dropped where no state is
-    /// borrowed.
-    #[must_use]
-    pub fn end_execution(&mut self) -> impl Sized {
-        let room = FxHashMap::with_capacity_and_hasher(self.functions.len(), FxBuildHasher);
-        std::mem::replace(&mut self.functions, room)
     }
 
     #[cold]
@@ -272,22 +243,6 @@ fn runs_over_arguments(code: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(name.eq("wait")? || name.eq("as_completed")?)
 }
 
-/// Whether a function is what the checker defines for all executions: its namespace has it.
-fn is_own(function: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let py = function.py();
-    let Ok(namespace) = function.getattr(intern!(py, "__globals__")).and_then(|n| Ok(n.cast_into::<PyDict>()?))
-    else {
-        return Ok(false);
-    };
-    let Some(module) = namespace.get_item(intern!(py, "__name__"))? else { return Ok(false) };
-    let module: String = module.extract().unwrap_or_default();
-    if !module.split('.').next().is_some_and(|top| OWN.contains(&top)) {
-        return Ok(false);
-    }
-    let name = function.getattr(intern!(py, "__name__"))?;
-    Ok(namespace.get_item(name)?.is_some_and(|found| found.is(function)))
-}
-
 #[pymethods]
 impl Host {
     /// Instrument modules of the standard library when they are needed. `standard` names their top levels; `include` is
@@ -316,19 +271,11 @@ impl Host {
 
 impl Host {
     fn note_origin(&self, code: &Bound<'_, PyAny>, origin: Origin) -> PyResult<()> {
-        let functions = {
-            let mut state = self.state();
-            let origins = &mut state.types.origins;
-            let new = origins.told.note(code, origin)?;
-            if new.is_empty() {
-                return Ok(());
-            }
-            for code in new {
-                origins.codes.remove(&(code.as_ptr() as usize));
-            }
-            origins.forget_functions()
-        };
-        drop(functions);
+        let mut state = self.state();
+        let origins = &mut state.types.origins;
+        for code in origins.told.note(code, origin)? {
+            origins.codes.remove(&(code.as_ptr() as usize));
+        }
         Ok(())
     }
 }
@@ -469,11 +416,8 @@ impl Host {
         };
         let Some(include) = include.filter(|_| !wanted.is_empty()) else { return Ok(false) };
         self.asleep(|| include.call1(py, (wanted,)))?;
-        let functions = {
-            let origins = &mut self.state().types.origins;
-            (origins.forget_functions(), std::mem::take(&mut origins.codes))
-        };
-        drop(functions);
+        let codes = std::mem::take(&mut self.state().types.origins.codes);
+        drop(codes);
         self.state().types.forget();
         Ok(true)
     }

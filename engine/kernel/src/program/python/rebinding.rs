@@ -158,12 +158,7 @@ impl Host {
 
     /// Forget what followed from definitions that have been changed.
     pub fn forget_definitions(&self) {
-        let functions = {
-            let mut state = self.state();
-            state.types.forget();
-            state.types.origins.forget_functions()
-        };
-        drop(functions);
+        self.state().types.forget();
     }
 
     /// Before an attribute of a module is changed: the namespace to change it in, if the module is instrumented. Its own

@@ -427,7 +427,7 @@ impl Host {
                 loops.push(std::mem::take(&mut thread.loops));
                 open.push(std::mem::take(&mut thread.open));
             }
-            let kept = (state.objects.forget_current(), state.types.origins.end_execution());
+            let kept = state.objects.forget_current();
             (kept, std::mem::take(&mut state.failures), std::mem::take(&mut state.misuses))
         };
         drop((items, kept, threads, loops, open, failures, misuses));

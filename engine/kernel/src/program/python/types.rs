@@ -16,6 +16,7 @@ use super::ancestry::{found_in_class, holder_of, told_by_type, Ancestry};
 use super::assumptions::{calls_for_user, runs_first_party, AssumptionKind, Assumptions};
 use super::class_flags::{is_immutable_class, is_made_at_run_time};
 use super::entered_code::without_code;
+use super::function_code::code_of;
 use super::harmless_methods::is_own;
 use super::native_types::{calls_decoder, descriptor_kind, is_immutable, is_view, Descriptor};
 use super::origins::{Origin, Origins};
@@ -280,7 +281,7 @@ impl TypeTable {
 
     /// A number for a function, by where it is defined: its names can be changed.
     pub fn code_token(&mut self, function: &Bound<'_, PyAny>) -> Option<u32> {
-        let code = function.getattr(intern!(function.py(), "__code__")).ok()?;
+        let code = code_of(function)?;
         let text = |name: &str| code.getattr(name).map(|value| value.to_string()).unwrap_or_default();
         let place = (text("co_filename"), text("co_firstlineno"), text("co_qualname"));
         Some(self.token(format!("code {place:?}")))
