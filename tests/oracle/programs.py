@@ -46,6 +46,8 @@ _AROUND = (
 )
 # Stands in names between an object and what two threads do with it.
 _BESIDE = " // "
+# Ends the name of a program that looks at its objects at times only.
+_AT_TIMES = ", at times"
 _GUARD = """
 def guard(f, o):
     try:
@@ -66,8 +68,14 @@ class Program:
     modules: dict[str, str] = field(default_factory=dict)
 
 
-def build(name: str, kinds: Sequence[Kind], bodies: Sequence[Sequence[str]]) -> Program:
-    """The program in which each body is a thread. `s` is the object of the first kind, `t` of the second."""
+def build(
+    name: str, kinds: Sequence[Kind], bodies: Sequence[Sequence[str]], *, at_times: bool = False
+) -> Program:
+    """The program in which each body is a thread. `s` is the object of the first kind, `t` of the second.
+
+    With `at_times` the look at the objects takes place only if the first thread ends last, so not in the first
+    execution: what is learned by it is learned after others, which have taken operations for ones that commute.
+    """
     setup = [f"s = {kinds[0].make}"]
     looks = [kinds[0].look]
     if len(kinds) > 1:
@@ -81,17 +89,20 @@ def build(name: str, kinds: Sequence[Kind], bodies: Sequence[Sequence[str]]) -> 
     shared = {"s", "t", *known}
     parts = [f"    {line}" for line in setup]
     parts.append(f"    outs = [[] for _ in range({len(bodies)})]")
+    parts += ["    last = [None]"] if at_times else []
     for number, body in enumerate(bodies):
         parts.append(f"    def body{number}(o):")
         bound = sorted(_bound(body) & shared)
         if bound:
             parts.append(f"        nonlocal {', '.join(bound)}")
         parts += [textwrap.indent(operation, " " * 8) for operation in body]
+        parts += [f"        last[0] = {number}"] if at_times else []
     for number in range(len(bodies)):
         parts.append(f"    t{number} = threading.Thread(target=guard, args=(body{number}, outs[{number}]))")
     parts += [f"    t{number}.start()" for number in range(len(bodies))]
     parts += [f"    t{number}.join()" for number in range(len(bodies))]
-    parts += [f"    fin = ({', '.join(looks)},)", "    return repr((outs, fin))"]
+    looked = f"({', '.join(looks)},)" + (" if last[0] == 0 else None" if at_times else "")
+    parts += [f"    fin = {looked}", "    return repr((outs, fin))"]
     program = "def program():\n" + "\n".join(parts) + "\n"
     definitions = _definitions(program)
     text = _imports(definitions + program) + definitions + _GUARD + program
@@ -101,17 +112,18 @@ def build(name: str, kinds: Sequence[Kind], bodies: Sequence[Sequence[str]]) -> 
     )
 
 
-def pair(kind: Kind, first: int, second: int) -> Program:
+def pair(kind: Kind, first: int, second: int, *, at_times: bool = False) -> Program:
     """One operation of a kind against another, on the same object."""
     bodies = [[kind.operations[first]], [kind.operations[second]]]
-    return build(f"{kind.name}:{first}:{second}", [kind], bodies)
+    name = f"{kind.name}:{first}:{second}{_AT_TIMES if at_times else ''}"
+    return build(name, [kind], bodies, at_times=at_times)
 
 
-def pairs(kind: Kind) -> Iterator[Program]:
-    """All pairs of a kind's operations."""
+def pairs(kind: Kind, *, at_times: bool = False) -> Iterator[Program]:
+    """All pairs of a kind's operations; in both orders if the look at the end takes place at times."""
     for first in range(len(kind.operations)):
-        for second in range(first, len(kind.operations)):
-            yield pair(kind, first, second)
+        for second in range(0 if at_times else first, len(kind.operations)):
+            yield pair(kind, first, second, at_times=at_times)
 
 
 def beside(made: str, one: str, other: str) -> Program:
@@ -129,31 +141,36 @@ def context(made: str) -> str:
 
 
 def made(name: str) -> Program:
-    """The program of that name: the seed of a random one, `KIND:FIRST:SECOND`, or `OBJECT // ONE // OTHER`."""
+    """The program of that name: the seed of a random one, `KIND:FIRST:SECOND`, the same that looks at the object at
+    times only, or `OBJECT // ONE // OTHER`.
+    """
     if _BESIDE in name:
         return beside(*name.split(_BESIDE))
     if ":" not in name:
         return drawn(int(name))
-    kind, first, second = name.rsplit(":", 2)
-    return pair(KINDS[kind], int(first), int(second))
+    operations = name.removesuffix(_AT_TIMES)
+    kind, first, second = operations.rsplit(":", 2)
+    return pair(KINDS[kind], int(first), int(second), at_times=operations != name)
 
 
 def drawn(seed: int) -> Program:
     """The random program of a seed."""
     draw = random.Random(seed)
+    # Drawn apart, so that a seed has the operations that it always had.
+    at_times = random.Random(f"{seed}{_AT_TIMES}").random() < 0.15
     composes = draw.random() < 0.15
     names = sorted(composed.KINDS) if composes else list(KINDS)
     kinds = [KINDS[draw.choice(names)]]
     if not composes and draw.random() < 0.4:
         count = len(kinds[0].operations)
-        program = pair(kinds[0], draw.randrange(count), draw.randrange(count))
+        program = pair(kinds[0], draw.randrange(count), draw.randrange(count), at_times=at_times)
         return Program(str(seed), program.text, program.kinds, program.operations, program.modules)
     if draw.random() < 0.25:
         kinds.append(kinds[0] if draw.random() < 0.5 else draw.choice(list(KINDS.values())))
     threads = 2 if draw.random() < 0.8 else 3
     longest = 3 if threads == 2 else 1
     bodies = [[_operation(draw, kinds) for _ in range(draw.randint(1, longest))] for _ in range(threads)]
-    return build(str(seed), kinds, bodies)
+    return build(str(seed), kinds, bodies, at_times=at_times)
 
 
 def _operation(draw: random.Random, kinds: list[Kind]) -> str:

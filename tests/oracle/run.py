@@ -2,6 +2,7 @@
 
 python tests/oracle/run.py --programs 20000 --jobs 2     random programs
 python tests/oracle/run.py --pairs "deque" "list"        all pairs of operations of these kinds (none named: of all)
+python tests/oracle/run.py --pairs --at-times            the same, where the look at the end is not taken each time
 python tests/oracle/run.py --instances                   pairs of operations on objects of the library, found in Python
 python tests/oracle/run.py --one 4711                    one program again, with its text and both answers
 
@@ -119,13 +120,22 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--every", type=int, default=1, help="of the pairs or instances, only each so many")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--minutes", type=float, help="end after this time with what was compared by then")
+    parser.add_argument(
+        "--at-times",
+        action="store_true",
+        help="pairs that look at the object only if the first thread ends last",
+    )
     parser.add_argument("--algorithm", nargs="+", default=["optimal"])
     parser.add_argument(
         "--executions", type=int, default=QUICK.executions, help="schedules that the oracle runs at first"
     )
     parser.add_argument("--preemptions", type=int, default=QUICK.preemptions)
     parser.add_argument("--verbose", action="store_true", help="print refusals and unobserved outcomes too")
-    return parser.parse_args()
+    options = parser.parse_args()
+    unknown = [kind for kind in options.pairs or () if kind not in KINDS]
+    if unknown:
+        parser.error(f"no kind {', '.join(map(repr, unknown))}; there are: {'; '.join(sorted(KINDS))}")
+    return options
 
 
 def _names(options: argparse.Namespace) -> list[str]:
@@ -133,9 +143,8 @@ def _names(options: argparse.Namespace) -> list[str]:
         return list(options.one)
     if options.pairs is not None:
         kinds = options.pairs or KINDS
-        return [program.name for kind in kinds for program in pairs(KINDS[kind])][
-            options.seed :: options.every
-        ]
+        programs = (program for kind in kinds for program in pairs(KINDS[kind], at_times=options.at_times))
+        return [program.name for program in programs][options.seed :: options.every]
     if options.instances is not None:
         with Oracle() as oracle:
             return [

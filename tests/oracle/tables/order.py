@@ -56,8 +56,9 @@ _THREADS = (
 )
 
 _VARIABLES = (
-    "global made_a\nmade_a = 1",
-    "global made_b\nmade_b = 2",
+    # Each in a scope of its own: a name cannot be declared after it was used.
+    "def store():\n    global made_a\n    made_a = 1\nstore()",
+    "def store():\n    global made_b\n    made_b = 2\nstore()",
     "globals()['made_a'] = 3",
     "o.append('made_a' in globals())",
     "o.append('made_b' in list(globals()))",

@@ -162,7 +162,7 @@ impl State {
                         smallvec![access(location, Read), access(whole, IntentRead)]
                     };
                     if resizes {
-                        accesses.push(access(length, self.length_mode(container)));
+                        accesses.push(access(length, self.insertion_mode(container)));
                         if self.instance_dicts.reaches(container.object) {
                             // An attribute that comes last is for all who look at the attributes.
                             accesses.push(access(whole, Write));

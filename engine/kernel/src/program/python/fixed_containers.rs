@@ -7,7 +7,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::smallvec;
 
 use super::container_effects::ContainerEffect;
@@ -17,13 +17,15 @@ use super::module_variables::is_instrumented_namespace;
 use super::set_order::has_collisions;
 use super::state::{access, Restart, State};
 use super::types::TypeKind;
-use crate::operation::{AccessMode, Accesses, LocationId};
+use crate::operation::{AccessMode, Accesses, LocationId, ThreadId};
 
 /// What is known of containers from all executions so far, by the locations of their lengths.
 #[derive(Default)]
 pub struct ContainerFacts {
     /// Somebody looks at the order of the items, and it depends on the order of insertions.
     pub ordered: FxHashSet<LocationId>,
+    /// Who inserts items while there are other threads, where that was one thread only, or None.
+    inserting: FxHashMap<LocationId, Option<ThreadId>>,
     /// An item is removed from the set.
     shrinking: FxHashSet<LocationId>,
     /// An event changes many cells at once.
@@ -33,16 +35,21 @@ pub struct ContainerFacts {
 }
 
 impl State {
-    /// How insertions of different cells relate: they commute unless somebody looks at the order of the items.
-    pub fn length_mode(&self, container: Container) -> AccessMode {
+    /// How an insertion relates to those of different cells: they commute unless somebody looks at the order of the items.
+    pub fn insertion_mode(&mut self, container: Container) -> AccessMode {
         if self.containers.ordered.contains(&container.length) {
-            AccessMode::Write
-        } else {
-            AccessMode::IntentWrite
+            return AccessMode::Write;
         }
+        if !self.is_alone() {
+            let me = self.current;
+            let inserting = self.containers.inserting.entry(container.length).or_insert(Some(me));
+            *inserting = inserting.filter(|known| *known == me);
+        }
+        AccessMode::IntentWrite
     }
 
-    /// Note that somebody looks at the order of the items. If it depends on the order of insertions, that matters from now on.
+    /// Note that somebody looks at the order of the items. If it depends on the order of insertions, that matters from now on,
+    /// and what was explored until now, in which insertions of several threads commuted, does not count.
     pub fn observe_order(&mut self, object: &Bound<'_, PyAny>, container: Container) {
         if self.containers.ordered.contains(&container.length) {
             return;
@@ -52,8 +59,12 @@ impl State {
             TypeKind::Set => self.containers.shrinking.contains(&container.length) || has_collisions(object),
             _ => false,
         };
-        if depends && self.containers.ordered.insert(container.length) && self.is_visible(container.whole) {
-            self.make_visible(container.whole);
+        let by_several = || self.containers.inserting.get(&container.length) == Some(&None);
+        if depends && by_several() && self.learning {
+            self.restart.get_or_insert(Restart::Visible);
+        }
+        if depends {
+            self.containers.ordered.insert(container.length);
         }
     }
 
@@ -140,7 +151,7 @@ impl State {
             (_, Some(cell)) => {
                 // An attribute that comes last is for all who look at the attributes.
                 let mode = if self.instance_dicts.reaches(container.object) { Write } else { IntentWrite };
-                smallvec![access(cell, Write), access(whole, mode), access(length, self.length_mode(container))]
+                smallvec![access(cell, Write), access(whole, mode), access(length, self.insertion_mode(container))]
             }
         }
     }
