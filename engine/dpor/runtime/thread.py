@@ -45,6 +45,12 @@ def seen(owner: Any, name: str) -> Any:
     return getattr(owner, name) if host is None else host.load_attribute(owner, name)
 
 
+def passed(args: Iterable[Any], kwargs: Mapping[str, Any]) -> tuple[Iterable[Any], Mapping[str, Any]]:
+    """What a call with `*args` and `**kwargs` passes, which other threads may change until the call."""
+    host = current.active_host()
+    return (args, kwargs) if host is None else (host.unpacked(args, None), host.merged(kwargs))
+
+
 def note_unrun(function: Callable[..., object], result: object) -> None:
     """Say so if what a thread called has only made a generator, which nobody runs: plain Python says nothing."""
     host = current.active_host()
@@ -323,9 +329,10 @@ class Thread(RealThread):
         """What the model thread executes; an exception that leaves it is for the kernel to report."""
         try:
             # Kernels reuse greenlets, and with them their context; a thread begins with an empty one.
-            result = Context().run(self.run)
+            run = self.run if self.dpor_states is None else seen(self, "run")
+            result = Context().run(run)
             if result is not None and type(result) not in PLAIN:
-                note_unrun(self.run, result)
+                note_unrun(run, result)
         except SystemExit:
             pass
         finally:
@@ -333,20 +340,20 @@ class Thread(RealThread):
 
     def run(self) -> None:
         """Call the target with the arguments given to the constructor; subclasses may override it."""
-        if self.dpor_execution is not None and not self.dpor_made_inside:
-            # Made when its module was imported: every execution starts it anew, so it must keep its target.
-            if self._target is not None:
-                result = current.controlled(self._target)(*self._args, **self._kwargs)
-                if result is not None and type(result) not in PLAIN:
-                    note_unrun(self._target, result)
-            return
         try:
-            if self._target is not None:
-                result = current.controlled(self._target)(*self._args, **self._kwargs)
+            shared = self.dpor_states is not None
+            target = seen(self, "_target") if shared else self._target
+            if target is not None:
+                args, kwargs = self._args, self._kwargs
+                if shared:
+                    args, kwargs = passed(seen(self, "_args"), seen(self, "_kwargs"))
+                result = current.controlled(target)(*args, **kwargs)
                 if result is not None and type(result) not in PLAIN:
-                    note_unrun(self._target, result)
+                    note_unrun(target, result)
         finally:
-            del self._target, self._args, self._kwargs
+            # One that was made when its module was imported is started anew by every execution.
+            if self.dpor_execution is None or self.dpor_made_inside:
+                del self._target, self._args, self._kwargs
 
     def join(self, timeout: float | None = None) -> None:
         """Wait until the thread ends; a timed wait may give up at any moment."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from dpor.runtime import current
-from dpor.runtime.thread import Thread, note_unrun, seen
+from dpor.runtime.thread import Thread, note_unrun, passed, seen
 
 
 class Timer(Thread):
@@ -37,7 +37,8 @@ class Timer(Thread):
         finished.wait(seen(self, "interval"))
         if not finished.is_set():
             function = seen(self, "function")
-            note_unrun(function, current.controlled(function)(*seen(self, "args"), **seen(self, "kwargs")))
+            args, kwargs = passed(seen(self, "args"), seen(self, "kwargs"))
+            note_unrun(function, current.controlled(function)(*args, **kwargs))
         finished.set()
 
 

@@ -107,6 +107,12 @@ class Host:
     def set_importing(self, importing: bool) -> bool:
         return False
 
+    def unpacked(self, value: Any, names: int | None, /) -> Any:
+        return value
+
+    def merged(self, value: Any, /) -> Any:
+        return value
+
     def callee(self, function: Callable[..., Any]) -> Callable[..., Any]:
         return function
 
