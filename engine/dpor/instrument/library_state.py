@@ -205,7 +205,8 @@ def objects_of(namespace: dict[str, Any], seen: dict[int, object]) -> Iterator[o
     waiting: list[object] = [value for name, value in namespace.items() if not name.startswith("__")]
     while waiting:
         value = waiting.pop()
-        if isinstance(value, _ATOMS) or id(value) in seen or _is_code(value):
+        # Instances of classes that derive from these have attributes, such as members of enumerations.
+        if type(value) in _ATOMS or id(value) in seen or _is_code(value):
             continue
         seen[id(value)] = value
         yield value

@@ -168,6 +168,7 @@ impl Host {
                 if let (BuiltinEffect::Alias, Ok(object)) = (effect, arguments.get_item(0)) {
                     self.alias_of(&result, &object);
                 }
+                self.stand_for_buffer(&result, &read);
                 Ok(result)
             }
         }

@@ -1,8 +1,9 @@
 //! What the operations of built-in containers do, by type and name.
 
 use pyo3::prelude::*;
-use pyo3::types::PySlice;
+use pyo3::types::{PySlice, PyType};
 
+use super::native_types::keeps_bytes_or_text;
 use super::types::TypeKind;
 
 /// What a container operation does, as far as conflicts go.
@@ -83,8 +84,8 @@ const READING: &[&str] = &[
     "writable",
 ];
 
-/// What a method of a built-in container does.
-pub fn method_effect(kind: TypeKind, name: &str, arguments: usize) -> ContainerEffect {
+/// What a method of a built-in container does, of which `class` is the type.
+pub fn method_effect(class: &Bound<'_, PyType>, kind: TypeKind, name: &str, arguments: usize) -> ContainerEffect {
     use ContainerEffect::*;
     match kind {
         TypeKind::List => match name {
@@ -146,7 +147,7 @@ pub fn method_effect(kind: TypeKind, name: &str, arguments: usize) -> ContainerE
         _ => match name {
             "count" | "index" | "copy" | "__len__" | "__contains__" | "__iter__" | "__getitem__" | "__reversed__"
             | "__repr__" | "getvalue" | "tell" | "isdisjoint" | "mapping" | "__eq__" | "__ne__" => ReadWhole,
-            _ if kind == TypeKind::Opaque && READING.contains(&name) => ReadWhole,
+            _ if READING.contains(&name) && keeps_bytes_or_text(class) => ReadWhole,
             _ => WriteWhole,
         },
     }

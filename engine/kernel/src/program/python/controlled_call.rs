@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use pyo3::exceptions::PyValueError;
+use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyMemoryView, PySet, PyString, PyTuple};
@@ -20,6 +21,7 @@ use super::copied_calls::{is_pickled_by_name, own_method};
 use super::entered_code::Entry;
 use super::harmless_methods::is_harmless_method;
 use super::host::{require_host, Host};
+use super::insides::referents;
 use super::items::has_builtin_items;
 use super::native_types::{is_native, keeps_to_itself, leaves_buffers, takes_items};
 use super::recording::Word;
@@ -82,7 +84,8 @@ impl ControlledCall {
             How::Container { object, name } => {
                 let kind = self.host.get().kind(object.bind(py));
                 // With an argument: what it does then is what it mostly does.
-                format!("{:?}", method_effect(kind, &name.bind(py).to_string_lossy(), 1))
+                let class = object.bind(py).get_type();
+                format!("{:?}", method_effect(&class, kind, &name.bind(py).to_string_lossy(), 1))
             }
             How::Builtin(effect) | How::BoundAttribute { effect, .. } | How::Descriptor { effect, .. } => {
                 format!("{effect:?}")
@@ -167,6 +170,7 @@ impl ControlledCall {
                 let call = || function.call(&arguments, keywords.as_ref());
                 let used = ResultUse::Read(Depth::Text);
                 let (made, _) = host.operate_on_arguments(py, (&parts, Depth::Text), &read, used, call)?;
+                host.stand_for_buffer(&made, &read);
                 host.created(made)
             }
             How::State { object } => host.call_for_state(py, object.bind(py), function, arguments, keywords),
@@ -328,7 +332,7 @@ impl Host {
             TypeKind::Set => {}
             _ => arguments.iter().for_each(|argument| self.note_drawn_orders(text, false, &[argument])),
         }
-        let mut effect = method_effect(kind, text, arguments.len());
+        let mut effect = method_effect(&object.get_type(), kind, text, arguments.len());
         if kind == TypeKind::List && text == "pop" && arguments.is_empty() && object.len().unwrap_or(1) == 0 {
             effect = ContainerEffect::WriteWhole;
         }
@@ -506,6 +510,25 @@ impl Host {
         }
         if let (Some(container), TypeKind::View) = (state.container(object), state.types.facts(alias).kind) {
             state.alias(alias, container.object);
+        }
+    }
+
+    /// Let an object in C stand for the buffer that it was made with, unless it tells that it holds that: what `finditer` gives
+    /// searches it later.
+    pub fn stand_for_buffer(&self, made: &Bound<'_, PyAny>, given: &[Bound<'_, PyAny>]) {
+        let Some(mut state) = self.awake().filter(|state| state.running()) else { return };
+        if !is_native(state.types.facts(made).kind) {
+            return;
+        }
+        let changes = |kind: TypeKind| matches!(kind, TypeKind::Opaque | TypeKind::View);
+        // SAFETY: the object is valid.
+        let is_buffer = |object: &&Bound<'_, PyAny>| unsafe { ffi::PyObject_CheckBuffer(object.as_ptr()) != 0 };
+        let buffer = given.iter().filter(is_buffer).find(|object| changes(state.types.facts(object).kind));
+        let Some(buffer) = buffer.filter(|buffer| !referents(made).iter().any(|held| held.is(*buffer))) else {
+            return;
+        };
+        if let Some(container) = state.container(buffer) {
+            state.alias(made, container.object);
         }
     }
 

@@ -175,6 +175,7 @@ impl Host {
         if self.kind(&made) == TypeKind::Instance {
             self.want_class(&made.get_type())?;
         }
+        self.stand_for_buffer(&made, &read);
         Ok(made)
     }
 

@@ -5,7 +5,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
 
-use super::ancestry::Ancestry;
+use super::ancestry::{told_by_type, Ancestry};
 use super::class_flags::{is_immutable_class, is_made_at_run_time};
 use super::primitives::is_own_class;
 use super::types::{module_of, qualified_name, TypeKind};
@@ -119,6 +119,15 @@ pub fn takes_items(kind: TypeKind, ty: &Bound<'_, PyType>) -> bool {
     !is_native(kind) || derives_from(ty, TAKING_ITEMS)
 }
 
+/// Types of which some methods only read, see `container_effects.rs`.
+const OF_BYTES_AND_TEXT: &[(&str, &str)] =
+    &[("array", "array"), ("builtins", "bytearray"), ("_io", "BytesIO"), ("_io", "StringIO")];
+
+/// Whether instances keep bytes, numbers or text, as a whole.
+pub fn keeps_bytes_or_text(ty: &Bound<'_, PyType>) -> bool {
+    derives_from(ty, OF_BYTES_AND_TEXT)
+}
+
 /// Methods of streams and the like that take bytes out of the buffers that they are given. Others may fill them.
 const TAKING_BYTES: &[&str] =
     &["write", "writelines", "update", "compress", "decompress", "feed", "writerow", "writerows"];
@@ -205,11 +214,11 @@ pub fn descriptor_kind(value: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> 
         "member_descriptor" if CONSTANT.contains(&name.to_str()?) => Descriptor::Computed,
         // A slot of a class in Python, or a field of a structure in C.
         "member_descriptor" => {
-            let owner = value.getattr(intern!(py, "__objclass__"))?.cast_into::<PyType>()?;
-            if is_written_in_c(&owner) {
-                Descriptor::Native
-            } else {
-                Descriptor::Slot
+            let owner = value.getattr(intern!(py, "__objclass__"))?;
+            // Flags do not tell: modules in C make classes at run time, too, which may be changed.
+            match told_by_type(&owner, intern!(py, "__dict__"))?.contains(intern!(py, "__slots__"))? {
+                true => Descriptor::Slot,
+                false => Descriptor::Native,
             }
         }
         "type" => Descriptor::Class,

@@ -199,11 +199,35 @@ impl State {
         }
         let class = holder_after(object, name)?;
         if self.types.attribute(&class, name, TypeKind::Class) == AttributeKind::Constant {
-            return None;
+            return self.slot_behind_super(object, &class, name);
         }
         let facts = self.types.facts(&class);
         let id = self.object(&class, facts);
         Some(Slot::alone(self.identities.location(id, key, false), id, key))
+    }
+
+    /// The instance as a whole, where `super()` finds a descriptor in C that looks into it.
+    #[cold]
+    fn slot_behind_super(
+        &mut self,
+        object: &Bound<'_, PyAny>,
+        class: &Bound<'_, PyAny>,
+        name: &Bound<'_, PyString>,
+    ) -> Option<Slot> {
+        let py = object.py();
+        let found = told_by_type(class, intern!(py, "__dict__")).ok()?.get_item(name).ok()?;
+        if !matches!(descriptor_kind(&found, name), Ok(Descriptor::Native)) {
+            return None;
+        }
+        let instance = object.getattr(intern!(py, "__self__")).ok()?;
+        let facts = self.types.facts(&instance);
+        if !facts.kind.is_tracked() || facts.kind == TypeKind::Class {
+            return None;
+        }
+        let own = self.object(&instance, facts);
+        let id = self.instance_dicts.replaced(own);
+        let key = self.identities.name(name);
+        Some(Slot::alone(self.container_of(id, facts.kind).whole, id, key))
     }
 
     /// Whether no thread has been started yet, so that all that any other one does comes later; or whether all have ended.
