@@ -82,3 +82,27 @@ def test_both_orders_are_found(tmp_path: Path, container: str, asks: str, algori
             CheckRequest("model.py", "model", root=str(tmp_path), options={"algorithm": algorithm})
         )
         assert result.verdict is Verdict.VIOLATED, (order, result.reason)
+
+
+UNKNOWN = """
+import marshal
+import threading
+import dpor
+
+@dpor.model
+def model():
+    found = {}
+    threads = [threading.Thread(target=found.__setitem__, args=(name, 1)) for name in "ab"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert marshal.dumps(found) == marshal.dumps(ORDER)
+"""
+
+
+@pytest.mark.parametrize("order", ["{'a': 1, 'b': 1}", "{'b': 1, 'a': 1}"])
+def test_code_in_c_of_which_nothing_is_known_may_look_at_the_order(tmp_path: Path, order: str) -> None:
+    (tmp_path / "model.py").write_text(UNKNOWN.replace("ORDER", order))
+    result = check_model(CheckRequest("model.py", "model", root=str(tmp_path)))
+    assert result.verdict is Verdict.VIOLATED, result.reason

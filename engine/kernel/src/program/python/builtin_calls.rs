@@ -97,7 +97,7 @@ impl Host {
             BuiltinEffect::Write => {
                 let parts: Vec<Part<'py>> = given(arguments, keywords)
                     .into_iter()
-                    .map(|object| Part { object, effect: ContainerEffect::WriteWhole })
+                    .map(|object| Part { object, effect: ContainerEffect::WriteByOrder })
                     .collect();
                 let event = self.touch_wholes(py, &parts, Depth::Comparison)?;
                 let (arguments, keywords) = self.with_callbacks(py, function, arguments, keywords)?;

@@ -344,7 +344,7 @@ impl Host {
         }
         values.extend(newest.cloned());
         if open.result_use == ResultUse::Written {
-            let written = |object| Part { object, effect: ContainerEffect::WriteWhole };
+            let written = |object| Part { object, effect: ContainerEffect::WriteByOrder };
             parts.extend(values.drain(..).map(written));
         }
         let results = Results::of(&values, open.result_use);

@@ -613,9 +613,10 @@ impl Host {
     ) -> PyResult<Vec<Part<'py>>> {
         let part = |object: Bound<'py, PyAny>| match self.kind(&object) {
             TypeKind::Class | TypeKind::Module => Part { object, effect: ContainerEffect::ReadWhole },
-            _ => Part { object, effect: ContainerEffect::WriteWhole },
+            // It may look at the order of items, too.
+            _ => Part { object, effect: ContainerEffect::WriteByOrder },
         };
-        let own = object.map(|object| Part { object: object.clone(), effect: ContainerEffect::WriteWhole });
+        let own = object.map(|object| Part { object: object.clone(), effect: ContainerEffect::WriteByOrder });
         let parts: Vec<Part<'py>> = own.into_iter().chain(given(arguments, keywords).into_iter().map(part)).collect();
         let event = self.touch_wholes(py, &parts, Depth::Everything)?;
         for Part { object, .. } in parts.iter().filter(|part| !part.effect.reads_only()) {

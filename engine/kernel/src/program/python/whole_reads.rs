@@ -227,7 +227,7 @@ impl State {
             let kind = self.types.facts(&object).kind;
             let effect = match kind {
                 kind @ (TypeKind::Class | TypeKind::Module) => reading_effect(kind),
-                _ if inside.written => ContainerEffect::WriteWhole,
+                _ if inside.written => ContainerEffect::WriteByOrder,
                 // An iterator inside something is not advanced.
                 TypeKind::Iterator => ContainerEffect::ReadWhole,
                 // Sets with the same items are equal.
