@@ -59,12 +59,13 @@ impl State {
             TypeKind::Set => self.containers.shrinking.contains(&container.length) || has_collisions(object),
             _ => false,
         };
+        // Not before: events that are repeated are to be what they were.
         let by_several = || self.containers.inserting.get(&container.length) == Some(&None);
-        if depends && by_several() && self.learning {
-            self.restart.get_or_insert(Restart::Visible);
-        }
-        if depends {
+        if depends && by_several() {
             self.containers.ordered.insert(container.length);
+            if self.learning {
+                self.restart.get_or_insert(Restart::Visible);
+            }
         }
     }
 
