@@ -13,6 +13,8 @@ _PASSING = frozenset(
         "_collections_abc",
         "codecs",
         "contextlib",
+        # Enters and leaves what a `with` statement is given.
+        "dpor.instrument.implicit",
         "genericpath",
         "io",
         "ntpath",

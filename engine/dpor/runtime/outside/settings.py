@@ -90,9 +90,9 @@ class Settings:
                 self._patch_setting(patches, setting)
         for name in ("enable", "disable", "isenabled"):
             patches.replace(gc, name, self._collecting(name, getattr(gc, name)))
-        for name in ("__enter__", "__exit__"):
-            owner = warnings.catch_warnings
-            patches.replace(owner, name, self._changing_filters(getattr(owner, name)))
+        owner = warnings.catch_warnings
+        patches.replace(owner, "__enter__", self._changing_filters(owner.__enter__))
+        patches.replace(owner, "__exit__", self._changing_filters(self._leaving_record(owner.__exit__)))
         self._keep_variables()
         self._users = (list(self._containers), list(self._hooks))
 
@@ -114,6 +114,21 @@ class Settings:
             return real(*args, **kwargs)
 
         return change
+
+    def _leaving_record(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        """Who warns adds to what is recorded where nobody sees it: threads may have done so in another order."""
+
+        @functools.wraps(real)
+        def leave(manager: Any, *exception: Any) -> Any:
+            host = self._world.mode.host
+            if getattr(manager, "_record", False) and self._world.controls() and host.active:
+                # Python 3.14 may keep the list elsewhere.
+                log = getattr(vars(warnings)["_showwarnmsg_impl"], "__self__", None)
+                if log != [] and host.current_thread().dpor_execution.threads:
+                    host.assume(AssumptionKind.UNSEEN_CODE.value, "warnings.warn")
+            return real(manager, *exception)
+
+        return leave
 
     def on_import(self, patches: PatchSet) -> dict[str, Callable[[ModuleType], None]]:
         """What is to be done to modules of the library when they have been imported, by name."""
