@@ -308,9 +308,13 @@ impl Host {
                     return Ok(false);
                 }
                 let summary = state.driver.end_execution(end);
-                // What explores by values relies on the order of what is not visible, until the first race is seen.
-                let misled = state.restart == Some(Restart::Library)
-                    || state.driver.wants_values() && state.restart == Some(Restart::Visible);
+                // What explores by values relies on the order of what is not visible, until the first race is seen. What is
+                // learned of operations makes others of them, also of those that are repeated.
+                let misled = match state.restart {
+                    Some(Restart::Library) => true,
+                    Some(Restart::Visible) => state.driver.wants_values() || !plan.repeats(),
+                    _ => false,
+                };
                 if let (false, Some(kind)) = (misled, state.driver.explorer().refusal()) {
                     state.untreated.get_or_insert(construct(kind));
                 }
