@@ -68,6 +68,32 @@ def test_the_change_comes_before_or_after_the_look(tmp_path: Path, case: str) ->
         assert result.verdict is Verdict.VIOLATED, (seen, result.reason)
 
 
+GIVEN = """
+import threading
+import dpor
+
+@dpor.model
+def model():
+    low, high, seen = bytearray(b"a"), bytearray(b"b"), []
+    def change():
+        max(low, high)[0] = 99
+    def look():
+        seen.append(high[0])
+    threads = [threading.Thread(target=function) for function in (look, change)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert seen == [ITEM]
+"""
+
+
+@pytest.mark.parametrize("item", [98, 99])
+def test_a_buffer_that_is_given_back_stays_what_it_is(tmp_path: Path, item: int) -> None:
+    (tmp_path / "model.py").write_text(GIVEN.replace("ITEM", str(item)), encoding="utf-8")
+    assert check_model(CheckRequest("model.py", "model", root=str(tmp_path))).verdict is Verdict.VIOLATED
+
+
 KEPT = """
 import enum
 import threading

@@ -164,11 +164,11 @@ impl Host {
                 let (result, event) = self.operate_on_arguments(py, (&parts, depth), &read, result_use, call)?;
                 self.note_reads(py, &parts, event);
                 self.assume_view_end(py, &result, event);
+                self.stand_for_buffer(&result, &read);
                 let result = if makes_container(function) { self.made(result)? } else { self.created(result)? };
                 if let (BuiltinEffect::Alias, Ok(object)) = (effect, arguments.get_item(0)) {
                     self.alias_of(&result, &object);
                 }
-                self.stand_for_buffer(&result, &read);
                 Ok(result)
             }
         }

@@ -61,6 +61,7 @@ mod raising;
 mod rebinding;
 mod recording;
 mod restorable;
+mod results_in_c;
 mod services;
 mod set_order;
 mod shown_names;

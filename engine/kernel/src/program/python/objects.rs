@@ -58,6 +58,11 @@ impl Objects {
         self.current.get(object)
     }
 
+    /// Whether the object has an identity.
+    pub fn is_known(&self, object: &Bound<'_, PyAny>) -> bool {
+        self.current.get(object).is_some() || self.permanent.get(object).is_some()
+    }
+
     /// An object by its identity. Slow.
     pub fn known_as(&self, py: Python<'_>, id: ObjectId) -> Option<Py<PyAny>> {
         [&self.current, &self.permanent].into_iter().find_map(|known| {
