@@ -27,6 +27,10 @@ const BETWEEN_REPORTS: Duration = Duration::from_millis(100);
 /// After so many executions the garbage that they left in cycles is collected.
 const BETWEEN_COLLECTIONS: u64 = 200;
 
+/// So often a check begins anew because what it has learned makes other operations of those that it repeats. A model that is
+/// not the same each time could go on like this for ever.
+const MOST_FAULTS: usize = 100;
+
 /// What a thread in `wait_until` is about to do.
 const WAIT: Operation = Operation {
     kind: OperationKind::WaitUntil,
@@ -286,6 +290,7 @@ impl Host {
     fn run_all(&self, py: Python<'_>, plan: &Plan, main: &Py<PyAny>, main_thread: &Py<PyAny>) -> PyResult<bool> {
         let mut reported = Instant::now();
         let mut since_collection = 0;
+        let mut faults = 0;
         let keeps_going_on_failure = !plan.stop_at_failure;
         loop {
             self.end_former_classes(py)?;
@@ -309,10 +314,11 @@ impl Host {
                 }
                 let summary = state.driver.end_execution(end);
                 // What explores by values relies on the order of what is not visible, until the first race is seen. What is
-                // learned of operations makes others of them, also of those that are repeated.
+                // learned of operations makes others of them, also of those that are repeated; but it comes to an end.
+                faults += usize::from(state.driver.fault().is_some());
                 let misled = match state.restart {
                     Some(Restart::Library) => true,
-                    Some(Restart::Visible) => state.driver.wants_values() || !plan.repeats(),
+                    Some(Restart::Visible) => state.driver.wants_values() || !plan.repeats() && faults <= MOST_FAULTS,
                     _ => false,
                 };
                 if let (false, Some(kind)) = (misled, state.driver.explorer().refusal()) {

@@ -104,9 +104,7 @@ impl State {
         let key = self.identities.name(name);
         let is_class = facts.kind == TypeKind::Class;
         if kind == AttributeKind::Native {
-            let whole = self.container_of(id, facts.kind).whole;
-            let in_container = facts.kind.has_content();
-            return Some(Slot { in_container, ..Slot::alone(whole, id, key) });
+            return Some(self.native_slot(object, facts, name));
         }
         if kind == AttributeKind::Raised {
             let together = self.identities.name(intern!(object.py(), "__traceback__"));
@@ -221,13 +219,17 @@ impl State {
         }
         let instance = object.getattr(intern!(py, "__self__")).ok()?;
         let facts = self.types.facts(&instance);
-        if !facts.kind.is_tracked() || facts.kind == TypeKind::Class {
-            return None;
-        }
-        let own = self.object(&instance, facts);
+        let has_whole = facts.kind.is_tracked() && facts.kind != TypeKind::Class;
+        has_whole.then(|| self.native_slot(&instance, facts, name))
+    }
+
+    /// What C code keeps of an attribute in an object, which is not told apart from the rest of the object.
+    fn native_slot(&mut self, object: &Bound<'_, PyAny>, facts: TypeFacts, name: &Bound<'_, PyString>) -> Slot {
+        let own = self.object(object, facts);
         let id = self.instance_dicts.replaced(own);
-        let key = self.identities.name(name);
-        Some(Slot::alone(self.container_of(id, facts.kind).whole, id, key))
+        let whole = self.container_of(id, facts.kind).whole;
+        let in_container = facts.kind.has_content();
+        Slot { in_container, ..Slot::alone(whole, id, self.identities.name(name)) }
     }
 
     /// Whether no thread has been started yet, so that all that any other one does comes later; or whether all have ended.
@@ -269,18 +271,15 @@ impl Host {
         if !matches!(kind, Descriptor::Slot | Descriptor::Native) || !facts.kind.is_tracked() {
             return Ok(None);
         }
+        if kind == Descriptor::Native {
+            return Ok(Some(state.native_slot(object, facts, name)));
+        }
         let own = state.object(object, facts);
         let id = state.instance_dicts.replaced(own);
         let key = state.identities.name(name);
-        let whole = state.container_of(id, facts.kind).whole;
-        Ok(Some(match kind {
-            Descriptor::Slot => {
-                let location = state.identities.location(id, key, true);
-                let whole = state.taken_whole(id, facts);
-                Slot::alone(location, id, key).of_whole(whole, state.reads.enabled)
-            }
-            _ => Slot::alone(whole, id, key),
-        }))
+        let location = state.identities.location(id, key, true);
+        let whole = state.taken_whole(id, facts);
+        Ok(Some(Slot::alone(location, id, key).of_whole(whole, state.reads.enabled)))
     }
 
     /// An access to a slot of which no value is kept: explorers that choose or compare values cannot treat one that races.
