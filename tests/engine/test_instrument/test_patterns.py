@@ -277,25 +277,3 @@ def test_random_patterns_behave_as_plain_code(shape: str, hooks: Any) -> None:
         cases = Generator(seed).cases()
         matched += sum("case" in outcome for outcome, _, _ in compare(shape, cases, hooks))
     assert matched > PROGRAMS
-
-
-REFUSED = [
-    "case p: pass\n case 1: pass",
-    "case _: pass\n case 1: pass",
-    "case [p, p]: pass",
-    "case [p] | [q]: pass",
-    "case [*p, *q]: pass",
-    "case {'k': 1, 'k': 2}: pass",
-    "case Point(x=1, x=2): pass",
-]
-
-
-@pytest.mark.parametrize("cases", REFUSED)
-def test_what_the_compiler_refuses_is_refused(cases: str) -> None:
-    source = f"match 0:\n {cases}\n"
-    with pytest.raises(SyntaxError) as plain:
-        compile(source, "snippet.py", "exec")
-    with pytest.raises(SyntaxError) as instrumented:
-        compile_instrumented(source, "snippet.py")
-    assert instrumented.value.msg == plain.value.msg
-    assert (instrumented.value.filename, instrumented.value.lineno) == ("snippet.py", plain.value.lineno)

@@ -40,6 +40,13 @@ REFUSED = [
     "a.__debug__ = 1",
     "def f(__debug__): pass",
     "del __debug__",
+    "match 0:\n case p: pass\n case 1: pass",
+    "match 0:\n case _: pass\n case 1: pass",
+    "match 0:\n case [p, p]: pass",
+    "match 0:\n case [p] | [q]: pass",
+    "match 0:\n case [*p, *q]: pass",
+    "match 0:\n case {'k': 1, 'k': 2}: pass",
+    "match 0:\n case Point(x=1, x=2): pass",
 ]
 WARNED = [
     "assert (a, 'text')",
