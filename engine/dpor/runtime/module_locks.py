@@ -59,10 +59,6 @@ class _State:
     waiting: dict[int, str] = field(default_factory=dict[int, str])
     held: dict[int, list[bool]] = field(default_factory=dict[int, list[bool]])
 
-    def was_used(self) -> bool:
-        """Whether a thread has taken, or asked for, the lock of a module."""
-        return bool(self.modules or self.waiting or self.held)
-
 
 class ModuleLocks:
     """Stands in for the locks of modules in the executions of one check.
@@ -92,7 +88,7 @@ class ModuleLocks:
 
     def begin(self) -> None:
         """Begin an execution, which has imported nothing yet."""
-        if self._state.was_used():
+        if self._state.held:
             self._state = _State()
 
     def search(self, name: str, folders: Sequence[str]) -> None:

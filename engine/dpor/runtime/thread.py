@@ -341,12 +341,15 @@ class Thread(RealThread):
     def run(self) -> None:
         """Call the target with the arguments given to the constructor; subclasses may override it."""
         try:
+            # Of one that was spawned nobody else has what it was given.
             shared = self.dpor_states is not None
             target = seen(self, "_target") if shared else self._target
             if target is not None:
-                args, kwargs = self._args, self._kwargs
-                if shared:
-                    args, kwargs = passed(seen(self, "_args"), seen(self, "_kwargs"))
+                args, kwargs = (
+                    passed(seen(self, "_args"), seen(self, "_kwargs"))
+                    if shared
+                    else (self._args, self._kwargs)
+                )
                 result = current.controlled(target)(*args, **kwargs)
                 if result is not None and type(result) not in PLAIN:
                     note_unrun(target, result)
