@@ -97,12 +97,13 @@ def spawn_order(path: str) -> tuple[tuple[int, int | str], ...]:
 def _folds(hidden: Sequence[TraceStep], last: Item | None, following: TraceStep | None) -> list[Fold]:
     """Fold steps that do not matter, except those on the lines that are shown just before and after them.
 
-    Where a thread starts and ends is no step that a person wrote.
+    Where a thread starts and ends is no step that a person wrote, and neither is what has no place in the code.
     """
     folds: list[Fold] = []
     for step in hidden:
         place = place_of(step)
-        if Operation.of(step.operation) in (Operation.START, Operation.END) or _continues(last, step, place):
+        unwritten = place is None or Operation.of(step.operation) in (Operation.START, Operation.END)
+        if unwritten or _continues(last, step, place):
             continue
         if (
             following is not None

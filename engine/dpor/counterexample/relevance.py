@@ -92,7 +92,9 @@ def _shared(records: Sequence[Record]) -> list[Record]:
     )
     by_part: dict[int, dict[str | None, list[Record]]] = defaultdict(lambda: defaultdict(list))
     for record in records:
-        if record.operation.is_memory and record.subject >= 0 and record.index > start:
+        # What the library does for itself, and nobody interferes with: a thread looks at what it was given.
+        is_inside = not record.event and not record.sites
+        if record.operation.is_memory and record.subject >= 0 and record.index > start and not is_inside:
             by_part[record.subject][record.key].append(record)
     shared: list[Record] = []
     for parts in by_part.values():
