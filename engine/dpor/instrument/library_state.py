@@ -205,12 +205,18 @@ def objects_of(namespace: dict[str, Any], seen: dict[int, object]) -> Iterator[o
     waiting: list[object] = [value for name, value in namespace.items() if not name.startswith("__")]
     while waiting:
         value = waiting.pop()
-        # Instances of classes that derive from these have attributes, such as members of enumerations.
-        if type(value) in _ATOMS or id(value) in seen or _is_code(value):
+        if _is_atom(value) or id(value) in seen or _is_code(value):
             continue
         seen[id(value)] = value
         yield value
         waiting += _parts_of(value, namespace)
+
+
+def _is_atom(value: object) -> bool:
+    """Whether it never changes. Instances of derived classes have attributes, such as members of enumerations."""
+    # By identity: a metaclass of the model's can compare classes in another way.
+    kind: type = type(value)
+    return issubclass(kind, _ATOMS) and any(kind is atom for atom in _ATOMS)
 
 
 def _is_code(value: object) -> bool:
