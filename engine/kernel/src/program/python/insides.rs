@@ -6,7 +6,9 @@ use pyo3::exceptions::PyBaseException;
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType, PyWeakrefMethods, PyWeakrefReference};
+use pyo3::types::{
+    PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType, PyWeakrefMethods, PyWeakrefReference,
+};
 
 use super::ancestry::{found_in_class, told_by_type, Ancestry};
 use super::builtins::interned;
@@ -202,7 +204,9 @@ pub fn has_nothing_inside(object: &Bound<'_, PyAny>) -> bool {
     object.is_exact_instance_of::<PyInt>()
         || object.is_exact_instance_of::<PyString>()
         || object.is_none()
+        || object.is_exact_instance_of::<PyBool>()
         || object.is_exact_instance_of::<PyFloat>()
+        || object.is_exact_instance_of::<PyBytes>()
 }
 
 /// Whether an object of a class that a class statement has made has attributes of its own beside what C keeps of it.
