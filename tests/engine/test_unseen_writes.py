@@ -15,7 +15,7 @@ from dpor.errors import DporError
 from dpor.results import AssumptionKind, CheckRequest, Verdict
 
 HEADER = """
-import enum, functools, io, operator, tempfile, threading, types
+import enum, functools, io, operator, re, tempfile, threading, types
 
 class Meta(type):
     limit = 1
@@ -98,11 +98,37 @@ class Prepared(type):
     def __prepare__(cls, name, bases):
         return cls.namespace
 
-def prepared(name):
-    class Made(metaclass=Prepared):
+class PreparedPlainly(type):
+    def __prepare__(name, bases, namespace={}):
+        return namespace
+
+class Maker:
+    def __init__(self, namespace):
+        self.__prepare__ = lambda name, bases: namespace
+
+    def __call__(self, name, bases, namespace):
+        return type(name, bases, dict(namespace))
+
+made_by = Maker({})
+
+def prepared(name, metaclass=Prepared):
+    class Made(metaclass=metaclass):
         kept = name
 
     return sorted(key for key in vars(Made) if not key.startswith("_"))
+
+def prepared_by_keywords(name, keywords):
+    class Made(**keywords):
+        kept = name
+
+    return sorted(key for key in vars(Made) if not key.startswith("_"))
+
+def same_pattern():
+    return re.compile("a+b") is re.compile("a+b")
+
+def many_patterns():
+    for number in range(520):
+        re.compile(str(number))
 
 def level_of(value):
     try:
@@ -244,6 +270,18 @@ ASSUMED = {
     "all that a module holds": ("types.ModuleType('made')", "setattr(s, 'x', 1)", "'x' in vars(s)"),
     "the names in a module": ("types.ModuleType('made')", "setattr(s, 'x', 1)", "'x' in dir(s)"),
     "the namespace of a class to be": ("None", "prepared('a')", "prepared('b')"),
+    "the namespace that a plain function prepares": (
+        "PreparedPlainly",
+        "prepared('a', s)",
+        "prepared('b', s)",
+    ),
+    "the namespace that an instance prepares": ("made_by", "prepared('a', s)", "prepared('b', s)"),
+    "the namespace that keywords prepare": (
+        "{'metaclass': made_by}",
+        "prepared_by_keywords('a', s)",
+        "prepared_by_keywords('b', s)",
+    ),
+    "the identity of a pattern": ("None", "same_pattern()", "many_patterns()"),
     "a variable of a function by comparing cells": ("counted()", "s[0]()", "s[1] == types.CellType(0)"),
     "the frame of a generator": ("stepping()", "next(s)", "frame_of(s).f_lineno and None"),
 }

@@ -74,7 +74,10 @@ class Definitions(Iterables):
         self._unnamable += parameters is not None
         node.bases = self.expressions(node.bases)
         for keyword in node.keywords:
-            keyword.value = self.expression(keyword.value) if keyword.arg else self.merged(keyword.value)
+            value, position = keyword.value, keyword.value
+            keyword.value = self.expression(value) if keyword.arg else self.merged(value)
+            if keyword.arg in {"metaclass", None}:
+                keyword.value = self.hook(Hook.METACLASS, position, keyword.value)
         self._unnamable -= parameters is not None
         self.scope = self.symbols.scopes[node]
         node.body = self.block(node.body)

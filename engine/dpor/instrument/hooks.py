@@ -50,6 +50,7 @@ class Hook(enum.StrEnum):
     INPLACE = "inplace"
     CREATED = "created"
     DEFINED = "defined"
+    METACLASS = "metaclass"
     RETURNED = "returned"
     RAISED = "raised"
     RERAISED = "reraised"

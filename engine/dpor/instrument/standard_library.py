@@ -159,6 +159,11 @@ def is_unseen(module: ModuleType) -> bool:
     return is_native(module) or top in LEFT or top in _USED_BY_C
 
 
+def is_left(module: str) -> bool:
+    """Whether the code of a module, by its dotted name, is left as it is, and does not run on stand-ins."""
+    return LEFT.get(module.partition(".")[0], _DESCRIBED) != _DESCRIBED
+
+
 def is_native(module: ModuleType) -> bool:
     """Whether a module is written in C."""
     loader = getattr(getattr(module, "__spec__", None), "loader", None)

@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
+from dpor.checking import check_model
 from dpor.codes import Code
 from dpor.errors import DporError
-from dpor.results import AssumptionKind, ModelResult, Verdict
+from dpor.results import AssumptionKind, CheckRequest, ModelResult, Verdict
 
 Check = Callable[..., Any]
 
@@ -144,6 +145,40 @@ SETTINGS = {
 def test_a_setting_that_code_reads_unseen_is_an_assumption_beside_threads(check: Check, name: str) -> None:
     _, result = check(f"{name}({SETTINGS[name]}) and None", "None", "None", before=BEFORE)
     assert assumed(result) == {(AssumptionKind.CHANGED_DEFINITION, f"what {name} sets")}
+
+
+CACHES = {
+    "re.purge()": "the cache of re",
+    "linecache.clearcache()": "linecache.cache",
+    "linecache.checkcache('none')": "linecache.cache",
+}
+
+
+@pytest.mark.parametrize("call", CACHES)
+def test_a_cache_that_is_emptied_unseen_is_an_assumption_beside_threads(check: Check, call: str) -> None:
+    _, result = check(call, "None", "None", before=BEFORE)
+    assert assumed(result) == {(AssumptionKind.CHANGED_DEFINITION, CACHES[call])}
+
+
+def test_a_traceback_empties_no_cache_of_the_program(check: Check) -> None:
+    _, result = check(
+        "traceback.format_stack() and None", "None", "None", before=f"{BEFORE}\nimport traceback"
+    )
+    assert not assumed(result)
+
+
+def test_lines_of_a_file_are_those_that_the_program_has_written(tmp_path: Path) -> None:
+    path = tmp_path / "model.py"
+    path.write_text("""import linecache
+import dpor
+
+@dpor.model
+def model():
+    with open("written.txt", "w") as file:
+        file.write("a\\nb\\n")
+    assert linecache.getline("written.txt", 2) == "b\\n"
+""")
+    assert check_model(CheckRequest(str(path), "model", str(tmp_path))).verdict is Verdict.VERIFIED
 
 
 REFUSED = {

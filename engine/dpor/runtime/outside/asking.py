@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection
 from types import FrameType
 
 from dpor.instrument.hooks import FIRST_PARTY, NAMESPACE
+from dpor.instrument.standard_library import is_left
 
 # What passes a call on to the system.
 _PASSING = frozenset(
@@ -37,17 +39,21 @@ _APART = (
     "dpor.reading",
     "dpor.symbolic.",
     "importlib._bootstrap",
-    "linecache",
     "zipimport",
 )
+_LINES = "linecache"
+_PASSING_LINES = _PASSING | {_LINES}
 
 
 def asking_frame() -> FrameType | None:
     """The frame of the code that has called a stand-in, past the library's functions for paths, files and variables."""
-    frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    return _asking(sys._getframe(1), _PASSING)  # pyright: ignore[reportPrivateUsage]
+
+
+def _asking(frame: FrameType | None, passing: Collection[str]) -> FrameType | None:
     while frame is not None:
         name: str = frame.f_globals.get("__name__", "")
-        if name not in _PASSING and not name.startswith(_PASSING_PACKAGES):
+        if name not in passing and not name.startswith(_PASSING_PACKAGES):
             return frame
         frame = frame.f_back
     return None
@@ -56,7 +62,16 @@ def asking_frame() -> FrameType | None:
 def is_apart() -> bool:
     """Whether the caller of a stand-in works for the checker or for the interpreter."""
     frame = asking_frame()
-    return frame is not None and frame.f_globals.get("__name__", "").startswith(_APART)
+    return frame is not None and _works_apart(frame)
+
+
+def _works_apart(frame: FrameType) -> bool:
+    name: str = frame.f_globals.get("__name__", "")
+    if name == _LINES:
+        # It reads for whoever calls it: for tracebacks, or for code that has the lines of a file from it.
+        caller = _asking(frame, _PASSING_LINES)
+        return caller is None or NAMESPACE not in caller.f_globals
+    return name.startswith(_APART)
 
 
 def is_asked_by_model() -> bool:
@@ -69,6 +84,12 @@ def is_asked_by_instrumented() -> bool:
     """Whether it is the model's code, or code of a library that runs as the model's does."""
     frame = asking_frame()
     return frame is not None and NAMESPACE in frame.f_globals
+
+
+def is_asked_by_left() -> bool:
+    """Whether it is code of the library that nobody looks into, for itself."""
+    frame = asking_frame()
+    return frame is not None and is_left(frame.f_globals.get("__name__", ""))
 
 
 def is_importing() -> bool:
@@ -85,7 +106,7 @@ def is_for_the_checker() -> bool:
     """Whether whatever runs now was called by the checker itself, rather than by the model's code."""
     frame = asking_frame()
     while frame is not None and NAMESPACE not in frame.f_globals:
-        if frame.f_globals.get("__name__", "").startswith(_APART):
+        if _works_apart(frame):
             return True
         frame = frame.f_back
     return False

@@ -9,12 +9,13 @@ import gc
 import linecache
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
 from dpor.results import AssumptionKind
+from dpor.runtime.outside.asking import is_asked_by_left
 from dpor.runtime.outside.remaining import StandIns
 from dpor.runtime.outside.world import Touched, World
 from dpor.runtime.patchset import PatchSet
@@ -63,6 +64,13 @@ _HOOKS = (
 )
 # What these leave behind: the value that was shown last, a function that translates.
 _LEFT_BEHIND = (("builtins", "_"),)
+_FILTERS = "warnings.filters"
+# Functions in Python by module, with what they change that other functions of the module read.
+_CHANGING = {
+    "linecache": ("linecache.cache", ("checkcache", "clearcache", "lazycache", "updatecache")),
+    "re": ("the cache of re", ("purge",)),
+    "warnings": (_FILTERS, ("filterwarnings", "resetwarnings", "simplefilter")),
+}
 _COLLECTION = "whether garbage is collected"
 _MISSING: Any = object()
 
@@ -98,22 +106,29 @@ class Settings:
 
     def described(self) -> dict[str, Callable[[ModuleType], StandIns]]:
         """What makes the stand-ins for functions in Python that change a setting, by the module's name."""
-        names = ("filterwarnings", "resetwarnings", "simplefilter")
+
+        def stand_ins(names: Iterable[str], changed: str, module: ModuleType) -> StandIns:
+            return {name: self._changing(changed, vars(module)[name]) for name in names}
+
         return {
-            "warnings": lambda module: {name: self._changing_filters(vars(module)[name]) for name in names}
+            module: functools.partial(stand_ins, names, changed)
+            for module, (changed, names) in _CHANGING.items()
         }
 
-    def _changing_filters(self, real: Callable[..., Any]) -> Callable[..., Any]:
-        """Who warns reads the filters without being seen."""
+    def _changing(self, changed: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        """Who reads it is not seen: who warns, who makes a pattern, who asks for a line."""
 
         @functools.wraps(real)
         def change(*args: Any, **kwargs: Any) -> Any:
             host = self._world.mode.host
-            if self._world.controls() and host.active and not host.is_alone():
-                host.assume(AssumptionKind.CHANGED_DEFINITION.value, "warnings.filters")
+            if host.active and not host.is_alone() and self._world.controls() and not is_asked_by_left():
+                host.assume(AssumptionKind.CHANGED_DEFINITION.value, changed)
             return real(*args, **kwargs)
 
         return change
+
+    def _changing_filters(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        return self._changing(_FILTERS, real)
 
     def _leaving_record(self, real: Callable[..., Any]) -> Callable[..., Any]:
         """Who warns adds to what is recorded where nobody sees it: threads may have done so in another order."""

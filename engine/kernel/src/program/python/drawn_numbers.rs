@@ -11,7 +11,9 @@ use pyo3::types::{PyBool, PyComplex, PyDict, PyFloat, PyFrozenSet, PyInt, PySet,
 
 use super::assumptions::{runs_first_party, AssumptionKind};
 use super::host::Host;
+use super::insides::has_nothing_inside;
 use super::module_variables::variables_of_module;
+use super::types::module_of;
 
 /// Functions of the interpreter that tell how its memory is used, and which threads it has.
 const TELLING_OF_MEMORY: &[(&str, &[&str])] = &[
@@ -40,6 +42,25 @@ impl Host {
         };
         if !knows && runs_first_party(py, PASSING_ON) {
             self.assume(py, AssumptionKind::DrawnNumber, function);
+        }
+    }
+
+    /// Two objects are compared by identity. Whether `re` makes a pattern anew depends on what else has been in its cache.
+    #[inline]
+    pub fn note_identity(&self, left: &Bound<'_, PyAny>, right: &Bound<'_, PyAny>) {
+        if !has_nothing_inside(left) && !has_nothing_inside(right) {
+            self.note_identity_of_patterns(left, right);
+        }
+    }
+
+    #[cold]
+    fn note_identity_of_patterns(&self, left: &Bound<'_, PyAny>, right: &Bound<'_, PyAny>) {
+        let (left, right) = (left.get_type(), right.get_type());
+        if left.is(&right)
+            && module_of(&left) == "re"
+            && self.awake().is_some_and(|state| state.executes() && !state.has_no_company())
+        {
+            self.assume(left.py(), AssumptionKind::UnseenCode, "re.compile");
         }
     }
 

@@ -3,7 +3,7 @@
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyFunction, PyString, PyType};
+use pyo3::types::{PyDict, PyFunction, PyString, PyType};
 
 use super::ancestry::{found_in_class, holder_of, told_by_type, Ancestry};
 use super::assumptions::{package_of, AssumptionKind};
@@ -43,9 +43,7 @@ impl TypeTable {
         }
         let py = class.py();
         if found_in_class(class, "__prepare__").is_some_and(|method| self.is_of_user(&method)) {
-            // The body of a class stores into what it gives, where no hook is.
-            let named = format!("builtins.__build_class__ after {}.__prepare__", qualified_name(class));
-            self.assumptions.add(py, AssumptionKind::UnseenCode, &named, None);
+            self.assumptions.add(py, AssumptionKind::UnseenCode, &prepared_by(class), None);
         }
         let bases = class.ancestry().iter().filter_map(|base| base.cast_into::<PyType>().ok());
         for base in bases.filter(is_made_at_run_time) {
@@ -65,10 +63,45 @@ impl TypeTable {
 }
 
 impl TypeTable {
-    /// Whether a class method or static method is one of an instrumented function.
+    /// Whether a method that C calls may be one of the model's: it is an instrumented function, or whatever else that is
+    /// neither a function nor the interpreter's own.
     fn is_of_user(&mut self, method: &Bound<'_, PyAny>) -> bool {
-        let function = method.getattr(intern!(method.py(), "__func__"));
-        function.is_ok_and(|function| self.is_instrumented(&function))
+        let function = match method.get_type().fully_qualified_name() {
+            Ok(name) if matches!(name.to_str(), Ok("classmethod" | "staticmethod")) => {
+                method.getattr(intern!(method.py(), "__func__")).unwrap_or_else(|_| method.clone())
+            }
+            Ok(name) if name.to_str().is_ok_and(|name| name == "classmethod_descriptor") => return false,
+            _ => method.clone(),
+        };
+        !function.is_instance_of::<PyFunction>() || self.is_instrumented(&function)
+    }
+}
+
+/// The body of a class stores into what `__prepare__` gives, where no hook is.
+fn prepared_by(class: &Bound<'_, PyType>) -> String {
+    format!("builtins.__build_class__ after {}.__prepare__", qualified_name(class))
+}
+
+#[pymethods]
+impl Host {
+    /// A class is about to be made with the keyword argument `metaclass`, or with those of a dict. Gives it back.
+    #[pyo3(signature = (given, /))]
+    fn metaclass<'py>(&self, given: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = given.py();
+        let made_by = match given.cast::<PyDict>() {
+            Ok(keywords) => keywords.get_item(intern!(py, "metaclass"))?,
+            Err(_) => Some(given.clone()),
+        };
+        // What a class has for it is known with the class.
+        let Some(made_by) = made_by.filter(|made_by| !made_by.is_instance_of::<PyType>()) else { return Ok(given) };
+        let prepares = || made_by.hasattr(intern!(py, "__prepare__"));
+        if self.awake().is_some() && self.asleep(prepares)? {
+            let mut state = self.state();
+            if state.executes() {
+                state.assume(py, AssumptionKind::UnseenCode, &prepared_by(&made_by.get_type()));
+            }
+        }
+        Ok(given)
     }
 }
 

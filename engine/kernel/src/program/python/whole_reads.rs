@@ -520,6 +520,7 @@ impl Host {
         right: Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
         if left.is(&right) || !(self.is_symbolic(left) || self.is_symbolic(&right)) {
+            self.note_identity(left, &right);
             return Ok(right);
         }
         let Some(solver) = self.solver(py) else { return Ok(right) };
