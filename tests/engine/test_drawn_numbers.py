@@ -88,7 +88,6 @@ NONE = [
     "{Key('one'): 1}[Key('one')]",
     "repr(Key('one'))",
     "hash(1) + hash((2, 3.5))",
-    "get_ident() == threading.get_ident()",
     "len(names), 'one' in names, names == frozen, names | {'three'}, set(names)",
     "sorted(names), min(names), max(names), any(names)",
     "[number for number in {1, 2.5, (3, 4)}]",
@@ -109,7 +108,9 @@ def assumed(tmp_path: Path, used: str) -> set[tuple[AssumptionKind, str]]:
 
 @pytest.mark.parametrize(("used", "function"), NUMBERS.items(), ids=NUMBERS.keys())
 def test_a_number_that_could_be_another_is_an_assumption(tmp_path: Path, used: str, function: str) -> None:
-    assert assumed(tmp_path, used) == {(AssumptionKind.DRAWN_NUMBER, function)}
+    # Both threads ask for theirs, and the one may have ended before the other starts.
+    given_again = {(AssumptionKind.OBJECT_END, "threading.get_ident")} if "get_ident" in function else set()
+    assert assumed(tmp_path, used) == {(AssumptionKind.DRAWN_NUMBER, function), *given_again}
 
 
 @pytest.mark.parametrize("used", ORDERS)

@@ -123,6 +123,12 @@ def prepared_by_keywords(name, keywords):
 
     return sorted(key for key in vars(Made) if not key.startswith("_"))
 
+def constant():
+    value = 1
+    def give():
+        return value
+    return give, give.__closure__[0]
+
 def same_pattern():
     return re.compile("a+b") is re.compile("a+b")
 
@@ -219,6 +225,16 @@ WAYS = {
         "s.append(1)",
         "repr(classmethod(functools.partial(print, s)))",
     ),
+    "what a set holds that another set is asked for": (
+        "{0}",
+        "s.add(1)",
+        "s in {frozenset([0])}",
+    ),
+    "what a set holds that is taken from another": (
+        "({0}, {frozenset([0])})",
+        "s[0].add(1)",
+        "s[1].discard(s[0]) or len(s[1])",
+    ),
     "a comparison of generic aliases": ("[int]", "s.append(str)", "list[s] == list[[int]]"),
     "the text of a getter": ("[1]", "s.append(2)", "repr(operator.itemgetter(s))"),
 }
@@ -281,6 +297,11 @@ ASSUMED = {
         "prepared_by_keywords('a', s)",
         "prepared_by_keywords('b', s)",
     ),
+    "a variable of a function that only its cell changes": (
+        "constant()",
+        "setattr(s[1], 'cell_contents', 5)",
+        "s[0]()",
+    ),
     "the identity of a pattern": ("None", "same_pattern()", "many_patterns()"),
     "a variable of a function by comparing cells": ("counted()", "s[0]()", "s[1] == types.CellType(0)"),
     "the frame of a generator": ("stepping()", "next(s)", "frame_of(s).f_lineno and None"),
@@ -292,6 +313,14 @@ def test_what_is_not_followed_is_an_assumption(either: EitherOrder, name: str) -
     result = either.check(*ASSUMED[name])
     assert result.verdict is Verdict.VERIFIED
     assert {one.kind for one in result.assumptions} == {AssumptionKind.UNSEEN_CODE}
+
+
+@pytest.mark.parametrize("made", ["Event", "Semaphore", "BoundedSemaphore", "Condition"])
+def test_an_attribute_that_a_primitive_is_given_is_refused(either: EitherOrder, made: str) -> None:
+    with pytest.raises(DporError) as raised:
+        either.check(f"threading.{made}()", "setattr(s, 'mine', 1)", "None")
+    assert raised.value.code is Code.UNCONTROLLED
+    assert "the attribute mine" in str(raised.value)
 
 
 def test_a_flag_that_enum_makes_later_has_attributes_like_others(either: EitherOrder) -> None:

@@ -21,11 +21,13 @@ from typing import Any
 
 from dpor.runtime import current
 from dpor.runtime.asyncio_objects import patch_classes
+from dpor.runtime.event_loop import EventLoop
 from dpor.runtime.loop_policies import LoopPolicies
 from dpor.runtime.mode import Mode
 from dpor.runtime.outside.world import World
 from dpor.runtime.patchset import PatchSet
 from dpor.runtime.tasks import ModelFuture, ModelTask
+from dpor.runtime.thread_bound import note_use
 
 _TASK_SETS = ("_all_tasks", "_scheduled_tasks", "_eager_tasks")
 
@@ -62,6 +64,8 @@ class AsyncioPatches:
                 self._everywhere(tasks, name, python)
         if hasattr(tasks, "_py_current_task"):
             self._everywhere(tasks, "current_task", tasks._py_current_task)
+        all_tasks = getattr(tasks, "_py_all_tasks", tasks.all_tasks)
+        self._everywhere(tasks, "all_tasks", self._noting_loop(all_tasks))
         for name in _TASK_SETS:
             self._patches.replace_if_present(tasks, name, getattr(tasks, name, None))
         patch_classes(self._patches)
@@ -135,6 +139,17 @@ class AsyncioPatches:
                 real(loop)
 
         return set_running_loop
+
+    def _noting_loop(self, real: Callable[[Any], Any]) -> Callable[..., Any]:
+        host = self._mode.host
+
+        @functools.wraps(real)
+        def ask(loop: Any = None) -> Any:
+            if host.active and isinstance(loop, EventLoop) and loop.dpor_execution.threads:
+                note_use(loop)
+            return real(loop)
+
+        return ask
 
     def _as_completed(self, real: Callable[..., Any]) -> Callable[..., Any]:
         host = self._mode.host

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from dpor.runtime import current, escapes, timeouts
-from dpor.runtime.thread import STARTING, Thread, ident_of
+from dpor.runtime.identifiers import STARTING, ident_of
+from dpor.runtime.thread import Thread
 
 if TYPE_CHECKING:
     from dpor._kernel import Host

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import asyncio.base_events
-import asyncio.events
+import heapq
 import queue
 import sys
 from collections import deque
@@ -25,10 +25,12 @@ from typing import TYPE_CHECKING, Any
 from dpor.runtime import current
 from dpor.runtime.callbacks import task_of, wakes_a_sleeper
 from dpor.runtime.clock import look_at_clock
-from dpor.runtime.escapes import report
 from dpor.runtime.execution import Execution
+from dpor.runtime.handles import ModelHandle, ModelTimerHandle
+from dpor.runtime.loop_methods import note_users, refuse_network
 from dpor.runtime.tasks import ModelFuture, is_pending
 from dpor.runtime.thread import Thread
+from dpor.runtime.thread_bound import note_use
 from dpor.runtime.turns import Scheduled, turns_of
 
 if TYPE_CHECKING:
@@ -99,11 +101,18 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
         self.receive()
         return self._call_soon(callback, args, context)
 
-    def call_at(self, when: float, callback: Callable[..., Any], *args: Any, context: Any = None) -> Any:
+    def call_at(
+        self, when: float | None, callback: Callable[..., Any], *args: Any, context: Any = None
+    ) -> Any:
         """Schedule a callback for a time, which may come at any moment; same checks as `call_soon`."""
         self._host.outside_predicates("schedules a callback")
         self._check_thread()
-        timer = super().call_at(when, callback, *args, context=context)
+        if when is None:
+            raise TypeError("when cannot be None")
+        self._check_closed()
+        timer = ModelTimerHandle(when, callback, args, self, context)
+        heapq.heappush(self._scheduled, timer)
+        timer._scheduled = True
         self._timers.append(Scheduled(timer, self._turns.round))
         return timer
 
@@ -113,10 +122,15 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
         if self._is_own_thread():
             self._check_closed()
             return self._call_soon(callback, args, context)
-        handle = asyncio.events.Handle(callback, args, self, context)
+        handle = ModelHandle(callback, args, self, context)
         self._inbox.put(handle)
         # After the visible operation, so that closing the loop before it and after it are told apart.
         self._check_closed()
+        return handle
+
+    def _call_soon(self, callback: Callable[..., Any], args: Any, context: Any) -> asyncio.Handle:
+        handle = ModelHandle(callback, args, self, context)
+        self._ready.append(handle)
         return handle
 
     def _is_own_thread(self) -> bool:
@@ -189,7 +203,7 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
     @property
     def has_ready(self) -> bool:
         """Whether a callback is ready that nobody has cancelled."""
-        while self._ready and self._ready[0].cancelled():
+        while self._ready and self._is_cancelled(self._ready[0]):
             self._ready.popleft()
         return bool(self._ready)
 
@@ -200,8 +214,13 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
 
     def timers(self) -> list[Scheduled]:
         """The timers that are not over, in the order in which they were scheduled."""
-        self._timers = [scheduled for scheduled in self._timers if not scheduled.timer.cancelled()]
+        self._timers = [scheduled for scheduled in self._timers if not self._is_cancelled(scheduled.timer)]
         return self._timers
+
+    def _is_cancelled(self, handle: Any) -> bool:
+        if self.dpor_execution.threads:
+            note_use(handle)
+        return handle._cancelled
 
     def choose(self, number: int) -> int:
         """One of the numbers below `number`, all of which are explored."""
@@ -236,7 +255,7 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
 
     def run_handle(self, handle: Any) -> None:
         """Run a callback, unless it is cancelled."""
-        if handle.cancelled():
+        if self._is_cancelled(handle):
             return
         task = task_of(handle)
         thread: Thread = self._host.current_thread()
@@ -335,42 +354,5 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
         raise NotImplementedError
 
 
-def _refused(name: str) -> Callable[..., Any]:
-    def refuse(self: EventLoop, *args: Any, **kwargs: Any) -> Any:
-        report(f"uses the network or processes (loop.{name})")
-        raise NotImplementedError(name)
-
-    refuse.__name__ = name
-    return refuse
-
-
-for _name in (
-    "add_reader",
-    "add_writer",
-    "remove_reader",
-    "remove_writer",
-    "connect_accepted_socket",
-    "connect_read_pipe",
-    "connect_write_pipe",
-    "create_connection",
-    "create_datagram_endpoint",
-    "create_server",
-    "create_unix_connection",
-    "create_unix_server",
-    "getaddrinfo",
-    "getnameinfo",
-    "sendfile",
-    "sock_accept",
-    "sock_connect",
-    "sock_recv",
-    "sock_recv_into",
-    "sock_recvfrom",
-    "sock_recvfrom_into",
-    "sock_sendall",
-    "sock_sendfile",
-    "sock_sendto",
-    "start_tls",
-    "subprocess_exec",
-    "subprocess_shell",
-):
-    setattr(EventLoop, _name, _refused(_name))
+note_users(EventLoop)
+refuse_network(EventLoop)

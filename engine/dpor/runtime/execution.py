@@ -20,8 +20,9 @@ class Execution:
     thread; `loops` the event loops made so far; `open_pools` the executors that have started workers, each with the
     index of the thread that had it do so and a number that orders what that thread did; `failed_futures` those whose
     exception nobody has asked for yet; `has_pool_tasks` whether tasks of pools are threads; `task_order` how event
-    loops serve what is ready. `numbers` number threads, thread pools and tasks that were given no name, and `hashes`
-    objects whose hash must not depend on where they lie in memory.
+    loops serve what is ready; `told_idents` the threads whose identifier the model was told. `numbers` number threads,
+    thread pools and tasks that were given no name, and `hashes` objects whose hash must not depend on where they lie in
+    memory.
     """
 
     __slots__ = (
@@ -34,12 +35,14 @@ class Execution:
         "open_pools",
         "task_order",
         "threads",
+        "told_idents",
     )
 
     def __init__(self, main: MainThread) -> None:
         self.main = main
         self.task_order = TaskOrder.LOOP
         self.threads: list[Thread] = []
+        self.told_idents: list[Thread] = []
         self.loops: list[EventLoop] = []
         self.open_pools: list[tuple[int, int, Any]] = []
         self.failed_futures: list[Any] = []

@@ -11,7 +11,8 @@ from typing import Any, NoReturn
 
 from dpor.runtime import current, escapes
 from dpor.runtime.bare_threads import DummyThread
-from dpor.runtime.thread import Thread, ident_of
+from dpor.runtime.identifiers import ident_of
+from dpor.runtime.thread import Thread
 from dpor.runtime.thread_functions import enumerate_threads
 
 

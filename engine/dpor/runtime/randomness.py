@@ -12,9 +12,10 @@ from collections.abc import Callable
 from typing import Any
 
 from dpor.results import AssumptionKind
+from dpor.runtime.identifiers import ident_of
 from dpor.runtime.mode import Mode
 from dpor.runtime.patchset import PatchSet
-from dpor.runtime.thread import Thread, ident_of
+from dpor.runtime.thread import Thread
 
 # What os.urandom is seeded with, beside the thread, so that it does not repeat what random gives.
 _ENTROPY = 0x5EED

@@ -10,11 +10,12 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import Context
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from dpor.results import AssumptionKind
 from dpor.runtime import current, escapes, timeouts
 from dpor.runtime.execution import Execution, name_of
+from dpor.runtime.identifiers import STARTING, ident_of, told_ident
 from dpor.runtime.numbering import AllNumbers
 from dpor.runtime.unrun import PLAIN, unrun
 
@@ -31,8 +32,6 @@ real_reentrant_lock = _thread.RLock
 # The attributes of a thread that was never started, in this version of Python.
 _KEPT = frozenset(vars(RealThread(name="never started")))
 
-STARTING = -1
-"""The `dpor_index` of a thread that is being started."""
 _STARTED = "started"
 
 STARTER = "_start_joinable_thread" if hasattr(threading, "_start_joinable_thread") else "_start_new_thread"
@@ -124,6 +123,7 @@ class Thread(RealThread):
         "dpor_random",
         "dpor_reserved",
         "dpor_running_loop",
+        "dpor_started_by",
         "dpor_states",
         "dpor_task",
     )
@@ -153,6 +153,8 @@ class Thread(RealThread):
     dpor_names: int
     # Whether it was started, and runs, for those who ask; None if only its starter knows the thread before it runs.
     dpor_states: dict[str, bool] | None
+    # The index of the thread that has started it.
+    dpor_started_by: int
     # Whether it stands for a task of a pool, and for whichever worker runs that.
     dpor_task: bool
     dpor_running_loop: Any
@@ -183,6 +185,7 @@ class Thread(RealThread):
         self.dpor_calls = 0
         self.dpor_names = 0
         self.dpor_states = None
+        self.dpor_started_by = 0
         self.dpor_running_loop = None
         self.dpor_loops = None
         self.dpor_task = False
@@ -244,11 +247,12 @@ class Thread(RealThread):
         if states is not None:
             host.touch_whole(states, True, self)
             if states:
-                raise RuntimeError("threads can only be started once")
+                self._refuse_second_start(host)
             states[_STARTED] = False
         elif self.dpor_index is not None and self.dpor_execution is execution:
-            raise RuntimeError("threads can only be started once")
+            self._refuse_second_start(host)
         self.dpor_execution = execution
+        self.dpor_started_by = host.current_index()
         self.dpor_finished = False
         # Marked before the visible operation, at which another thread may try to start the same object.
         self.dpor_index = STARTING
@@ -261,6 +265,12 @@ class Thread(RealThread):
         if states is not None:
             host.touch_whole(states, True, self)
             states[_STARTED] = True
+
+    def _refuse_second_start(self, host: Host) -> NoReturn:
+        """The library looks whether it was started and starts it without a lock: of two threads both can do so."""
+        if self.dpor_started_by != host.current_index() and not host.is_finished(self.dpor_started_by):
+            host.assume(AssumptionKind.THREAD_UNSAFE.value, "threading.Thread")
+        raise RuntimeError("threads can only be started once")
 
     def dpor_begin(self, host: Host) -> int:
         """Let a thread that is being started run; returns its identifier."""
@@ -460,7 +470,7 @@ class Thread(RealThread):
             return super().ident
         host = current.active_host()
         index = self.dpor_index if host is None else self._started_index(host)
-        return None if index is None or index == STARTING else ident_of(self)
+        return None if index is None or index == STARTING else told_ident(self)
 
     @property
     def native_id(self) -> int | None:
@@ -581,18 +591,6 @@ class MainThread(Thread):
 for _stand_in, _name in ((Thread, "Thread"), (MainThread, "_MainThread")):
     _stand_in.__module__ = RealThread.__module__
     _stand_in.__name__ = _stand_in.__qualname__ = _name
-
-
-def ident_of(thread: Thread) -> int:
-    """The identifier of a started model thread, a function of its spawn path alone."""
-    host = current.current_host()
-    assert host is not None
-    index = thread.dpor_reserved if thread.dpor_index == STARTING else thread.dpor_index
-    assert index is not None
-    ident = 1
-    for part in host.thread_path(index).split(".")[1:]:
-        ident = ident * 1024 + int(part) + 1
-    return ident
 
 
 def known_thread(host: Host) -> Thread:

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
 from dpor.runtime import current
-from dpor.runtime.thread import RealThread, Thread, ident_of, known_thread
+from dpor.runtime.identifiers import ident_of, told_ident
+from dpor.runtime.thread import RealThread, Thread, known_thread
 
 if TYPE_CHECKING:
     from dpor.runtime.execution import Execution
@@ -42,6 +43,12 @@ def main_thread() -> RealThread:
 def get_ident() -> int:
     """threading.get_ident."""
     host = current.active_host()
+    return real_get_ident() if host is None else told_ident(known_thread(host))
+
+
+def running_ident() -> int:
+    """The same, for the checker itself."""
+    host = current.active_host()
     return real_get_ident() if host is None else ident_of(known_thread(host))
 
 
@@ -55,7 +62,7 @@ def next_number() -> int:
 def get_native_id() -> int:
     """threading.get_native_id."""
     host = current.active_host()
-    return _real_get_native_id() if host is None else ident_of(known_thread(host))
+    return _real_get_native_id() if host is None else told_ident(known_thread(host))
 
 
 def count() -> int:

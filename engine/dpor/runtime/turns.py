@@ -132,7 +132,7 @@ class AnyTask:
         choices: list[asyncio.Handle] = []
         lanes: set[Any] = set()
         for handle in list(loop.ready):
-            if handle.cancelled():
+            if handle._cancelled:
                 loop.ready.remove(handle)
                 continue
             lane = task_of(handle)
@@ -148,7 +148,7 @@ class AnyTask:
         while forwarded:
             forwarded = False
             for handle in list(loop.ready):
-                if not handle.cancelled() and is_forwarding(handle):
+                if not handle._cancelled and is_forwarding(handle):
                     loop.ready.remove(handle)
                     loop.run_handle(handle)
                     forwarded = True

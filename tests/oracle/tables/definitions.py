@@ -17,6 +17,25 @@ DEFINITIONS: dict[str, str] = {
     def __repr__(self):
         return f'K({self.a}, {self.b})'
 """,
+    "Generic": """class Generic:
+    __class_getitem__ = classmethod(types.GenericAlias)
+""",
+    "Root": """class Root:
+    x = 0
+    items = []
+    @classmethod
+    def get(cls):
+        return cls.x
+    @classmethod
+    def put(cls, x):
+        cls.x = x
+    def own(self):
+        return type(self).x
+class Middle(Root):
+    pass
+class Leaf(Middle, Generic):
+    pass
+""",
     "K2": """class K2(K):
     def bump(self):
         return 'k2'

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from types import FrameType
 
 from dpor.instrument.hooks import FIRST_PARTY, NAMESPACE
-from dpor.instrument.standard_library import is_left
+from dpor.instrument.standard_library import is_left, is_of_standard_library
 
 # What passes a call on to the system.
 _PASSING = frozenset(
@@ -68,9 +68,13 @@ def is_apart() -> bool:
 def _works_apart(frame: FrameType) -> bool:
     name: str = frame.f_globals.get("__name__", "")
     if name == _LINES:
-        # It reads for whoever calls it: for tracebacks, or for code that has the lines of a file from it.
+        # It reads for whoever calls it: for the library's tracebacks, or for a program that wants the lines of a file.
         caller = _asking(frame, _PASSING_LINES)
-        return caller is None or NAMESPACE not in caller.f_globals
+        return (
+            caller is None
+            or NAMESPACE not in caller.f_globals
+            or is_of_standard_library(caller.f_globals.get("__name__", ""))
+        )
     return name.startswith(_APART)
 
 

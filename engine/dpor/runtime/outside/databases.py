@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import threading
 import weakref
 from collections.abc import Callable, Iterator
 from types import MethodDescriptorType, ModuleType, WrapperDescriptorType
@@ -24,6 +23,7 @@ from dpor.runtime.outside.filesystem import FileSystem, label
 from dpor.runtime.outside.visible_attributes import Access, attribute_methods
 from dpor.runtime.outside.world import Touched
 from dpor.runtime.patchset import PatchSet
+from dpor.runtime.thread_functions import running_ident
 
 # Any thread may call these, whoever made the connection.
 _OF_ALL_THREADS = frozenset({"__enter__", "interrupt"})
@@ -66,7 +66,7 @@ class _Database:
         files.number_order.moved()
         self.same_thread = same_thread
         self.waits = waits
-        self.thread = threading.get_ident()
+        self.thread = running_ident()
         self.busy = False
         # Whether the database was given functions, which it calls.
         self.calls_back = False
@@ -112,7 +112,7 @@ def _method(module: Any, base: type, name: str, real: Callable[..., Any]) -> Cal
         database: _Database | None = getattr(self, "dpor_database", None)
         if database is None or database.busy or current.active_host() is None:
             return real(self, *args, **kwargs)
-        here = threading.get_ident()
+        here = running_ident()
         if database.same_thread and here != database.thread and name not in _OF_ALL_THREADS:
             raise module.ProgrammingError(
                 "SQLite objects created in a thread can only be used in that same thread. The object was created in "

@@ -12,6 +12,7 @@ from typing import Any
 
 from dpor.contents import Contents
 from dpor.results import AssumptionKind
+from dpor.runtime.identifiers import ident_of
 from dpor.runtime.mode import Mode
 from dpor.runtime.outside.asking import is_asked_by_model
 from dpor.runtime.outside.databases import Databases
@@ -28,7 +29,7 @@ from dpor.runtime.outside.settings import Settings
 from dpor.runtime.outside.streams import Streams
 from dpor.runtime.outside.world import World
 from dpor.runtime.patchset import PatchSet
-from dpor.runtime.thread import Thread, ident_of
+from dpor.runtime.thread import Thread
 
 # Faster ways to copy, which go past the file objects; there are slower ones for systems that do not have them.
 _SHORT_CUTS = {

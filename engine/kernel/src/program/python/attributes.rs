@@ -19,6 +19,7 @@ use super::slots::Slot;
 use super::state::{access, Phase};
 use super::types::{is_heap_class, referent, tells_itself, TypeKind};
 use super::undo::Undo;
+use super::unseen_looks::refuse_new_attribute;
 use super::weak_memory::Store;
 use crate::operation::{AccessMode, LocationId, MemoryOrder, OperationKind};
 
@@ -260,11 +261,13 @@ impl Host {
             if self.use_property(py, BuiltinEffect::SetAttribute, object, name, Some(value))?.is_some() {
                 return Ok(());
             }
+            refuse_new_attribute(object, name)?;
             put()?;
             return self.refuse_unseen_change(py, object);
         };
         self.note_look(object, Some(name))?;
         self.note_name_change(object, name);
+        self.note_cell_change(py, object, name)?;
         self.watch_left_class(object)?;
         self.note_unseen_readers(object, name)?;
         // Those that are put later are not put through what keeps the original.
@@ -351,6 +354,7 @@ impl Host {
             return self.refuse_unseen_change(py, object);
         };
         self.note_look(object, Some(name))?;
+        self.note_cell_change(py, object, name)?;
         self.watch_left_class(object)?;
         self.note_unseen_readers(object, name)?;
         if !puts_back {

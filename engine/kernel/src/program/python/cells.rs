@@ -5,6 +5,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 
+use super::assumptions::AssumptionKind;
 use super::builtins::BuiltinEffect;
 use super::host::Host;
 use super::module_variables::is_instrumented_namespace;
@@ -21,6 +22,26 @@ pub fn cell_behind<'py>(object: &Bound<'py, PyAny>, name: &Bound<'py, PyString>)
         return None;
     }
     object.getattr(name).ok()?.cast_into::<Cell>().ok()
+}
+
+impl Host {
+    /// An attribute of an object is about to be stored or deleted. The functions that have one of Python's own cells read it
+    /// unseen: nothing that they do can change it.
+    #[inline]
+    pub fn note_cell_change(
+        &self,
+        py: Python<'_>,
+        object: &Bound<'_, PyAny>,
+        name: &Bound<'_, PyString>,
+    ) -> PyResult<()> {
+        if name.to_str()? == "cell_contents" && is_cell(object) && cell_behind(object, name).is_none() {
+            let matters = self.awake().is_some_and(|state| state.executes() && !state.has_no_company());
+            if matters {
+                self.assume(py, AssumptionKind::UnseenCode, "builtins.cell");
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Whether a name is one that the instrumentation has made up.

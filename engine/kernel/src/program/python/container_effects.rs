@@ -42,6 +42,16 @@ impl ContainerEffect {
         matches!(self, ReadWhole | ReadOrder | WriteWhole | WriteByOrder)
     }
 
+    /// The same where the key is a set: a set looks for the frozen set that has its items, all of which it reads then.
+    pub fn by_items_of_key(self) -> ContainerEffect {
+        use ContainerEffect::*;
+        match self {
+            CellLoad => ReadWhole,
+            CellDelete => WriteWhole,
+            other => other,
+        }
+    }
+
     /// Whether it looks at the order of the items.
     pub fn looks_at_order(self) -> bool {
         use ContainerEffect::*;

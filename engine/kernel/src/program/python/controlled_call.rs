@@ -334,6 +334,9 @@ impl Host {
         if kind == TypeKind::List && text == "pop" && arguments.is_empty() && object.len().unwrap_or(1) == 0 {
             effect = ContainerEffect::WriteWhole;
         }
+        if kind == TypeKind::Set && arguments.iter().next().is_some_and(|item| self.kind(&item) == TypeKind::Set) {
+            effect = effect.by_items_of_key();
+        }
         let whole = effect.is_on_whole();
         let calls_back = arguments.iter().any(|argument| self.may_call_back(&argument));
         let holds = arguments.iter().any(|argument| has_builtin_items(self.kind(&argument)));

@@ -120,7 +120,8 @@ impl Host {
 impl Host {
     /// A number that is about to be computed with, or compared for order.
     fn drawn<'py>(&self, py: Python<'py>, number: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let told = py.import(intern!(py, "threading"))?.call_method0(intern!(py, "get_ident"))?;
+        let told =
+            py.import(intern!(py, "dpor.runtime.thread_functions"))?.call_method0(intern!(py, "running_ident"))?;
         if number.is_exact_instance_of::<PyInt>() && number.eq(told)? {
             self.note_drawn_number(py, "threading.get_ident");
         }

@@ -423,6 +423,7 @@ impl Host {
     fn contains(&self, py: Python<'_>, item: &Bound<'_, PyAny>, container: &Bound<'_, PyAny>) -> PyResult<bool> {
         let kind = self.kind(container);
         let effect = match kind {
+            TypeKind::Set if self.kind(item) == TypeKind::Set => ContainerEffect::CellLoad.by_items_of_key(),
             TypeKind::Dict | TypeKind::DefaultDict | TypeKind::Set => ContainerEffect::CellLoad,
             TypeKind::Iterator => ContainerEffect::WriteWhole,
             _ if has_builtin_items(kind) => ContainerEffect::ReadWhole,

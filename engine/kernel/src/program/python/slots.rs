@@ -2,20 +2,20 @@
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyString, PySuper};
+use pyo3::types::{PyString, PySuper, PyType};
 use smallvec::smallvec;
 
 use super::ancestry::{holder_after, holder_of, told_by_type};
 use super::builtins::CallableKind;
 use super::host::Host;
 use super::identity::{KeyId, ObjectId};
-use super::insides::lacks_attribute;
+use super::insides::{lacks_attribute, own_dict};
 use super::module_variables::instrumented_namespace;
 use super::native_types::{descriptor_kind, Descriptor};
 use super::rebinding::decides_meaning;
 use super::state::{access, Phase, Restart, State};
 use super::switching::Touch;
-use super::types::{AttributeKind, TypeFacts, TypeKind};
+use super::types::{module_of, AttributeKind, TypeFacts, TypeKind};
 use crate::operation::{AccessMode, Accesses, LocationId, MemoryOrder, Operation, OperationKind, ThreadId};
 
 /// A place that holds one value: an attribute, a module variable, a closure variable.
@@ -84,7 +84,8 @@ impl State {
                 return self
                     .inherited_slot(object, name)
                     .or_else(|| self.function_slot(object, name, facts))
-                    .or_else(|| self.slot_behind_method(object, name));
+                    .or_else(|| self.slot_behind_method(object, name))
+                    .or_else(|| self.slot_behind_alias(object, name));
             }
             TypeKind::Proxy => return None,
             TypeKind::Module if !self.types.is_rebound(name) || instrumented_namespace(object).is_some() => {
@@ -98,6 +99,11 @@ impl State {
         };
         if matches!(kind, AttributeKind::Constant | AttributeKind::ComputedInC) {
             return None;
+        }
+        if kind == AttributeKind::OfOrigin {
+            if let Some(slot) = self.slot_behind_alias(object, name) {
+                return Some(slot);
+            }
         }
         let own = self.object(object, facts);
         let id = self.instance_dicts.replaced(own);
@@ -120,6 +126,8 @@ impl State {
             let slot = Slot { default: Some(of_classes), class_decides: true, ..Slot::alone(location, id, key) };
             return Some(slot.of_whole(whole, chosen));
         }
+        let id =
+            if is_class && kind == AttributeKind::Data { self.holding_class(object, name).unwrap_or(id) } else { id };
         let location = self.identities.location(id, key, !is_class);
         let default = match kind {
             AttributeKind::DataWithDefault => holder_of(&object.get_type(), name).map(|class| {
@@ -131,6 +139,13 @@ impl State {
         };
         let whole = self.taken_whole(id, facts);
         Some(Slot { default, ..Slot::alone(location, id, key) }.of_whole(whole, self.reads.enabled))
+    }
+
+    /// The base of a class that it has an attribute from. A class that gets one of its own makes it an attribute of any class.
+    fn holding_class(&mut self, class: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> Option<ObjectId> {
+        let holder = holder_of(class.cast::<PyType>().ok()?, name).filter(|holder| !holder.is(class))?;
+        let facts = self.types.facts(&holder);
+        Some(self.object(&holder, facts))
     }
 
     /// The location of an instance, class or container as a whole, if operations take those of its type as wholes.
@@ -172,6 +187,30 @@ impl State {
         }
         let function = object.getattr(intern!(object.py(), "__func__")).ok()?;
         self.attribute_slot(&function, name)
+    }
+
+    /// The slot of an attribute that a generic alias, `K[int]`, shows of its class.
+    #[inline]
+    fn slot_behind_alias(&mut self, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> Option<Slot> {
+        let class = object.get_type();
+        if !matches!(&*module_of(&class), "types" | "typing")
+            || name.to_str().is_ok_and(|name| name.starts_with("__"))
+        {
+            return None;
+        }
+        let py = object.py();
+        let origin = match own_dict(object) {
+            Some(own) if own.contains(name).unwrap_or(true) => return None,
+            Some(own) => own.get_item(intern!(py, "__origin__")).ok()??,
+            None if class.name().is_ok_and(|name| name == "GenericAlias") => {
+                object.getattr(intern!(py, "__origin__")).ok()?
+            }
+            None => return None,
+        };
+        match holder_of(&class, name) {
+            Some(_) => None,
+            None => self.attribute_slot(&origin, name),
+        }
     }
 
     /// The identity of a function that can be given attributes; None for anything else.

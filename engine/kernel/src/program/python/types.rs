@@ -79,6 +79,8 @@ pub enum AttributeKind {
     DataWithDefault,
     /// The same, and it can come and go in any class of the instance.
     DataOfAnyClass,
+    /// An attribute of a generic alias: its own or one that it shows of its class.
+    OfOrigin,
     /// Part of what C code keeps of the object, which is taken as one piece.
     Native,
     /// Part of what raising an exception stores in it.
@@ -586,6 +588,9 @@ fn attribute_kind(class: &Bound<'_, PyType>, name: &Bound<'_, PyString>, on_clas
             _ => AttributeKind::Constant,
         });
     }
+    if !on_class && module_of(class) == "typing" {
+        return Ok(AttributeKind::OfOrigin);
+    }
     // Some types in C give their instances a dict that they do not tell of.
     let data = on_class || has_instance_dict(class) && name != "__dict__";
     Ok(if data { AttributeKind::Data } else { AttributeKind::Constant })
@@ -595,5 +600,9 @@ fn attribute_kind(class: &Bound<'_, PyType>, name: &Bound<'_, PyString>, on_clas
 pub fn referent<'py>(proxy: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
     let py = proxy.py();
     // Every object has this method, and the proxy hands on the one of its object.
-    proxy.getattr(intern!(py, "__reduce_ex__")).and_then(|method| method.getattr(intern!(py, "__self__"))).ok()
+    let bound_to = |method: &Bound<'py, PyString>| {
+        proxy.getattr(method).and_then(|method| method.getattr(intern!(py, "__self__"))).ok()
+    };
+    // A class has it for its instances, but one of classes, too.
+    bound_to(intern!(py, "__reduce_ex__")).or_else(|| bound_to(intern!(py, "mro")))
 }

@@ -217,3 +217,11 @@ fn tell(object: &Bound<'_, PyAny>, name: Option<&Bound<'_, PyString>>) -> PyResu
     let runtime = py.import(intern!(py, "dpor.runtime.thread_bound"))?;
     runtime.getattr(intern!(py, "note_look"))?.call1((object, name)).map(drop)
 }
+
+/// Refuse an attribute that a program gives to one of the library's primitives, which the kernel's have no room for.
+pub fn refuse_new_attribute(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<()> {
+    if !keeps_attributes(object) || object.hasattr(name)? {
+        return Ok(());
+    }
+    report_escape(object.py(), &format!("gives a threading.{} the attribute {name}", object.get_type().name()?))
+}

@@ -269,7 +269,7 @@ impl RLock {
             core.set_depth(py, 1)?;
         }
         let ident =
-            py.import(intern!(py, "dpor.runtime.thread_functions"))?.call_method0(intern!(py, "get_ident"))?;
+            py.import(intern!(py, "dpor.runtime.thread_functions"))?.call_method0(intern!(py, "running_ident"))?;
         core.release(py, slf.as_any())?;
         Ok((depth, ident))
     }
