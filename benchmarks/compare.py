@@ -3,8 +3,8 @@
 python benchmarks/compare.py [--algorithm NAME ...] [--only PATTERN] [--rounds N] [--seconds S] [--memory]
 
 A cell holds the processor time of a check, with loading the model, as a multiple of that of the first algorithm; or
-that a check was not done in time, or that the algorithm refuses the program; and the explorations in vain if there are
-any. Each program is checked by one algorithm after another, `--rounds` times, and the fastest round of each counts:
+that a check was not done in time, or that the algorithm refuses the program; and the redundant explorations if there
+are any. Each program is checked by one algorithm after another, `--rounds` times, and the fastest round of each counts:
 what else the machine does slows all of them alike. With `--memory` each check has a process of its own instead, and the
 table says how far its peak memory is above that of its first hundred executions. Exit code 1 if a count is wrong.
 """

@@ -2,10 +2,10 @@
 
 python benchmarks/quasi_optimal.py [--only PATTERN] [--classes N] [--seconds S]
 
-A cell holds how many explorations were in vain, beside it in brackets how many the paper's own tool made, and the
+A cell holds how many explorations were redundant, beside it in brackets how many the paper's own tool made, and the
 seconds that the check took. `qpor_table1.csv` has the figures that were published with the paper (logs of its
 artifact, github.com/cesaro/dpu-cav18-exp), which its table rounds; under `source` those of Nidhugg. The classes must
-be exactly the expected ones, explorations in vain must not become more as `k` grows, and none may be left with full
+be exactly the expected ones, redundant explorations must not become more as `k` grows, and none may be left with full
 alternatives. Exit code 1 otherwise.
 """
 
@@ -29,7 +29,7 @@ COLUMNS = ("k1", "k2", "k3", "optimal", "source")
 
 @dataclass(frozen=True)
 class Published:
-    """One row of the paper: a program at one size, and the explorations in vain by column, where they are known."""
+    """One row of the paper: a program at one size, and the redundant explorations by column, where they are known."""
 
     expected: expectations.Expectation
     redundant: Mapping[str, int]
@@ -93,7 +93,7 @@ def _problem(measured: Mapping[str, Mapping[str, Any]]) -> str:
         return f" {failed[0]}"
     by_k = [measured[column]["redundant"] for column in COLUMNS[:4] if measured[column]["status"] == "ok"]
     rises = any(fewer < more for fewer, more in itertools.pairwise(by_k))
-    return " MORE IN VAIN WITH A LARGER k" if rises else ""
+    return " MORE REDUNDANT WITH A LARGER k" if rises else ""
 
 
 def _parse(arguments: list[str] | None) -> argparse.Namespace:

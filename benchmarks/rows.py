@@ -18,7 +18,7 @@ MEASURE = Path(__file__).resolve().parent / "measure.py"
 SPEED_MODELS = expectations.PROGRAMS / "speed.py"
 FIRST_COUNTS = ROOT / "tests" / "litmus" / "models" / "first_counts.py"
 QUICK_CLASSES = 5000
-# Algorithms that explore no class in vain, unless an option makes them.
+# Algorithms that make no redundant explorations, unless an option makes them.
 OPTIMAL = ("optimal", "parsimonious", "graph", "unfolding", "concolic")
 # Past the check's own deadline, a process that has not answered is stuck.
 GRACE_SECONDS = 30

@@ -4,7 +4,7 @@ Coroutines of one event loop switch only at `await`. That is enough: between che
 drawing the money each withdrawal awaits the bank, and another withdrawal can run meanwhile. Both find 100,
 both draw 80.
 
-The mend is an `asyncio.Lock` held over the check and the act.
+The fix is an `asyncio.Lock` held over the check and the act.
 """
 
 import asyncio

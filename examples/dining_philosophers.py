@@ -1,7 +1,7 @@
 """Dining philosophers: a deadlock that needs every thread.
 
 Each philosopher takes the fork on the left and then the one on the right. If all of them hold their left
-fork, nobody gets a right one. The mend gives the forks an order: the last philosopher reaches for the right
+fork, nobody gets a right one. The fix gives the forks an order: the last philosopher reaches for the right
 fork first.
 
 Try `--set philosophers=4`: the number of schedules grows quickly, and the deadlock is still found at once.

@@ -3,7 +3,7 @@
 Every single operation on a dict is atomic in CPython, and still the sequence "look, then store" is not.
 Here two threads end up with two different connections, though there should be one.
 
-Two mends: hold a lock over the whole sequence; or use `dict.setdefault`, which looks and stores in one
+Two fixes: hold a lock over the whole sequence; or use `dict.setdefault`, which looks and stores in one
 step. The second may make a value that is thrown away, but all threads agree on the one that stays.
 """
 

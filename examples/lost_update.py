@@ -4,7 +4,7 @@
 threads read 0, both write 1, and one of the two increments is lost. A test that runs the code a thousand
 times may never see this; the checker tries every schedule that can make a difference, so it always does.
 
-The mend is a lock held from the read to the write.
+The fix is a lock held from the read to the write.
 """
 
 import threading

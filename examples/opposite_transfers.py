@@ -4,7 +4,7 @@ Each transfer locks its source and then its target. One thread moves money from 
 a. If both take their first lock before either takes its second, neither can go on. That is a deadlock; the
 report names who holds what and who waits for what.
 
-The mend is one order for all: lock the account with the smaller number first, whichever way the money goes.
+The fix is one order for all: lock the account with the smaller number first, whichever way the money goes.
 """
 
 import threading

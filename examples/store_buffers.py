@@ -5,7 +5,7 @@ do not: an x86 keeps stores in a buffer for a while (`memory_model="tso"`), othe
 (`"pso"`). Builds without the lock, and algorithms that are only prototyped in Python, meet that.
 
 Peterson's algorithm is broken by the delay: both threads announce themselves, and both look before the other's
-announcement has left its buffer. A fence between the two mends it under TSO. Under PSO, where stores leave the
+announcement has left its buffer. A fence between the two fixes it under TSO. Under PSO, where stores leave the
 buffer in any order, it takes barriers as well. Handing data over with a flag survives TSO and not PSO.
 """
 

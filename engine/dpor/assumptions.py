@@ -15,7 +15,7 @@ Noted = tuple[str, str, str | None, int]
 """What the kernel notes: kind, subject, file (None if it is not known where) and line."""
 
 ADD_INSTRUMENT = "add instrument="
-"""What the mend of an assumption about a package begins with, if there is something to look into."""
+"""What the fix of an assumption about a package begins with, if there is something to look into."""
 
 OF_A_FILE = "the file "
 OF_A_FOLDER = "the folder "
@@ -26,8 +26,8 @@ _ORDER = {kind: number for number, kind in enumerate(AssumptionKind)}
 
 def assumption(kind: AssumptionKind, subject: str, location: SourceSpan | None = None) -> Assumption:
     """An assumption in words. `subject` is what it is about: a package, a function, or what the kind asks for."""
-    message, mend = _words(kind, subject)
-    return Assumption(kind, subject, message, mend, location)
+    message, fix = _words(kind, subject)
+    return Assumption(kind, subject, message, fix, location)
 
 
 def read_assumptions(
@@ -65,12 +65,12 @@ def refused_if_strict(result: ModelResult) -> ModelResult:
     if not result.strict or result.verdict is not Verdict.VERIFIED or not result.assumptions:
         return result
     listed = "; ".join(told(one) for one in result.assumptions)
-    mends = dict.fromkeys(one.mend for one in result.assumptions if one.mend)
+    fixes = dict.fromkeys(one.fix for one in result.assumptions if one.fix)
     count = len(result.assumptions)
     reason = Reason(
         Code.ASSUMED,
         f"strict, and the verdict rests on {count} assumption{'s' if count != 1 else ''}: {listed}",
-        "\n".join([*mends, "or check without strict"]),
+        "\n".join([*fixes, "or check without strict"]),
         result.assumptions[0].location,
     )
     return dataclasses.replace(result, verdict=Verdict.ERROR, reason=reason)

@@ -232,7 +232,7 @@ class _Check:
         )
 
     def _learn(self) -> None:
-        """Learn of the model what was known where this check was stopped or parted."""
+        """Learn of the model what was known where this check was stopped or split."""
         hosted = self.hosted
         for lesson in self.before.lessons:
             if lesson.kind is not LessonKind.VISIBLE:
@@ -372,7 +372,7 @@ class _Check:
             return Verdict.VERIFIED, Reason(
                 Code.UNEXPECTED,
                 'every schedule was checked and none breaks the model, which expect="violated" says it should',
-                "if the bug is mended, take the option away",
+                "if the bug is fixed, take the option away",
             )
         bound = outcome["bound"]
         if bound is None:
@@ -389,12 +389,12 @@ class _Check:
             "timeout": f"the check reached its timeout of {options.timeout} s",
             "cancelled": "the check was cancelled",
         }[bound]
-        mend = "raise the bound or make the model smaller"
+        fix = "raise the bound or make the model smaller"
         location = None
         if bound == "max_steps":
             location = self._loop()
-            mend = "does this loop ever end? Bound it, or raise max_steps"
-        return Verdict.INCOMPLETE, Reason(_BOUNDS[bound], message, mend, location)
+            fix = "does this loop ever end? Bound it, or raise max_steps"
+        return Verdict.INCOMPLETE, Reason(_BOUNDS[bound], message, fix, location)
 
     def _loop(self) -> Any:
         """Where an execution that reached `max_steps` was going round: the place of its last operations."""
@@ -502,11 +502,11 @@ def _require_supported(options: ModelOptions) -> None:
     algorithm = _algorithm(options)["algorithm"]
     instead = Host.alternative(algorithm, options.memory_model.value)
     if instead is not None:
-        mend = f"use --algorithm {instead}" if instead != "none" else "use --memory-model sc"
+        fix = f"use --algorithm {instead}" if instead != "none" else "use --memory-model sc"
         raise DporError(
             Code.UNSUPPORTED_PAIR,
             f"no algorithm {options.algorithm.value!r} for memory model {options.memory_model.value!r}",
-            mend,
+            fix,
         )
 
 

@@ -7,23 +7,23 @@ from dpor.results import SourceSpan
 
 
 class DporError(Exception):
-    """A model or a request that cannot be served, with what a person needs to mend it.
+    """A model or a request that cannot be served, with what a person needs to fix it.
 
-    Arguments: the code; a message that says what is wrong; `mend`, how to put it right (may be empty); `span`,
+    Arguments: the code; a message that says what is wrong; `fix`, how to put it right (may be empty); `span`,
     where in the source it is (None if it is nowhere).
     """
 
-    def __init__(self, code: Code, message: str, mend: str = "", span: SourceSpan | None = None) -> None:
+    def __init__(self, code: Code, message: str, fix: str = "", span: SourceSpan | None = None) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
-        self.mend = mend
+        self.fix = fix
         self.span = span
 
     def __str__(self) -> str:
         where = f"{self.span.file}:{self.span.line}: " if self.span else ""
-        mend = f" ({self.mend})" if self.mend else ""
-        return f"{self.code.value}: {where}{self.message}{mend}"
+        fix = f" ({self.fix})" if self.fix else ""
+        return f"{self.code.value}: {where}{self.message}{fix}"
 
 
 def reason_of_system(error: Exception) -> str:

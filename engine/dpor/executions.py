@@ -28,7 +28,7 @@ from dpor.options import (
     waits_by_looking,
 )
 from dpor.results import SourceSpan, Violation, ViolationKind
-from dpor.runtime.escapes import Call, parted
+from dpor.runtime.escapes import Call, split_calls
 from dpor.tasks import waiting_tasks
 
 Choices = list[tuple[str, int]]
@@ -277,7 +277,7 @@ def require_controlled(hosted: HostedModel, outcome: dict[str, Any]) -> None:
     span = hosted.info
     place = SourceSpan(span.file, span.line, span.column)
     if outcome["escape"] is not None:
-        message, calls = parted(outcome["escape"])
+        message, calls = split_calls(outcome["escape"])
         raise DporError(
             Code.UNCONTROLLED,
             f"{hosted.info.name} {message}",

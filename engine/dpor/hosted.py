@@ -63,8 +63,8 @@ def describe_model(file: Path, name: str, root: Path, source: str | None) -> Mod
             return info
     near = difflib.get_close_matches(name, [info.name for info in models], 1)
     known = ", ".join(info.name for info in models) or "none"
-    mend = f"did you mean {near[0]!r}?" if near else f"its models are: {known}"
-    raise DporError(Code.NOT_FOUND, f"{file.name} has no model {name!r}", mend)
+    fix = f"did you mean {near[0]!r}?" if near else f"its models are: {known}"
+    raise DporError(Code.NOT_FOUND, f"{file.name} has no model {name!r}", fix)
 
 
 class HostedModel:
@@ -303,7 +303,7 @@ class HostedModel:
         try:
             return OPTIONS["instrument"].check(named)
         except DporError as error:
-            raise DporError(error.code, error.message, error.mend, self._span_of_model()) from None
+            raise DporError(error.code, error.message, error.fix, self._span_of_model()) from None
 
     def _check_packages(self) -> None:
         for package in self.packages:
@@ -339,13 +339,13 @@ class HostedModel:
         except BaseException as error:
             if self.instrumentation.refusal is not None:
                 raise self.instrumentation.refusal from None
-            mend = "have the module run to its end when it is imported"
+            fix = "have the module run to its end when it is imported"
             if isinstance(error, ModuleNotFoundError) and error.name:
-                mend = f"is {error.name} installed for {sys.executable}?"
+                fix = f"is {error.name} installed for {sys.executable}?"
             raise DporError(
                 Code.IMPORT_ERROR,
                 f"importing {self.file.name} raised {titled(error)}{self._inner_calls(error)}",
-                mend,
+                fix,
                 self.span_of_traceback(error) or SourceSpan(self.relative(self.file), 1),
             ) from error
         if self.instrumentation.refusal is not None:
@@ -354,7 +354,7 @@ class HostedModel:
 
     def _placed(self, error: DporError) -> DporError:
         span = error.span or self.span_of_traceback(error) or self._span_of_model()
-        return DporError(error.code, error.message, error.mend, span)
+        return DporError(error.code, error.message, error.fix, span)
 
     def _refuse_module(self, error: DporError) -> None:
         # While the model itself is imported, whoever imports it asks for the refusal.
@@ -403,7 +403,7 @@ class HostedModel:
         marked: Any = function if options_of(function) is not None else self._marked()
         declared = options_of(marked) or ModelOptions()
         if isinstance(declared, DporError):
-            raise DporError(declared.code, declared.message, declared.mend, self._span_of_model())
+            raise DporError(declared.code, declared.message, declared.fix, self._span_of_model())
         self.options = override(declared, self._overrides)
         self.patches.task_order = self.options.task_order
         for called in (marked, function):
@@ -418,11 +418,11 @@ class HostedModel:
             if name not in known:
                 near = difflib.get_close_matches(name, list(known), 1)
                 listed = ", ".join(known) or "none"
-                mend = f"did you mean {near[0]!r}?" if near else f"its parameters are: {listed}"
+                fix = f"did you mean {near[0]!r}?" if near else f"its parameters are: {listed}"
                 raise DporError(
                     Code.BAD_PARAMETER,
                     f"{self.info.name} has no parameter {name!r}",
-                    mend,
+                    fix,
                     self._span_of_model(),
                 )
         values: dict[str, Any] = {}

@@ -243,14 +243,14 @@ class Option:
         names = ", ".join(self.choice_names)
         raise self._refusal(value, _suggest(value, self.choice_names) or f"it is one of {names}")
 
-    def _refusal(self, value: Any, mend: str = "") -> DporError:
+    def _refusal(self, value: Any, fix: str = "") -> DporError:
         from dpor.codes import Code
         from dpor.errors import DporError
 
         return DporError(
             Code.BAD_OPTION,
             f"{self.name}={shown_value(value)} is not accepted",
-            mend or f"it must be {self.kind.value}",
+            fix or f"it must be {self.kind.value}",
         )
 
 
@@ -358,8 +358,8 @@ def check_options(values: Mapping[str, Any]) -> ModelOptions:
     for name, value in values.items():
         option = OPTIONS.get(name)
         if option is None:
-            mend = _suggest(name, tuple(OPTIONS)) or f"the options are {', '.join(OPTIONS)}"
-            raise DporError(Code.BAD_OPTION, f"a model has no option {shown_value(name)}", mend)
+            fix = _suggest(name, tuple(OPTIONS)) or f"the options are {', '.join(OPTIONS)}"
+            raise DporError(Code.BAD_OPTION, f"a model has no option {shown_value(name)}", fix)
         checked[name] = option.check(value)
     options = ModelOptions(**checked)
     if options.k is not None and options.algorithm is not Algorithm.UNFOLDING:

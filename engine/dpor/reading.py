@@ -103,21 +103,21 @@ def read_text(path: Path) -> str:
 def unreadable(name: str, error: OSError | ValueError) -> DporError:
     """What is reported of a file that cannot be read."""
     if isinstance(error, IrregularFileError):
-        mend = error.mend
+        fix = error.fix
     elif isinstance(error, FileNotFoundError):
-        mend = "check the spelling, and whether it was moved"
+        fix = "check the spelling, and whether it was moved"
     else:
-        mend = "check its permissions"
+        fix = "check its permissions"
     reason = reason_of_system(error)
-    return DporError(Code.NOT_FOUND, f"{name} cannot be read: {reason}", mend)
+    return DporError(Code.NOT_FOUND, f"{name} cannot be read: {reason}", fix)
 
 
 class IrregularFileError(OSError):
-    """Something that has a path and is not a file that can be read as a whole; `mend` says what to do."""
+    """Something that has a path and is not a file that can be read as a whole; `fix` says what to do."""
 
-    def __init__(self, number: int, reason: str, path: Path, mend: str) -> None:
+    def __init__(self, number: int, reason: str, path: Path, fix: str) -> None:
         super().__init__(number, reason, str(path))
-        self.mend = mend
+        self.fix = fix
 
 
 def _require_regular(status: os.stat_result, path: Path, most: int | None) -> None:

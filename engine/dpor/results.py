@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from dpor.codes import Code
 
-VERSION = 2
+VERSION = 3
 
 Record = TypeVar("Record")
 
@@ -186,17 +186,17 @@ class Assumption:
     kind: AssumptionKind
     subject: str
     message: str
-    mend: str = ""
+    fix: str = ""
     location: SourceSpan | None = None
 
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a verdict is `incomplete` or `error`: code, message, how to mend it, and where."""
+    """Why a verdict is `incomplete` or `error`: code, message, how to fix it, and where."""
 
     code: Code
     message: str
-    mend: str = ""
+    fix: str = ""
     location: SourceSpan | None = None
 
 

@@ -5,7 +5,7 @@ that connects to a service run ten times for ten threads:
 https://github.com/pydanny/cached-property/issues/6. The same holds for `functools.cached_property` since
 Python 3.12.
 
-The mend comes with the package: `threaded_cached_property` looks again under a lock before it computes.
+The fix comes with the package: `threaded_cached_property` looks again under a lock before it computes.
 """
 
 import cached_property

@@ -7,7 +7,7 @@ https://github.com/tkem/cachetools/issues/80 and https://github.com/tkem/cacheto
 When the cache is full, an assignment evicts: `popitem` looks up the oldest key, and then deletes it. Two
 threads can look up the same one; the second deletion raises KeyError.
 
-The mend is the `lock` argument of the decorator, which holds the lock around every access to the cache (but
+The fix is the `lock` argument of the decorator, which holds the lock around every access to the cache (but
 not around the call of the function itself).
 """
 

@@ -5,7 +5,7 @@ A circuit breaker opens after a number of failures and then spares the failing s
 the circuit stays closed for longer than it should. Users ask about it:
 https://github.com/fabfuel/circuitbreaker/issues/61.
 
-The mend is a subclass that counts under a lock. The protected call itself runs outside it, so calls stay
+The fix is a subclass that counts under a lock. The protected call itself runs outside it, so calls stay
 concurrent.
 """
 

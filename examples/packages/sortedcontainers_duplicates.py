@@ -6,7 +6,7 @@ and its list disagree: the key comes twice in every iteration, and after one del
 KeyError. Thread safety was asked for and left to the caller:
 https://github.com/grantjenks/python-sortedcontainers/issues/105.
 
-The mend is a lock around every use.
+The fix is a lock around every use.
 """
 
 import threading

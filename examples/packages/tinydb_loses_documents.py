@@ -5,7 +5,7 @@ read before either writes leave only one of the documents, and both may take the
 TinyDB does not claim to support threads; people find out by losing data:
 https://github.com/msiemens/tinydb/issues/450 and https://github.com/msiemens/tinydb/issues/91.
 
-The mend is one lock around every use of the database.
+The fix is one lock around every use of the database.
 """
 
 import threading

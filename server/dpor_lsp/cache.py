@@ -28,8 +28,8 @@ from dpor_lsp.cached_rows import (
     read_result,
     stored_contents,
 )
+from dpor_lsp.check_target import CheckTarget
 from dpor_lsp.fingerprint import Hasher, continuation_key, environment_stamp, request_key
-from dpor_lsp.subjects import Subject
 
 FOLDER = ".dpor_cache"
 _LAYOUT = 2
@@ -86,25 +86,25 @@ class Cache:
         self._connection: sqlite3.Connection | None = None
         self._given_up = False
 
-    def find(self, subject: Subject) -> ModelResult | None:
+    def find(self, target: CheckTarget) -> ModelResult | None:
         """Return the kept result of the same check of the same code, marked as cached, or None."""
-        return self._guarded(lambda connection: self._find(connection, subject))
+        return self._guarded(lambda connection: self._find(connection, target))
 
-    def keep(self, subject: Subject, result: ModelResult) -> None:
+    def keep(self, target: CheckTarget, result: ModelResult) -> None:
         """Keep a result for `find`, and its counterexample for `last_counterexample`.
 
         It is kept for the texts that the check has read, and found again as long as those are the texts. Errors, and
         results that a timeout or a cancellation cut short, are not kept.
         """
-        self._guarded(lambda connection: self._keep(connection, subject, result))
+        self._guarded(lambda connection: self._keep(connection, target, result))
 
-    def find_left(self, subject: Subject) -> Left | None:
+    def find_left(self, target: CheckTarget) -> Left | None:
         """Return what is left of a check of the same code that was stopped, or None; forget it if the code changed."""
-        return self._guarded(lambda connection: self._find_left(connection, subject))
+        return self._guarded(lambda connection: self._find_left(connection, target))
 
-    def keep_left(self, subject: Subject, left: Left | None) -> None:
+    def keep_left(self, target: CheckTarget, left: Left | None) -> None:
         """Keep what is left of a check that was stopped, for `find_left`; None forgets what was kept."""
-        self._guarded(lambda connection: self._keep_left(connection, subject, left))
+        self._guarded(lambda connection: self._keep_left(connection, target, left))
 
     def last_counterexample(self, model: str) -> Counterexample | None:
         """Return the last counterexample that was found for the model of this id, or None."""
@@ -149,31 +149,31 @@ class Cache:
             f"the result cache could not be read ({error}); it was set aside as {aside} and started afresh",
         )
 
-    def _find(self, connection: sqlite3.Connection, subject: Subject) -> ModelResult | None:
-        text = self._hasher.value(key_of(Kind.FILE, str(subject.path)), subject.texts)
-        key = request_key(subject, text, self._environment)
+    def _find(self, connection: sqlite3.Connection, target: CheckTarget) -> ModelResult | None:
+        text = self._hasher.value(key_of(Kind.FILE, str(target.path)), target.texts)
+        key = request_key(target, text, self._environment)
         row = connection.execute(
             "SELECT model, contents, result, digest FROM results WHERE key = ?", (key,)
         ).fetchone()
         if row is None:
             return None
         try:
-            if not self._holds(subject, key, row):
+            if not self._holds(target, key, row):
                 return None
-            result = read_result(subject, row[2])
+            result = read_result(target, row[2])
         except MisfitError as error:
             self._drop(connection, "results", "key", key, error)
             return None
-        return replace(result, line=subject.info.line, cached=True)
+        return replace(result, line=target.info.line, cached=True)
 
-    def _holds(self, subject: Subject, key: str, row: Sequence[object]) -> bool:
+    def _holds(self, target: CheckTarget, key: str, row: Sequence[object]) -> bool:
         """Whether what a row rests on is as it was. Raises MisfitError for a row that is damaged, or another's."""
-        if row[0] != _told(subject.info.id) or row[3] != digest(key, *row[:3]):
+        if row[0] != _told(target.info.id) or row[3] != digest(key, *row[:3]):
             raise MisfitError("it was changed")
-        contents = read_contents(row[1], subject.root)
-        if key_of(Kind.FILE, str(subject.path)) not in contents:
+        contents = read_contents(row[1], target.root)
+        if key_of(Kind.FILE, str(target.path)) not in contents:
             raise MisfitError("it does not rest on the model's file")
-        return self._hasher.unchanged(contents, subject.texts, self._directory)
+        return self._hasher.unchanged(contents, target.texts, self._directory)
 
     def _drop(
         self, connection: sqlite3.Connection, table: str, column: str, value: str, error: MisfitError
@@ -185,12 +185,12 @@ class Cache:
             message = f"an entry of the result cache {self.folder} does not fit and was dropped: {error}"
             self._warn(Code.CACHE_CORRUPT, message)
 
-    def _keep(self, connection: sqlite3.Connection, subject: Subject, result: ModelResult) -> None:
+    def _keep(self, connection: sqlite3.Connection, target: CheckTarget, result: ModelResult) -> None:
         if result.violations:
-            self._keep_counterexample(connection, subject, result)
+            self._keep_counterexample(connection, target, result)
         if not may_be_kept(result):
             return
-        found = self._found_texts(subject, result.contents, request_key)
+        found = self._found_texts(target, result.contents, request_key)
         if found is None:
             return
         key, contents = found
@@ -208,27 +208,30 @@ class Cache:
             )
 
     def _found_texts(
-        self, subject: Subject, contents: Mapping[str, str], key_for: Callable[[Subject, str, str], str]
+        self,
+        target: CheckTarget,
+        contents: Mapping[str, str],
+        key_for: Callable[[CheckTarget, str, str], str],
     ) -> tuple[str, str] | None:
         """The key and the contents to store, for what the check has read; None if that is not known for certain."""
-        text = contents.get(key_of(Kind.FILE, str(subject.path.resolve())))
+        text = contents.get(key_of(Kind.FILE, str(target.path.resolve())))
         if text is None:
             return None
-        here = {key_of(Kind.FILE, str(subject.path)): text, **contents}
-        stored = stored_contents(here, subject.root)
-        return None if stored is None else (key_for(subject, text, self._environment), stored)
+        here = {key_of(Kind.FILE, str(target.path)): text, **contents}
+        stored = stored_contents(here, target.root)
+        return None if stored is None else (key_for(target, text, self._environment), stored)
 
-    def _find_left(self, connection: sqlite3.Connection, subject: Subject) -> Left | None:
-        text = self._hasher.value(key_of(Kind.FILE, str(subject.path)), subject.texts)
-        key = continuation_key(subject, text, self._environment)
+    def _find_left(self, connection: sqlite3.Connection, target: CheckTarget) -> Left | None:
+        text = self._hasher.value(key_of(Kind.FILE, str(target.path)), target.texts)
+        key = continuation_key(target, text, self._environment)
         row = connection.execute(
             "SELECT model, contents, remaining, digest FROM stopped WHERE key = ?", (key,)
         ).fetchone()
         if row is None:
             return None
         try:
-            if self._holds(subject, key, row):
-                return replace(read_left(row[2]), contents=read_contents(row[1], subject.root))
+            if self._holds(target, key, row):
+                return replace(read_left(row[2]), contents=read_contents(row[1], target.root))
         except MisfitError as error:
             self._drop(connection, "stopped", "key", key, error)
             return None
@@ -236,26 +239,26 @@ class Cache:
             connection.execute("DELETE FROM stopped WHERE key = ?", (key,))
         return None
 
-    def _keep_left(self, connection: sqlite3.Connection, subject: Subject, left: Left | None) -> None:
+    def _keep_left(self, connection: sqlite3.Connection, target: CheckTarget, left: Left | None) -> None:
         with connection:
             # One for each model is enough, and those of older code must not pile up.
-            connection.execute("DELETE FROM stopped WHERE model = ?", (_told(subject.info.id),))
+            connection.execute("DELETE FROM stopped WHERE model = ?", (_told(target.info.id),))
             if left is None or not all(map(is_known_to_hold, left.assumptions)):
                 return
-            found = self._found_texts(subject, left.contents, continuation_key)
+            found = self._found_texts(target, left.contents, continuation_key)
             if found is None:
                 return
             key, contents = found
-            row = (_told(subject.info.id), contents, json.dumps(to_json(replace(left, contents={}))))
+            row = (_told(target.info.id), contents, json.dumps(to_json(replace(left, contents={}))))
             connection.execute(
                 "INSERT OR REPLACE INTO stopped VALUES (?, ?, ?, ?, ?, ?)",
                 (key, *row, time.time(), digest(key, *row)),
             )
 
     def _keep_counterexample(
-        self, connection: sqlite3.Connection, subject: Subject, result: ModelResult
+        self, connection: sqlite3.Connection, target: CheckTarget, result: ModelResult
     ) -> None:
-        request = subject.request
+        request = target.request
         row = (
             _told(result.id),
             result.violations[0].schedule,

@@ -21,8 +21,8 @@ from dpor.continuing import Left, read_choices
 from dpor.counterexample.schedule import decode, model_id
 from dpor.errors import DporError
 from dpor.results import VERSION, ModelResult, Reason, Verdict, from_json
+from dpor_lsp.check_target import CheckTarget
 from dpor_lsp.options import ENGINE_OPTIONS, read_option
-from dpor_lsp.subjects import Subject
 
 _NOT_KEPT = {Code.TIMEOUT, Code.CANCELLED}
 _COUNTS = ("executions", "blocked", "redundant", "events")
@@ -55,10 +55,10 @@ def may_be_kept(result: ModelResult) -> bool:
     return all(map(is_known_to_hold, result.assumptions))
 
 
-def read_result(subject: Subject, text: object) -> ModelResult:
+def read_result(target: CheckTarget, text: object) -> ModelResult:
     """The result that a row holds for a check. Raises MisfitError if it cannot be one of this check."""
     result = _read(ModelResult, text)
-    info = subject.info
+    info = target.info
     _require(
         (result.id, result.file, result.version) == (info.id, info.file, VERSION), "it is another model's"
     )
@@ -69,10 +69,10 @@ def read_result(subject: Subject, text: object) -> ModelResult:
     if not violated:
         has_reason = isinstance(result.reason, Reason)
         _require((result.verdict is Verdict.INCOMPLETE) == has_reason, "its reason does not fit")
-    wanted = {**subject.info.options, **subject.request.options}
+    wanted = {**target.info.options, **target.request.options}
     for name, said in (("algorithm", result.algorithm), ("memory_model", result.memory_model)):
         _require(wanted.get(name, said) == said, f"it was made with another {name}")
-    for name, value in subject.request.parameters.items():
+    for name, value in target.request.parameters.items():
         plain = value is None or isinstance(value, bool | int | str)
         _require(not plain or result.parameters.get(name, value) == value, "its parameters do not fit")
     for violation in (*result.violations, *result.warnings):

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from dpor.codes import Code
 from dpor.results import ModelResult, Reason, Verdict
 from dpor_lsp.cache import Cache
+from dpor_lsp.check_target import CheckTarget, Limits
 from dpor_lsp.options import DEFAULT_HANG_TIMEOUT, DEFAULT_MEMORY_LIMIT, Seconds
 from dpor_lsp.report import Entry
-from dpor_lsp.subjects import Limits, Subject
 from dpor_lsp.targets import Problem
 
 if TYPE_CHECKING:
@@ -60,9 +60,9 @@ class Checker:
         """How many workers there are at once."""
         return self.settings.jobs or os.cpu_count() or 1
 
-    def limits(self, subject: Subject) -> Limits:
+    def limits(self, target: CheckTarget) -> Limits:
         """Return what the worker of a model may use; the request's timeout wins over the decorator's."""
-        timeout = subject.request.options.get("timeout", subject.info.options.get("timeout"))
+        timeout = target.request.options.get("timeout", target.info.options.get("timeout"))
         try:
             seconds = None if timeout is None or isinstance(timeout, str) else Seconds().value(timeout)
         except ValueError:
@@ -78,49 +78,49 @@ class Checker:
             self._caches[root] = Cache(root, self._warn)
         return self._caches[root]
 
-    def find(self, subject: Subject) -> ModelResult | None:
+    def find(self, target: CheckTarget) -> ModelResult | None:
         """Return the kept result of the same check of the same code, or None."""
-        cache = self.cache(subject.root)
-        return cache.find(subject) if cache else None
+        cache = self.cache(target.root)
+        return cache.find(target) if cache else None
 
-    def keep(self, subject: Subject, result: ModelResult) -> None:
+    def keep(self, target: CheckTarget, result: ModelResult) -> None:
         """Keep a result."""
-        cache = self.cache(subject.root)
+        cache = self.cache(target.root)
         if cache:
-            cache.keep(subject, result)
+            cache.keep(target, result)
 
-    def _answer(self, subject: Subject) -> ModelResult | None:
+    def _answer(self, target: CheckTarget) -> ModelResult | None:
         """Return the result of a model that needs no check: a kept one, or that its check cannot be continued."""
         if not self.settings.resume:
-            return self.find(subject)
+            return self.find(target)
         # Imported here: a run that the cache answers needs no processes and no threads.
         from dpor_lsp.outcomes import unchecked
         from dpor_lsp.sharing import can_continue
 
-        if not can_continue(subject):
+        if not can_continue(target):
             reason = Reason(
                 Code.BAD_OPTION,
                 "--resume does not go with the algorithm of this model: what is left of its check cannot be told",
                 "add --algorithm parsimonious, or leave --resume out",
             )
-            return unchecked(subject, Verdict.ERROR, reason)
-        kept = self.find(subject)
+            return unchecked(target, Verdict.ERROR, reason)
+        kept = self.find(target)
         return None if kept is not None and kept.verdict is Verdict.INCOMPLETE else kept
 
-    def _left(self, subject: Subject) -> Left | None:
+    def _left(self, target: CheckTarget) -> Left | None:
         """Return what is left of a check that is to go on."""
-        cache = self.cache(subject.root)
-        return cache.find_left(subject) if self.settings.resume and cache else None
+        cache = self.cache(target.root)
+        return cache.find_left(target) if self.settings.resume and cache else None
 
     def _keep(self, job: Job, result: ModelResult, left: Left | None) -> None:
         from dpor_lsp.sharing import can_continue
 
         # What a bound stopped in several steps is not what a check with that bound would say.
         if job.left is None or result.verdict is not Verdict.INCOMPLETE:
-            self.keep(job.subject, result)
-        cache = self.cache(job.subject.root)
-        if cache and can_continue(job.subject):
-            cache.keep_left(job.subject, left)
+            self.keep(job.target, result)
+        cache = self.cache(job.target.root)
+        if cache and can_continue(job.target):
+            cache.keep_left(job.target, left)
 
     def close(self) -> None:
         """Let go of the caches."""
@@ -129,7 +129,7 @@ class Checker:
         self._caches.clear()
 
     def check(
-        self, planned: Sequence[Subject | Problem], observe: Callable[[Event], None] | None = None
+        self, planned: Sequence[CheckTarget | Problem], observe: Callable[[Event], None] | None = None
     ) -> Iterator[Entry]:
         """Yield the entries of all that is planned, in its order, each as soon as those before it are there.
 
@@ -153,7 +153,7 @@ class Checker:
 
     def _run(
         self,
-        planned: Sequence[Subject | Problem],
+        planned: Sequence[CheckTarget | Problem],
         entries: dict[int, Entry],
         observe: Callable[[Event], None] | None,
     ) -> Generator[None, None, None]:
@@ -168,7 +168,7 @@ class Checker:
         try:
             with interrupts_as_events(lambda: events.put(Interrupted())):
                 for index, item in enumerate(planned):
-                    if isinstance(item, Subject) and index not in entries:
+                    if isinstance(item, CheckTarget) and index not in entries:
                         job = Job(item, self.limits(item), left=self._left(item))
                         open_jobs[job] = index
                         scheduler.submit(job)
@@ -185,7 +185,7 @@ class Checker:
                         scheduler.cancel()
                     elif isinstance(event, Finished):
                         index = open_jobs.pop(event.job)
-                        entries[index] = Entry(event.result, event.job.subject.root)
+                        entries[index] = Entry(event.result, event.job.target.root)
                         self._keep(event.job, event.result, event.left)
                         yield
         finally:

@@ -14,10 +14,10 @@ from dpor_lsp.console import PROGRAM, deliver, fail, leave_streams, make_streams
 from dpor_lsp.report import Entry, ExitCode, Report, raised
 
 if TYPE_CHECKING:
+    from dpor_lsp.check_target import CheckTarget
     from dpor_lsp.checker import Checker
     from dpor_lsp.replaying import Pinned
-    from dpor_lsp.subjects import Subject
-    from dpor_lsp.targets import Found, Problem, Wishes
+    from dpor_lsp.targets import Found, Overrides, Problem
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -117,7 +117,7 @@ def _interrupted(code: ExitCode) -> ExitCode:
     return ExitCode.INCOMPLETE if code is ExitCode.EXPECTED else code
 
 
-def _checked(arguments: Arguments, checker: Checker, items: Sequence[Subject | Problem]) -> list[Entry]:
+def _checked(arguments: Arguments, checker: Checker, items: Sequence[CheckTarget | Problem]) -> list[Entry]:
     """Check everything, with a live display on a terminal and each text entry printed when it is due."""
     from dpor_lsp.display import LateDisplay
 
@@ -172,65 +172,63 @@ def _fail_with(problem: Problem) -> None:
 def _replay(arguments: Arguments) -> ExitCode:
     from dpor_lsp.formats import json as format_json
     from dpor_lsp.formats import text as format_text
-    from dpor_lsp.preparation import make_checker, only_model, run_root, wishes
+    from dpor_lsp.preparation import make_checker, only_model, overrides, run_root
     from dpor_lsp.replaying import Pinned, replay, replay_exit_code
 
     root = run_root(arguments)
     checker = make_checker(arguments, root)
     try:
-        asked: Wishes = wishes(arguments, root)
-        subject = only_model(arguments, root, asked)
+        asked: Overrides = overrides(arguments, root)
+        target = only_model(arguments, root, asked)
         if arguments.schedule is not None:
-            pinned = Pinned(arguments.schedule, subject.request.parameters, subject.request.options)
+            pinned = Pinned(arguments.schedule, target.request.parameters, target.request.options)
         else:
-            pinned = _last_schedule(checker, subject)
+            pinned = _last_schedule(checker, target)
         if pinned is None:
-            deliver(
-                f"{subject.info.id} is verified: there is no counterexample to replay\n", arguments.output
-            )
+            deliver(f"{target.info.id} is verified: there is no counterexample to replay\n", arguments.output)
             return ExitCode.EXPECTED
         if arguments.html is not None:
-            return _write_page(arguments.html, checker, subject, pinned)
-        result = replay(checker, subject, pinned)
+            return _write_page(arguments.html, checker, target, pinned)
+        result = replay(checker, target, pinned)
     finally:
         checker.close()
     code = replay_exit_code(result)
     if arguments.format == "json":
-        text = format_json.render_replay(subject.info.id, result, int(code))
+        text = format_json.render_replay(target.info.id, result, int(code))
         deliver(text, arguments.output, utf_8=True)
         return code
     from dpor.counterexample.text import render_replay
 
     style = format_text.Style() if arguments.output else format_text.style_for(sys.stdout)
-    text = render_replay(result, width=style.width, color=style.color, root=subject.root)
+    text = render_replay(result, width=style.width, color=style.color, root=target.root)
     deliver(text.rstrip() + "\n", arguments.output)
     return code
 
 
-def _last_schedule(checker: Checker, subject: Subject) -> Pinned | None:
+def _last_schedule(checker: Checker, target: CheckTarget) -> Pinned | None:
     """The last counterexample if it can still be followed, or else that of a check that is made now."""
     from dpor_lsp.replaying import found_schedule, kept_schedule, why_not
 
-    kept = kept_schedule(checker, subject)
+    kept = kept_schedule(checker, target)
     if kept is None:
-        return found_schedule(checker, subject)
-    reason = why_not(checker, subject, kept)
+        return found_schedule(checker, target)
+    reason = why_not(checker, target, kept)
     if reason is None:
         return kept
     warn(
         Code.DIVERGED,
-        f"the kept counterexample of {subject.info.id} no longer fits, it is checked anew: {reason}",
+        f"the kept counterexample of {target.info.id} no longer fits, it is checked anew: {reason}",
     )
-    return found_schedule(checker, subject)
+    return found_schedule(checker, target)
 
 
-def _write_page(file: str, checker: Checker, subject: Subject, pinned: Pinned) -> ExitCode:
+def _write_page(file: str, checker: Checker, target: CheckTarget, pinned: Pinned) -> ExitCode:
     """Record a schedule and write it as a page; the exit code is that of a replay."""
     from dpor_lsp.replaying import replay_request
     from dpor_lsp.trace import record_trace
     from dpor_lsp.trace_view import render
 
-    document = record_trace(replay_request(subject, pinned), checker.limits(subject))
+    document = record_trace(replay_request(target, pinned), checker.limits(target))
     deliver(render(document), file, "--html")
     if document.divergence is not None:
         warn(Code.DIVERGED, f"the replay diverged at {document.divergence}")

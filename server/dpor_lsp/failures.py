@@ -10,7 +10,7 @@ from dpor.results import Reason
 def reason_of(error: BaseException) -> Reason:
     """Return what a report says of an exception that nobody expected."""
     if isinstance(error, DporError):
-        return Reason(error.code, error.message, error.mend, error.span)
+        return Reason(error.code, error.message, error.fix, error.span)
     if isinstance(error, RecursionError):
         return Reason(
             Code.UNSUPPORTED_CONSTRUCT,

@@ -15,7 +15,7 @@ from pathlib import Path
 from dpor import codes
 from dpor.contents import Kind, current, digest_of_text, key_of, parts_of
 from dpor.results import VERSION, to_json
-from dpor_lsp.subjects import Subject
+from dpor_lsp.check_target import CheckTarget
 
 SET_FOR_WORKERS = frozenset({"PYTHONHASHSEED", "PYTHONIOENCODING", "PYTHONFAULTHANDLER"})
 _OF_THE_LIBRARY = frozenset({"LANG", "LC_ALL", "LC_CTYPE", "TZ"})
@@ -91,25 +91,25 @@ def _stamp(path: str) -> tuple[int, ...] | None:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-def request_key(subject: Subject, text: str, environment: str) -> str:
+def request_key(target: CheckTarget, text: str, environment: str) -> str:
     """Return a hash of all that a result depends on and that is known before the check.
 
     That is the value of the model's file, the options and parameters, and `environment`. A timeout is left out: a
     result that it cut short is never kept, and the others do not depend on it.
     """
-    return _key(subject, text, environment, without=("timeout",))
+    return _key(target, text, environment, without=("timeout",))
 
 
-def continuation_key(subject: Subject, text: str, environment: str) -> str:
+def continuation_key(target: CheckTarget, text: str, environment: str) -> str:
     """Return a hash of all that what is left of a check depends on: as `request_key`, but without its bounds."""
-    return _key(subject, text, environment, without=("timeout", "max_executions"))
+    return _key(target, text, environment, without=("timeout", "max_executions"))
 
 
-def _key(subject: Subject, text: str, environment: str, without: tuple[str, ...]) -> str:
-    request = subject.request
+def _key(target: CheckTarget, text: str, environment: str, without: tuple[str, ...]) -> str:
+    request = target.request
     options = {name: value for name, value in request.options.items() if name not in without}
     parts = [
-        subject.info.id,
+        target.info.id,
         text,
         to_json(request.parameters),
         to_json(options),
@@ -162,6 +162,6 @@ def _installation_stamp(paths: Iterable[str]) -> Iterator[object]:
                 continue
 
 
-def dependency_files(subject: Subject, dependencies: Iterable[str]) -> list[Path]:
+def dependency_files(target: CheckTarget, dependencies: Iterable[str]) -> list[Path]:
     """Return the files that a result depended on, the model's own file among them."""
-    return sorted({subject.path, *(subject.root / name for name in dependencies)})
+    return sorted({target.path, *(target.root / name for name in dependencies)})

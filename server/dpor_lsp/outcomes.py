@@ -19,53 +19,53 @@ from dpor.results import (
     Verdict,
     from_json,
 )
+from dpor_lsp.check_target import CheckTarget, Limits
 from dpor_lsp.process import Ending, WorkerEnd
 from dpor_lsp.stacks import Stuck, last_seen
-from dpor_lsp.subjects import Limits, Subject
 from dpor_lsp.worker import out_of_memory
 
 _OUT_OF_MEMORY_MARKS = ("memory allocation of", "MemoryError", "Cannot allocate memory")
 
 
-def check_outcome(subject: Subject, end: WorkerEnd, limits: Limits) -> ModelResult:
+def check_outcome(target: CheckTarget, end: WorkerEnd, limits: Limits) -> ModelResult:
     """Turn the end of a checking worker into the model's result, whatever that end was."""
     if end.ending is Ending.FINISHED and end.result is not None:
         try:
             result = from_json(ModelResult, end.result)
         except (KeyError, TypeError, ValueError) as error:
             reason = Reason(Code.INTERNAL_ERROR, f"the worker's answer cannot be read: {error}")
-            return unchecked(subject, Verdict.ERROR, reason, end)
+            return unchecked(target, Verdict.ERROR, reason, end)
         short = next((item for item in result.violations if item.message.startswith("MemoryError")), None)
         if short is not None:
             # The model saw the limit as an exception, which says nothing about its schedules.
             reason = replace(out_of_memory(), location=short.location)
-            return unchecked(subject, Verdict.ERROR, reason, end)
+            return unchecked(target, Verdict.ERROR, reason, end)
         return replace(
             result,
-            reason=_placed(subject, result.verdict, result.reason),
-            id=subject.info.id,
-            file=subject.info.file,
-            line=subject.info.line,
+            reason=_placed(target, result.verdict, result.reason),
+            id=target.info.id,
+            file=target.info.file,
+            line=target.info.line,
             output=result.output or end.output,
-            expect=result.expect or expected_verdict(subject.info),
+            expect=result.expect or expected_verdict(target.info),
         )
-    verdict, reason = failure(end, limits, subject.root, subject.path)
-    return unchecked(subject, verdict, reason, end)
+    verdict, reason = failure(end, limits, target.root, target.path)
+    return unchecked(target, verdict, reason, end)
 
 
 def unchecked(
-    subject: Subject, verdict: Verdict, reason: Reason, end: WorkerEnd | None = None
+    target: CheckTarget, verdict: Verdict, reason: Reason, end: WorkerEnd | None = None
 ) -> ModelResult:
     """Return the result of a model of which there is nothing to say but a reason."""
-    options = {**subject.info.options, **subject.request.options}
+    options = {**target.info.options, **target.request.options}
     progress = (end and end.progress) or Progress(0, 0, 0, 0, 0.0, 0.0)
     return ModelResult(
-        id=subject.info.id,
-        file=subject.info.file,
-        line=subject.info.line,
-        parameters={**subject.info.parameters, **subject.request.parameters},
+        id=target.info.id,
+        file=target.info.file,
+        line=target.info.line,
+        parameters={**target.info.parameters, **target.request.parameters},
         verdict=verdict,
-        reason=_placed(subject, verdict, reason),
+        reason=_placed(target, verdict, reason),
         algorithm=_chosen(options, "algorithm"),
         memory_model=_chosen(options, "memory_model"),
         executions=progress.executions,
@@ -73,7 +73,7 @@ def unchecked(
         redundant=progress.redundant,
         events=progress.events,
         seconds=end.seconds if end else 0.0,
-        expect=expected_verdict(subject.info),
+        expect=expected_verdict(target.info),
         output=end.output if end else "",
     )
 
@@ -83,17 +83,17 @@ def _chosen(options: Mapping[str, Any], name: str) -> str:
     return given if isinstance(given, str) else shown_value(given)
 
 
-def _placed(subject: Subject, verdict: Verdict, reason: Reason | None) -> Reason | None:
+def _placed(target: CheckTarget, verdict: Verdict, reason: Reason | None) -> Reason | None:
     """Return why a model cannot be checked, at the model if nobody knows a better place."""
     if reason is None or reason.location is not None or verdict is not Verdict.ERROR:
         return reason
-    info = subject.info
+    info = target.info
     return replace(reason, location=SourceSpan(info.file, info.line, info.column))
 
 
-def cancelled(subject: Subject, end: WorkerEnd | None = None) -> ModelResult:
+def cancelled(target: CheckTarget, end: WorkerEnd | None = None) -> ModelResult:
     """Return the result of a model whose check was called off before it said anything."""
-    return unchecked(subject, Verdict.INCOMPLETE, CANCELLED, end)
+    return unchecked(target, Verdict.INCOMPLETE, CANCELLED, end)
 
 
 CANCELLED = Reason(Code.CANCELLED, "the check was cancelled", "start it again to have it checked to the end")
@@ -148,8 +148,8 @@ def _hung(end: WorkerEnd, limits: Limits, seen: Stuck | None) -> Reason:
         else:
             message += f"; it was in the loop at line {seen.loop.line}, last seen at line {seen.line.line}"
     option = "--timeout" if in_time else "--hang-timeout"
-    mend = f"let the loop end, or wait in it with dpor.wait_until; if it only needs longer, raise {option}"
-    return Reason(Code.TIMEOUT, message, mend, location)
+    fix = f"let the loop end, or wait in it with dpor.wait_until; if it only needs longer, raise {option}"
+    return Reason(Code.TIMEOUT, message, fix, location)
 
 
 def _ran_out_of_memory(end: WorkerEnd) -> bool:

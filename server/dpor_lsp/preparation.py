@@ -9,17 +9,17 @@ from dpor.codes import Code
 from dpor.errors import DporError, reason_of_system
 from dpor_lsp.arguments import Arguments
 from dpor_lsp.assignments import parse_assignments
+from dpor_lsp.check_target import CheckTarget
 from dpor_lsp.checker import Checker, RunSettings
 from dpor_lsp.console import warn
 from dpor_lsp.options import DEFAULT_HANG_TIMEOUT, DEFAULT_MEMORY_LIMIT
 from dpor_lsp.project import Settings, find_root, read_settings
 from dpor_lsp.report import raised
-from dpor_lsp.subjects import Subject
 from dpor_lsp.targets import (
     MODEL_SEPARATOR,
     Found,
+    Overrides,
     Problem,
-    Wishes,
     find_targets,
     locate,
     plan,
@@ -79,9 +79,9 @@ def _first(*values: Value | None, default: Value) -> Value:
     return next((value for value in values if value is not None), default)
 
 
-def wishes(arguments: Arguments, root: Path) -> Wishes:
+def overrides(arguments: Arguments, root: Path) -> Overrides:
     """Return how models are to be checked. Raises DporError for an assignment or a setting that is not accepted."""
-    return Wishes(
+    return Overrides(
         options=arguments.engine,
         assignments=parse_assignments(arguments.assignments),
         all_violations=arguments.all_violations,
@@ -110,12 +110,12 @@ def found(arguments: Arguments, root: Path, skipped: Skipped) -> list[Found | Pr
     )
 
 
-def planned(arguments: Arguments, root: Path, skipped: Skipped) -> list[Subject | Problem]:
+def planned(arguments: Arguments, root: Path, skipped: Skipped) -> list[CheckTarget | Problem]:
     """Find the models that the paths name, and say how each is checked; `skipped` is as for `found`."""
-    return plan(found(arguments, root, skipped), wishes(arguments, root))
+    return plan(found(arguments, root, skipped), overrides(arguments, root))
 
 
-def only_model(arguments: Arguments, root: Path, asked: Wishes) -> Subject:
+def only_model(arguments: Arguments, root: Path, asked: Overrides) -> CheckTarget:
     """Return the one model to replay; a path that holds just one model is enough.
 
     Raises DporError if the target means no model, or more than one.
@@ -125,7 +125,7 @@ def only_model(arguments: Arguments, root: Path, asked: Wishes) -> Subject:
     for item in items:
         if isinstance(item, Problem) and item.result.reason is not None:
             raise raised(item.result.reason)
-    models = [item for item in items if isinstance(item, Subject)]
+    models = [item for item in items if isinstance(item, CheckTarget)]
     if len(models) != 1:
         names = ", ".join(f"{arguments.replay}{MODEL_SEPARATOR}{item.info.name}" for item in models[:10])
         message = f"--replay needs one model, and {arguments.replay} has {len(models)}"

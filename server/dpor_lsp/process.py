@@ -20,10 +20,10 @@ from typing import Any, cast
 
 from dpor.continuing import Left
 from dpor.results import CheckRequest, Progress, ReplayRequest, TraceRequest, from_json, to_json
+from dpor_lsp.check_target import Limits
 from dpor_lsp.descendants import VARIABLE, end_descendants, end_marked, new_mark
 from dpor_lsp.head_and_tail import HeadAndTail
 from dpor_lsp.pipes import Mark, MarkedPipe
-from dpor_lsp.subjects import Limits
 
 KILL_GRACE = 0.1
 """Seconds between asking a worker to end and ending it."""
@@ -118,7 +118,7 @@ def run_worker(
 
     Whatever happens, also an exception such as KeyboardInterrupt in this thread, no process is left behind.
     `command` starts another program that speaks the worker's protocol; `start` gives a worker that waits already;
-    `directory` is the model's working directory (None: the parent's); `share` takes part in a check that may be parted
+    `directory` is the model's working directory (None: the parent's); `share` takes part in a check that may be split
     or continued. Raises OSError if it cannot be started.
     """
     if cancellation.cancelled:
@@ -156,7 +156,7 @@ class Share:
     """How a worker takes part in a check.
 
     `left` is where it begins (None: at the beginning), `shared` whether others explore parts too; `started` gets the
-    worker once it has its request, `kept` what is left of its part from time to time, and `parted` the answer to
+    worker once it has its request, `kept` what is left of its part from time to time, and `split` the answer to
     `Worker.ask`: a part (None if it has nothing to spare) and what is left without it.
     """
 
@@ -164,7 +164,7 @@ class Share:
     shared: bool
     started: Callable[[Worker], None]
     kept: Callable[[Left], None]
-    parted: Callable[[Left | None, Left], None]
+    split: Callable[[Left | None, Left], None]
 
 
 class _Event(enum.Enum):
@@ -207,7 +207,7 @@ def _pass_on(message: dict[str, Any], share: Share) -> None:
         share.kept(left)
     else:
         part = message["part"]
-        share.parted(None if part is None else from_json(Left, part), left)
+        share.split(None if part is None else from_json(Left, part), left)
 
 
 class Worker:
@@ -272,7 +272,7 @@ class Worker:
             self._process.stdin.flush()
 
     def ask(self) -> None:
-        """Ask for a part of what is left to explore; `Share.parted` gets the answer, unless the worker ends first."""
+        """Ask for a part of what is left to explore; `Share.split` gets the answer, unless the worker ends first."""
         assert self._process.stdin is not None
         with contextlib.suppress(OSError, ValueError):
             self._process.stdin.write(b"\n")

@@ -50,7 +50,7 @@ class ProgressDisplay:
     def _table(self) -> Table:
         table = Table.grid(padding=(0, 2))
         for job, progress in self._running.items():
-            table.add_row(Text(job.subject.info.id, style="bold"), Text(describe(progress), style="dim"))
+            table.add_row(Text(job.target.info.id, style="bold"), Text(describe(progress), style="dim"))
         return table
 
 

@@ -130,7 +130,7 @@ def _settings(table: Mapping[str, object], line: int) -> Settings:
                     f"{did_you_mean(key, known)}it knows {', '.join(sorted(known))}",
                 )
         except DporError as error:
-            raise DporError(error.code, error.message, error.mend, span) from None
+            raise DporError(error.code, error.message, error.fix, span) from None
     return Settings(options=options, **fields)
 
 

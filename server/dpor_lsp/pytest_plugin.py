@@ -212,19 +212,19 @@ class DporItem(pytest.Item):
         """Check the model in a worker process, unless the cache knows the answer."""
         from dpor_lsp.project import read_settings
         from dpor_lsp.scheduler import Job, run_job
-        from dpor_lsp.targets import Found, Wishes, subject_of
+        from dpor_lsp.targets import Found, Overrides, target_of
 
         timeout = self.config.getoption("--dpor-timeout")
         options: dict[str, Any] = {} if timeout is None else {"timeout": timeout}
         if self.config.getoption("--dpor-strict"):
             options["strict"] = True
-        wishes = Wishes(options=options, settings=read_settings(self._root))
-        subject = subject_of(Found(self._info, self._root, self.path), wishes)
+        overrides = Overrides(options=options, settings=read_settings(self._root))
+        target = target_of(Found(self._info, self._root, self.path), overrides)
         checker = self.config.stash[_SESSION].checker(self._root)
-        result = checker.find(subject)
+        result = checker.find(target)
         if result is None:
-            result, _ = run_job(Job(subject, checker.limits(subject)))
-            checker.keep(subject, result)
+            result, _ = run_job(Job(target, checker.limits(target)))
+            checker.keep(target, result)
         if result.output:
             self.add_report_section("call", "model output", result.output)
         if not result.as_expected:
@@ -274,7 +274,7 @@ def _read_timeout(given: object) -> float:
 
 
 def _told(error: DporError) -> str:
-    hint = f"\n  {error.mend}" if error.mend else ""
+    hint = f"\n  {error.fix}" if error.fix else ""
     return f"{error.code.value}: {error.message}{hint}"
 
 

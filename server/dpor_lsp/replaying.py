@@ -10,11 +10,11 @@ from typing import Any
 from dpor.codes import Code
 from dpor.errors import DporError
 from dpor.results import Reason, ReplayRequest, ReplayResult, Verdict, from_json
+from dpor_lsp.check_target import CheckTarget
 from dpor_lsp.checker import Checker
 from dpor_lsp.outcomes import failure
 from dpor_lsp.process import Cancellation, Ending, run_worker
 from dpor_lsp.report import ExitCode, raised
-from dpor_lsp.subjects import Subject
 
 
 @dataclass(frozen=True)
@@ -26,54 +26,54 @@ class Pinned:
     options: Mapping[str, Any]
 
 
-def kept_schedule(checker: Checker, subject: Subject) -> Pinned | None:
+def kept_schedule(checker: Checker, target: CheckTarget) -> Pinned | None:
     """Return the model's last counterexample as the cache has it, or None. It may be that of other code."""
-    cache = checker.cache(subject.root)
-    kept = cache.last_counterexample(subject.info.id) if cache else None
+    cache = checker.cache(target.root)
+    kept = cache.last_counterexample(target.info.id) if cache else None
     return (
         None
         if kept is None
-        else Pinned(kept.schedule, {**kept.parameters, **subject.request.parameters}, kept.options)
+        else Pinned(kept.schedule, {**kept.parameters, **target.request.parameters}, kept.options)
     )
 
 
-def found_schedule(checker: Checker, subject: Subject) -> Pinned | None:
+def found_schedule(checker: Checker, target: CheckTarget) -> Pinned | None:
     """Return the counterexample of a check that is made now.
 
     Returns None if the check finds no violation. Raises DporError if the model cannot be checked.
     """
-    for entry in checker.check([subject]):
+    for entry in checker.check([target]):
         result = entry.result
         if result.violations:
             schedule = result.violations[0].schedule
-            return Pinned(schedule, subject.request.parameters, subject.request.options)
+            return Pinned(schedule, target.request.parameters, target.request.options)
         if result.verdict is not Verdict.VERIFIED and result.reason is not None:
             raise raised(result.reason)
     return None
 
 
-def why_not(checker: Checker, subject: Subject, pinned: Pinned) -> str | None:
+def why_not(checker: Checker, target: CheckTarget, pinned: Pinned) -> str | None:
     """Why a schedule that was kept cannot be followed to its end; None if it can."""
     try:
-        divergence = replay(checker, subject, pinned).divergence
+        divergence = replay(checker, target, pinned).divergence
     except DporError as error:
         return f"{error.code.value}: {error.message}"
     return divergence
 
 
 def replay(
-    checker: Checker, subject: Subject, pinned: Pinned, *, command: Sequence[str] | None = None
+    checker: Checker, target: CheckTarget, pinned: Pinned, *, command: Sequence[str] | None = None
 ) -> ReplayResult:
     """Follow a schedule on a model in a worker process.
 
     Raises DporError: DPOR401 and DPOR402 for a schedule that is none or another model's, and whatever keeps the
     model from being run. KeyboardInterrupt ends the worker.
     """
-    request = replay_request(subject, pinned)
-    limits = checker.limits(subject)
+    request = replay_request(target, pinned)
+    limits = checker.limits(target)
     end = run_worker(request, limits, cancellation=Cancellation(), command=command)
     if end.ending is not Ending.FINISHED or end.result is None:
-        raise raised(failure(end, limits, subject.root, Path(request.file))[1])
+        raise raised(failure(end, limits, target.root, Path(request.file))[1])
     if "reason" in end.result:
         raise raised(from_json(Reason, end.result["reason"]))
     try:
@@ -82,17 +82,17 @@ def replay(
         raise DporError(Code.INTERNAL_ERROR, f"the worker's answer cannot be read: {error}") from error
 
 
-def replay_request(subject: Subject, pinned: Pinned) -> ReplayRequest:
+def replay_request(target: CheckTarget, pinned: Pinned) -> ReplayRequest:
     """Return the request to follow a schedule on a model, with the texts that the model is checked with."""
     return ReplayRequest(
-        file=subject.request.file,
-        model=subject.request.model,
-        root=subject.request.root,
+        file=target.request.file,
+        model=target.request.model,
+        root=target.request.root,
         schedule=pinned.schedule,
         parameters=pinned.parameters,
         options=pinned.options,
-        source=subject.request.source,
-        overlays=subject.request.overlays,
+        source=target.request.source,
+        overlays=target.request.overlays,
     )
 
 

@@ -76,4 +76,4 @@ def exit_code(results: Iterable[ModelResult]) -> ExitCode:
 
 def raised(reason: Reason) -> DporError:
     """Return a reason as the exception that carries it."""
-    return DporError(reason.code, reason.message, reason.mend, reason.location)
+    return DporError(reason.code, reason.message, reason.fix, reason.location)

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from dpor.codes import Code
 from dpor.continuing import Left
 from dpor.results import ModelResult, Progress, Reason, ReplayRequest, ReplayResult, Verdict, from_json
+from dpor_lsp.check_target import CheckTarget, Limits
 from dpor_lsp.failures import reason_of
 from dpor_lsp.outcomes import cancelled, check_outcome, unchecked
 from dpor_lsp.process import Cancellation, Ending, Worker, run_worker
 from dpor_lsp.sharing import Places, SharedCheck, can_continue
-from dpor_lsp.subjects import Limits, Subject
 
 
 @dataclass(eq=False)
@@ -27,7 +27,7 @@ class Job:
     Jobs of different `group`s take turns. `left` is what is left of an earlier check, to go on with.
     """
 
-    subject: Subject
+    target: CheckTarget
     limits: Limits
     cancellation: Cancellation = field(default_factory=Cancellation)
     start: Callable[[], Worker] | None = None
@@ -111,11 +111,11 @@ def run_job(
     the model does.
     """
     try:
-        if can_continue(job.subject):
+        if can_continue(job.target):
             shared = SharedCheck(job, places, on_progress, command)
             return shared.run(), shared.left
         end = run_worker(
-            job.subject.request,
+            job.target.request,
             job.limits,
             cancellation=job.cancellation,
             on_progress=on_progress,
@@ -126,10 +126,10 @@ def run_job(
     except (FileNotFoundError, PermissionError) as error:
         message = f"a worker process cannot be started: {error}"
         reason = Reason(Code.WORKER_DIED, message, "see whether the interpreter is there and may be run")
-        return unchecked(job.subject, Verdict.ERROR, reason), None
+        return unchecked(job.target, Verdict.ERROR, reason), None
     except OSError as error:
-        return unchecked(job.subject, Verdict.ERROR, reason_of(error)), None
-    return check_outcome(job.subject, end, job.limits), None
+        return unchecked(job.target, Verdict.ERROR, reason_of(error)), None
+    return check_outcome(job.target, end, job.limits), None
 
 
 def replay_first(job: Job, command: Sequence[str] | None = None) -> ReplayResult | None:
@@ -202,7 +202,7 @@ class Scheduler:
                     return
                 number, job = taken
                 del self._open[number]
-            self._deliver(Finished(job, unchecked(job.subject, Verdict.ERROR, reason_of(error)), None))
+            self._deliver(Finished(job, unchecked(job.target, Verdict.ERROR, reason_of(error)), None))
 
     def resize(self, workers: int) -> None:
         """Run up to `workers` jobs at once from now on; those that run go on."""
@@ -250,7 +250,7 @@ class Scheduler:
 
     def _run(self, job: Job) -> tuple[ModelResult, Left | None]:
         if job.cancellation.cancelled:
-            return cancelled(job.subject), job.left
+            return cancelled(job.target), job.left
         self._deliver(Started(job))
         try:
             replayed = replay_first(job, self._command)
@@ -261,4 +261,4 @@ class Scheduler:
             )
         except Exception as error:
             # The thread has nobody to raise to, and a check without a result would be waited for in vain.
-            return unchecked(job.subject, Verdict.ERROR, reason_of(error)), None
+            return unchecked(job.target, Verdict.ERROR, reason_of(error)), None

@@ -26,9 +26,9 @@ from dpor.contents import incomplete_if_changed, joined
 from dpor.continuing import Left, Lesson
 from dpor.options import Algorithm
 from dpor.results import Assumption, ModelResult, Progress, Verdict, from_json
+from dpor_lsp.check_target import CheckTarget, Limits
 from dpor_lsp.outcomes import check_outcome
 from dpor_lsp.process import Cancellation, Ending, Share, Worker, WorkerEnd, run_worker
-from dpor_lsp.subjects import Limits, Subject
 
 if TYPE_CHECKING:
     from dpor_lsp.scheduler import Job
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 ASK_AFTER = 0.3
 """Seconds for which a part is explored before a part of it is asked for."""
 WORTH_PARTING = 2.0
-"""Seconds of work that seem to be left in a part that is parted: to start a worker takes a fraction of that."""
+"""Seconds of work that seem to be left in a part that is split: to start a worker takes a fraction of that."""
 TICK = 0.1
 """Seconds between two looks for a free place."""
 _TIMED_OUT = "the check reached its timeout"
@@ -54,24 +54,24 @@ class Places(Protocol):
         ...
 
 
-def can_continue(subject: Subject) -> bool:
+def can_continue(target: CheckTarget) -> bool:
     """Return whether what is left of a check of this model can be told, and so be explored later or elsewhere."""
-    return _option(subject, "algorithm") == Algorithm.PARSIMONIOUS.value
+    return _option(target, "algorithm") == Algorithm.PARSIMONIOUS.value
 
 
-def can_be_parted(subject: Subject) -> bool:
+def can_be_split(target: CheckTarget) -> bool:
     """Return whether several workers may explore the model: if no bound, and no list, is about all parts together."""
     return (
-        can_continue(subject)
-        and not subject.request.all_violations
-        and _option(subject, "max_executions") is None
-        and _option(subject, "preemption_bound") is None
-        and _option(subject, "races") in (None, "ignore")
+        can_continue(target)
+        and not target.request.all_violations
+        and _option(target, "max_executions") is None
+        and _option(target, "preemption_bound") is None
+        and _option(target, "races") in (None, "ignore")
     )
 
 
-def _option(subject: Subject, name: str) -> Any:
-    value = {**subject.info.options, **subject.request.options}.get(name)
+def _option(target: CheckTarget, name: str) -> Any:
+    value = {**target.info.options, **target.request.options}.get(name)
     return getattr(value, "value", value)
 
 
@@ -117,7 +117,7 @@ class SharedCheck:
         command: Sequence[str] | None = None,
     ) -> None:
         self._job = job
-        self._places = places if can_be_parted(job.subject) else None
+        self._places = places if can_be_split(job.target) else None
         self._on_progress = on_progress
         self._command = command
         self._events: queue.SimpleQueue[_Event] = queue.SimpleQueue()
@@ -164,7 +164,7 @@ class SharedCheck:
             part.cancellation.cancel()
 
     def _hand_out(self) -> None:
-        """Start what waits where there is a place, and have work parted where there is a place and nothing waits."""
+        """Start what waits where there is a place, and have work split where there is a place and nothing waits."""
         if self._is_over():
             return
         if self._waiting:
@@ -208,7 +208,7 @@ class SharedCheck:
     def _follow(self, part: _Part, limits: Limits) -> None:
         """Run one worker to its end; in a thread of its own."""
         put = self._events.put
-        request = self._job.subject.request
+        request = self._job.target.request
         if limits.timeout is not None and limits is not self._job.limits:
             request = replace(request, options={**request.options, "timeout": limits.timeout})
         share = Share(
@@ -216,7 +216,7 @@ class SharedCheck:
             shared=self._parted,
             started=lambda worker: put(_Event(part, "worker", worker)),
             kept=lambda left: put(_Event(part, "left", left)),
-            parted=lambda given, left: put(_Event(part, "part", left, given)),
+            split=lambda given, left: put(_Event(part, "part", left, given)),
         )
         try:
             end: WorkerEnd | Exception = run_worker(
@@ -272,7 +272,7 @@ class SharedCheck:
             if not self._is_over():
                 self._begin_again(tuple(from_json(Lesson, lesson) for lesson in end.result["lessons"]))
             return
-        result = check_outcome(self._job.subject, end, self._job.limits)
+        result = check_outcome(self._job.target, end, self._job.limits)
         if result.verdict is Verdict.VERIFIED:
             self._finished.append(result)
         elif result.verdict is Verdict.INCOMPLETE:
@@ -331,7 +331,7 @@ class SharedCheck:
         lefts = self._parts_left()
         last = self._finished[-1] if self._finished else None
         if last is None:
-            last = check_outcome(self._job.subject, WorkerEnd(Ending.CANCELLED), self._job.limits)
+            last = check_outcome(self._job.target, WorkerEnd(Ending.CANCELLED), self._job.limits)
         known = [left for left in lefts if left is not None]
         if lefts and len(known) == len(lefts):
             self.left = self._joined(known)

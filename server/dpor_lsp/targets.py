@@ -15,10 +15,10 @@ from dpor.errors import DporError, reason_of_system
 from dpor.reading import read_source, require_readable
 from dpor.results import CheckRequest, ModelInfo, ModelResult, Reason, SourceSpan, Verdict
 from dpor_lsp.assignments import assigned_parameters, check_names
+from dpor_lsp.check_target import CheckTarget
 from dpor_lsp.failures import reason_of
 from dpor_lsp.options import did_you_mean
 from dpor_lsp.project import Settings, find_root, relative_name
-from dpor_lsp.subjects import Subject
 
 MODEL_SEPARATOR = "::"
 
@@ -41,7 +41,7 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Wishes:
+class Overrides:
     """How the models are to be checked: what the command line asks for, over the project's settings."""
 
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -177,7 +177,7 @@ def _no_models(text: str) -> DporError:
 
 def _problem(name: str, root: Path, error: Exception, model: str | None = None) -> Problem:
     if isinstance(error, DporError):
-        reason = Reason(error.code, error.message, error.mend, error.span)
+        reason = Reason(error.code, error.message, error.fix, error.span)
     elif isinstance(error, FileNotFoundError):
         reason = Reason(Code.NOT_FOUND, f"{name} vanished before it was read", "check whether it was moved")
     elif isinstance(error, UnicodeError):
@@ -187,29 +187,29 @@ def _problem(name: str, root: Path, error: Exception, model: str | None = None) 
     else:
         reason = reason_of(error)
     if reason.location is None and reason.code not in (Code.NOT_FOUND, Code.NO_MODELS):
-        reason = Reason(reason.code, reason.message, reason.mend, SourceSpan(name, 1))
+        reason = Reason(reason.code, reason.message, reason.fix, SourceSpan(name, 1))
     line = reason.location.line if reason.location else 1
     identity = f"{name}{MODEL_SEPARATOR}{model}" if model else name
     return Problem(ModelResult(identity, name, line, {}, Verdict.ERROR, reason), root)
 
 
-def plan(found: Iterable[Found | Problem], wishes: Wishes) -> list[Subject | Problem]:
+def plan(found: Iterable[Found | Problem], overrides: Overrides) -> list[CheckTarget | Problem]:
     """Turn what was found into checks.
 
     A model's decorator wins over the project's settings, the command line over both. Raises DporError (DPOR106) if
     no model has an assigned parameter; a value of the wrong type is the problem of the model that it is wrong for.
     """
     found = list(found)
-    check_names([item.info for item in found if isinstance(item, Found)], wishes.assignments)
-    return [item if isinstance(item, Problem) else _subject_or_problem(item, wishes) for item in found]
+    check_names([item.info for item in found if isinstance(item, Found)], overrides.assignments)
+    return [item if isinstance(item, Problem) else _target_or_problem(item, overrides) for item in found]
 
 
-def _subject_or_problem(found: Found, wishes: Wishes) -> Subject | Problem:
+def _target_or_problem(found: Found, overrides: Overrides) -> CheckTarget | Problem:
     try:
-        return subject_of(found, wishes)
+        return target_of(found, overrides)
     except DporError as error:
         info = found.info
-        reason = Reason(error.code, error.message, error.mend, error.span)
+        reason = Reason(error.code, error.message, error.fix, error.span)
         return Problem(
             ModelResult(info.id, info.file, info.line, info.parameters, Verdict.ERROR, reason), found.root
         )
@@ -219,22 +219,22 @@ def _source(found: Found) -> str:
     return decode_source(read_source(found.path, found.info.file))
 
 
-def subject_of(found: Found, wishes: Wishes) -> Subject:
+def target_of(found: Found, overrides: Overrides) -> CheckTarget:
     """Say how one model is checked. Raises DporError (DPOR106) for a value of the wrong type."""
     defaults = {
-        name: value for name, value in wishes.settings.options.items() if name not in found.info.options
+        name: value for name, value in overrides.settings.options.items() if name not in found.info.options
     }
     try:
-        parameters = assigned_parameters(found.info, wishes.assignments, lambda: _source(found))
+        parameters = assigned_parameters(found.info, overrides.assignments, lambda: _source(found))
     except DporError as error:
         span = SourceSpan(found.info.file, found.info.line, found.info.column)
-        raise DporError(error.code, error.message, error.mend, span) from None
+        raise DporError(error.code, error.message, error.fix, span) from None
     request = CheckRequest(
         file=str(found.path),
         model=found.info.name,
         root=str(found.root),
         parameters=parameters,
-        options={**defaults, **wishes.options},
-        all_violations=wishes.all_violations,
+        options={**defaults, **overrides.options},
+        all_violations=overrides.all_violations,
     )
-    return Subject(found.info, found.root, request)
+    return CheckTarget(found.info, found.root, request)

@@ -17,6 +17,7 @@ from dpor.contents import Kind, key_of
 from dpor.errors import DporError
 from dpor.results import ModelResult
 from dpor_lsp.arguments import Arguments
+from dpor_lsp.check_target import CheckTarget
 from dpor_lsp.checker import Checker
 from dpor_lsp.console import deliver, fail
 from dpor_lsp.display import LateDisplay
@@ -27,7 +28,6 @@ from dpor_lsp.interrupts import interrupts_as_events
 from dpor_lsp.preparation import Skipped, make_checker, planned, run_root
 from dpor_lsp.report import Entry, ExitCode, Report
 from dpor_lsp.scheduler import Event, Finished, Interrupted, Job, Scheduler
-from dpor_lsp.subjects import Subject
 from dpor_lsp.targets import Problem, split_target
 
 if TYPE_CHECKING:
@@ -50,14 +50,14 @@ class Changed:
 class _State:
     """What is known of one model: how it is to be checked, its files as they were then, its result, its check."""
 
-    subject: Subject
+    target: CheckTarget
     stamps: dict[Path, str]
     job: Job | None = None
     result: ModelResult | None = None
 
-    def holds(self, subject: Subject, hasher: Hasher) -> bool:
-        """Return whether what is known, or being found out, also answers for `subject` and the files as they are."""
-        same_request = self.subject.request == subject.request
+    def holds(self, target: CheckTarget, hasher: Hasher) -> bool:
+        """Return whether what is known, or being found out, also answers for `target` and the files as they are."""
+        same_request = self.target.request == target.request
         return same_request and all(hasher.hash(path) == stamp for path, stamp in self.stamps.items())
 
 
@@ -161,14 +161,14 @@ class WatchSession:
             self._display.pause()
             fail(error)
             return
-        subjects = {_key(item): item for item in items if isinstance(item, Subject)}
+        targets = {_key(item): item for item in items if isinstance(item, CheckTarget)}
         problems = {item.result.id: item for item in items if isinstance(item, Problem)}
-        gone = [key for key in self._states if key not in subjects]
+        gone = [key for key in self._states if key not in targets]
         for key in gone:
             self._call_off(self._states.pop(key))
         stale = [
             item
-            for key, item in subjects.items()
+            for key, item in targets.items()
             if key not in self._states or not self._states[key].holds(item, self._hasher)
         ]
         news = bool(gone) or problems != self._problems
@@ -179,51 +179,51 @@ class WatchSession:
         self._announce(changed)
         for problem in problems.values():
             self._print(Entry(problem.result, problem.root))
-        for subject in stale:
-            self._check(subject)
+        for target in stale:
+            self._check(target)
         self._finish_round()
 
-    def _check(self, subject: Subject) -> None:
-        former = self._states.get(_key(subject))
+    def _check(self, target: CheckTarget) -> None:
+        former = self._states.get(_key(target))
         if former is not None:
             self._call_off(former)
         known = former.result.dependencies if former and former.result else ()
-        stamps = {path: self._hasher.hash(path) for path in dependency_files(subject, known)}
-        state = _State(subject, stamps)
-        self._states[_key(subject)] = state
-        kept = self._checker.find(subject)
+        stamps = {path: self._hasher.hash(path) for path in dependency_files(target, known)}
+        state = _State(target, stamps)
+        self._states[_key(target)] = state
+        kept = self._checker.find(target)
         if kept is not None:
             self._settle(state, kept)
             return
-        state.job = Job(subject, self._checker.limits(subject))
+        state.job = Job(target, self._checker.limits(target))
         self._scheduler.submit(state.job)
 
     def _take(self, event: Finished) -> None:
-        state = self._states.get(_key(event.job.subject))
+        state = self._states.get(_key(event.job.target))
         if state is None or state.job is not event.job:
             # A newer save has taken this check's place.
             return
         state.job = None
-        self._checker.keep(state.subject, event.result)
+        self._checker.keep(state.target, event.result)
         self._settle(state, event.result)
         self._finish_round()
 
     def _settle(self, state: _State, result: ModelResult) -> None:
         state.result = result
-        for path in dependency_files(state.subject, result.dependencies):
+        for path in dependency_files(state.target, result.dependencies):
             if path not in state.stamps:
                 # As the check has found it: it may be another now.
                 found = (result.contents.get(key_of(kind, str(path))) for kind in (Kind.FILE, Kind.NAMES))
                 state.stamps[path] = next(filter(None, found), None) or self._hasher.hash(path)
                 self._watch(path.parent, recursive=False)
-        self._print(Entry(result, state.subject.root))
+        self._print(Entry(result, state.target.root))
 
     def _finish_round(self) -> None:
         if any(state.job is not None for state in self._states.values()):
             return
         entries = [Entry(item.result, item.root) for item in self._problems.values()]
         entries += [
-            Entry(state.result, state.subject.root)
+            Entry(state.result, state.target.root)
             for state in self._states.values()
             if state.result is not None
         ]
@@ -250,8 +250,8 @@ class WatchSession:
         # The screen was cleared: what is still wrong must stay in sight.
         for state in self._states.values():
             wrong = state.result is not None and not state.result.as_expected and state.job is None
-            if wrong and state.result is not None and state.holds(state.subject, self._hasher):
-                self._print(Entry(state.result, state.subject.root))
+            if wrong and state.result is not None and state.holds(state.target, self._hasher):
+                self._print(Entry(state.result, state.target.root))
 
     def _print(self, entry: Entry) -> None:
         self._display.pause()
@@ -275,5 +275,5 @@ class WatchSession:
         self._observer.schedule(self._handler, str(folder), recursive=recursive)
 
 
-def _key(subject: Subject) -> str:
-    return f"{subject.path}::{subject.info.name}"
+def _key(target: CheckTarget) -> str:
+    return f"{target.path}::{target.info.name}"

@@ -234,7 +234,7 @@ def _failed(request: CheckRequest, error: BaseException) -> ModelResult:
 
 def _reason(error: BaseException) -> Reason:
     if isinstance(error, DporError):
-        return Reason(error.code, error.message, error.mend, error.span)
+        return Reason(error.code, error.message, error.fix, error.span)
     if isinstance(error, MemoryError):
         _lift_memory_limit()
         return out_of_memory()

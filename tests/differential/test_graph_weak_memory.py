@@ -103,7 +103,7 @@ def test_waiting_for_a_predicate_is_looking_until_it_holds(program, answer):
     graphs, result = treated(answer, program)
     expected, _ = answer(program, "exhaustive", max_executions=MAX_INTERLEAVINGS)
     assert graphs.found() == expected.found()
-    # A look in vain is an execution of its own, in which the thread is left waiting.
+    # A spin read is an execution of its own, in which the thread is left waiting.
     assert (graphs.executions, result.redundant) == (expected.executions, 0)
     assert graphs.blocked >= expected.blocked
 

@@ -244,7 +244,7 @@ def test_algorithms_agree_on_waits_for_several_locations(program, answer):
 def test_looking_again_and_again_is_like_waiting_for_what_is_looked_for(program, answer):
     note(program.source())
     looped, _ = answer(program, "optimal")
-    # The oracle of loops that only look: the predicate is evaluated when it may be, and never in vain.
+    # The oracle of loops that only look: the predicate is evaluated when it may be, and is true then.
     waiting = re.sub(r"while s\.x != 1:\n +pass", "dpor.wait_until(lambda: s.x == 1)", program.source())
     expected, _ = answer(Text(waiting), "optimal")
     assert (looped.verdict, looped.outcomes) == (expected.verdict, expected.outcomes)

@@ -105,7 +105,7 @@ def test_foreign_code_is_named_by_its_package_at_the_innermost_place_of_the_user
     assert (told.kind, told.subject) == (AssumptionKind.FOREIGN_CODE, "boxes")
     assert told.location is not None
     assert (told.location.file, told.location.line) == place
-    assert 'add instrument=("boxes",)' in told.mend
+    assert 'add instrument=("boxes",)' in told.fix
 
 
 def test_a_package_that_is_looked_into_is_not_the_users_own(project: Path) -> None:
@@ -135,7 +135,7 @@ def test_strict_turns_a_verdict_that_rests_on_assumptions_into_an_error(
     assert result.reason.code is Code.ASSUMED
     assert result.reason.location == SourceSpan("model.py", 16)
     assert "model.py:16: boxes is not instrumented" in result.reason.message
-    assert 'add instrument=("boxes",)' in result.reason.mend
+    assert 'add instrument=("boxes",)' in result.reason.fix
     assert result.assumptions
 
 
@@ -183,7 +183,7 @@ def test_nothing_is_assumed_while_no_model_runs() -> None:
 @pytest.mark.parametrize("kind", AssumptionKind)
 def test_every_kind_says_what_it_is_about_and_how_to_do_without_it(kind: AssumptionKind) -> None:
     told = assumption(kind, "something")
-    assert told.mend
+    assert told.fix
     assert ("something" in told.message) == (kind is not AssumptionKind.CONTAINER_ORDER)
 
 
@@ -200,7 +200,7 @@ def test_an_assumption_of_several_parts_of_a_check_is_told_once_at_its_first_pla
 @pytest.mark.parametrize("name", ["builtins", "_io", "collections", "array"])
 def test_nobody_is_told_to_instrument_the_standard_library(name: str) -> None:
     told = assumption(AssumptionKind.FOREIGN_CODE, name)
-    assert told.mend.startswith("what of the standard library is written in C")
+    assert told.fix.startswith("what of the standard library is written in C")
 
 
 @pytest.mark.parametrize(

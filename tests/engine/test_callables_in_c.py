@@ -105,7 +105,7 @@ def test_a_special_method_in_c_of_something_else_is_an_assumption(
     result = _checked(tmp_path, method)
     assert result.verdict is Verdict.VERIFIED
     assert {(one.kind, one.subject) for one in result.assumptions} == {(AssumptionKind.UNSEEN_CODE, named)}
-    assert "what it documents" in result.assumptions[0].mend
+    assert "what it documents" in result.assumptions[0].fix
 
 
 @pytest.mark.parametrize(

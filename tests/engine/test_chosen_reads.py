@@ -415,7 +415,7 @@ def test_an_unsupported_algorithm_names_graph_for_rc11(tmp_path):
     with pytest.raises(DporError) as refused:
         check(tmp_path, STORE_BUFFERING, "rc11", algorithm="optimal")
     assert refused.value.code is Code.UNSUPPORTED_PAIR
-    assert refused.value.mend == "use --algorithm graph"
+    assert refused.value.fix == "use --algorithm graph"
 
 
 @pytest.mark.parametrize(

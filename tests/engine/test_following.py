@@ -38,12 +38,12 @@ def test_a_model_that_changes_its_modules_state_can_be_replayed(tmp_path: Path) 
     assert replayed.violation.location == result.violations[0].location
 
 
-def test_a_mended_model_with_module_state_diverges_where_it_was_mended(tmp_path: Path) -> None:
+def test_a_fixed_model_with_module_state_diverges_where_it_was_fixed(tmp_path: Path) -> None:
     file = tmp_path / "counts.py"
     file.write_text(MODULE_STATE)
     schedule = check_model(CheckRequest(str(file), "counts", str(tmp_path))).violations[0].schedule
-    mended = MODULE_STATE.replace("total += 1", "total = 2")
-    replayed = replay_model(ReplayRequest(str(file), "counts", str(tmp_path), schedule, source=mended))
+    fixed = MODULE_STATE.replace("total += 1", "total = 2")
+    replayed = replay_model(ReplayRequest(str(file), "counts", str(tmp_path), schedule, source=fixed))
     assert replayed.violation is None
     assert replayed.changed
     assert "main.0: load total" in (replayed.divergence or "")

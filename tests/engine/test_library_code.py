@@ -291,7 +291,7 @@ def test_code_that_is_compiled_from_text_is_named(tmp_path: Path, body: str) -> 
     assert (result.verdict, result.executions) == (Verdict.VERIFIED, 3)
     unseen = [one for one in result.assumptions if one.kind is AssumptionKind.UNSEEN_CODE]
     assert {one.subject for one in unseen} == {COMPILED[body]}
-    assert all("instrument" not in one.mend for one in unseen)
+    assert all("instrument" not in one.fix for one in unseen)
 
 
 def test_what_is_no_code_is_refused_as_ever_without_being_asked(tmp_path: Path) -> None:

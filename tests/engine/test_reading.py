@@ -54,7 +54,7 @@ def test_what_is_no_file_of_source_is_refused_with_a_code(tmp_path: Path, make: 
         find_models(path, tmp_path)
     assert caught.value.code is Code.NOT_FOUND
     assert caught.value.message.endswith(f"x.py cannot be read: {reason}")
-    assert caught.value.mend
+    assert caught.value.fix
 
 
 @irregular
@@ -90,7 +90,7 @@ def test_a_file_without_permission_is_refused_with_a_code(tmp_path: Path) -> Non
     with pytest.raises(DporError) as caught:
         read_source(path, "x.py")
     assert caught.value.code is Code.NOT_FOUND
-    assert caught.value.mend == "check its permissions"
+    assert caught.value.fix == "check its permissions"
 
 
 def test_no_descriptor_stays_open(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def test_a_model_whose_body_nobody_runs_is_refused_at_its_line(tmp_path: Path, t
     with pytest.raises(DporError) as refused:
         check(tmp_path, text)
     assert refused.value.code is Code.UNRUN
-    assert refused.value.mend
+    assert refused.value.fix
     assert refused.value.span is not None
     line = (tmp_path / "model.py").read_text(encoding="utf-8").splitlines()[refused.value.span.line - 1]
     assert "def model" in line

@@ -22,7 +22,7 @@ def _expected():
 def test_every_class_is_found(model, counts, algorithm, check):
     result = check(FILE, model, algorithm=algorithm)
     if algorithm == "graph" and model.startswith("wait_"):
-        # There a wait is a loop that looks, and a look in vain is an execution in which the thread is left waiting.
+        # There a wait is a loop that looks, and a spin read is an execution in which the thread is left waiting.
         assert result.executions == counts[0]
         assert result.blocked >= counts[1]
         return

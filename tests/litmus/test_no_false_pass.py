@@ -1,4 +1,4 @@
-"""Wrong programs that are easily passed as correct are found wrong, and their mended twins are proved right.
+"""Wrong programs that are easily passed as correct are found wrong, and their fixed twins are proved right.
 
 Every file in `models/false_passes` holds pairs: a model that says `expect="violated"`, and one of the same
 name with `_fixed` behind it that is verified.
@@ -45,7 +45,7 @@ WRONG = [pytest.param(file, name, id=f"{file[:-3]}-{name}") for file, name, wron
 RIGHT = [pytest.param(file, name, id=f"{file[:-3]}-{name}") for file, name, wrong in MODELS if not wrong]
 
 
-def test_every_wrong_model_has_a_mended_twin():
+def test_every_wrong_model_has_a_fixed_twin():
     wrong = {(file, name + SUFFIX) for file, name, is_wrong in MODELS if is_wrong}
     assert wrong == {(file, name) for file, name, is_wrong in MODELS if not is_wrong}
 
@@ -66,7 +66,7 @@ def test_a_wrong_model_is_violated(file, model, algorithm, check):
 
 
 @pytest.mark.parametrize(("file", "model"), RIGHT)
-def test_a_mended_model_is_verified(file, model, check):
+def test_a_fixed_model_is_verified(file, model, check):
     result = check(FOLDER / file, model, algorithm="optimal")
     assert result.reason is None
     assert result.verdict.value == "verified", [violation.message for violation in result.violations]

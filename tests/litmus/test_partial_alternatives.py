@@ -1,4 +1,4 @@
-"""QPOR's programs with k-partial alternatives: every class, and less in vain the larger k is."""
+"""QPOR's programs with k-partial alternatives: every class, and less that is redundant the larger k is."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import expectations
 import pytest
 import quasi_optimal
 
-# Each has explorations in vain with alternatives to one disabled event only.
+# Each has redundant explorations with alternatives to one disabled event only.
 PROGRAMS = [
     ("dispatcher", {"n": 5, "m": 2}),
     ("dispatcher", {"n": 3, "m": 3}),

@@ -315,4 +315,4 @@ def test_options_that_make_no_sense_are_refused(check_here, options, words):
     with pytest.raises(DporError) as refused:
         check_here("written_twice", **options)
     assert refused.value.code is Code.BAD_OPTION
-    assert words in f"{refused.value}{refused.value.mend}"
+    assert words in f"{refused.value}{refused.value.fix}"

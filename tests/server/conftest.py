@@ -1,4 +1,4 @@
-"""What the server's tests share: projects, subjects, results, and workers that only act."""
+"""What the server's tests share: projects, targets, results, and workers that only act."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from dpor.results import (
     ViolationKind,
     WaitingThread,
 )
-from dpor_lsp.subjects import Subject
+from dpor_lsp.check_target import CheckTarget
 
 # The start of every acting worker: it reads its request and can answer as the real one does.
 ACTOR = """
@@ -79,17 +79,17 @@ def act(tmp_path: Path) -> Callable[[str], list[str]]:
 
 
 @pytest.fixture
-def make_subject(project: Path) -> Callable[..., Subject]:
-    """Make a subject for a model called `model` in `m.py`."""
+def make_target(project: Path) -> Callable[..., CheckTarget]:
+    """Make a target for a model called `model` in `m.py`."""
 
     def make(
         source: str = "def model():\n    pass\n", *, options: dict[str, Any] | None = None, **request: Any
-    ) -> Subject:
+    ) -> CheckTarget:
         file = project / "m.py"
         if not file.exists() or file.read_text() != source:
             file.write_text(source)
         info = ModelInfo("m.py", "model", 1, 5, 1, 10, {}, options or {})
-        return Subject(info, project, CheckRequest(str(file), "model", str(project), **request))
+        return CheckTarget(info, project, CheckRequest(str(file), "model", str(project), **request))
 
     return make
 

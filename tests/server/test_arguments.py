@@ -105,7 +105,7 @@ def test_nothing_means_the_language_server() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "message", "mend"),
+    ("words", "message", "fix"),
     [
         (
             ["--check", "--algorithm", "optmal"],
@@ -128,8 +128,8 @@ def test_nothing_means_the_language_server() -> None:
         (["--replay"], "expected one argument", ""),
     ],
 )
-def test_what_is_not_accepted_is_coded_and_explained(words: list[str], message: str, mend: str) -> None:
+def test_what_is_not_accepted_is_coded_and_explained(words: list[str], message: str, fix: str) -> None:
     error = refused(*words)
     assert error.code is Code.BAD_OPTION
     assert message in error.message
-    assert mend in error.mend
+    assert fix in error.fix

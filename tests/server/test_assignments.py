@@ -64,7 +64,7 @@ def test_a_name_that_no_model_has_is_refused_with_the_nearest() -> None:
     with pytest.raises(DporError) as caught:
         check_names([MODEL], {"nam": "1"})
     assert caught.value.code is Code.BAD_PARAMETER
-    assert "did you mean 'name'?" in caught.value.mend
+    assert "did you mean 'name'?" in caught.value.fix
 
 
 def test_a_model_without_the_parameter_is_left_alone() -> None:

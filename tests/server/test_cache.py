@@ -19,22 +19,22 @@ from dpor.counterexample.schedule import Schedule, encode
 from dpor.results import AssumptionKind, ModelResult, Reason, Verdict, Violation
 from dpor_lsp.cache import FILE, FOLDER, Cache
 from dpor_lsp.cached_rows import digest
+from dpor_lsp.check_target import CheckTarget
 from dpor_lsp.fingerprint import Hasher
-from dpor_lsp.subjects import Subject
 
-MakeSubject = Callable[..., Subject]
+MakeTarget = Callable[..., CheckTarget]
 MakeResult = Callable[..., ModelResult]
 SCHEDULE = encode(Schedule("m.py::model", ()))
 
 
-def checked(subject: Subject, result: ModelResult) -> ModelResult:
+def checked(target: CheckTarget, result: ModelResult) -> ModelResult:
     """The result as a worker gives it that has read the files as they are now."""
-    keys = [key_of(Kind.FILE, str(subject.path))]
+    keys = [key_of(Kind.FILE, str(target.path))]
     for name in result.dependencies:
-        path = subject.root / name
+        path = target.root / name
         keys.append(key_of(Kind.NAMES if path.is_dir() else Kind.FILE, str(path)))
     hasher = Hasher()
-    contents = {key: hasher.value(key, subject.texts) for key in keys}
+    contents = {key: hasher.value(key, target.texts) for key in keys}
     violations = tuple(replace(violation, schedule=SCHEDULE) for violation in result.violations)
     return replace(result, contents=contents, violations=violations)
 
@@ -60,20 +60,20 @@ def cache(project: Path, warnings: Warnings) -> Cache:
 
 
 def test_a_kept_result_is_found_again_and_says_that_it_was(
-    cache: Cache, make_subject: MakeSubject, make_result: MakeResult, violation: Violation
+    cache: Cache, make_target: MakeTarget, make_result: MakeResult, violation: Violation
 ) -> None:
-    subject = make_subject()
+    target = make_target()
     result = make_result(Verdict.VIOLATED, violations=(violation,))
-    cache.keep(subject, checked(subject, result))
-    kept = replace(checked(subject, result), cached=True, contents={})
-    assert cache.find(subject) == kept
+    cache.keep(target, checked(target, result))
+    kept = replace(checked(target, result), cached=True, contents={})
+    assert cache.find(target) == kept
 
 
 def test_another_process_finds_it_too(
-    cache: Cache, warnings: Warnings, project: Path, make_subject: MakeSubject, make_result: MakeResult
+    cache: Cache, warnings: Warnings, project: Path, make_target: MakeTarget, make_result: MakeResult
 ) -> None:
-    cache.keep(make_subject(), checked(make_subject(), make_result()))
-    assert Cache(project, warnings).find(make_subject()) is not None
+    cache.keep(make_target(), checked(make_target(), make_result()))
+    assert Cache(project, warnings).find(make_target()) is not None
 
 
 @pytest.mark.parametrize(
@@ -86,132 +86,132 @@ def test_another_process_finds_it_too(
     ],
 )
 def test_another_check_is_not_answered(
-    cache: Cache, make_subject: MakeSubject, make_result: MakeResult, other: dict[str, object]
+    cache: Cache, make_target: MakeTarget, make_result: MakeResult, other: dict[str, object]
 ) -> None:
-    subject = make_subject()
-    cache.keep(subject, checked(subject, make_result()))
+    target = make_target()
+    cache.keep(target, checked(target, make_result()))
     options = other.pop("options", {})
-    changed = make_subject(**other)
+    changed = make_target(**other)
     changed = replace(changed, request=replace(changed.request, options=options))
     assert cache.find(changed) is None
-    assert cache.find(make_subject()) is not None
+    assert cache.find(make_target()) is not None
 
 
 def test_a_timeout_alone_makes_no_other_check(
-    cache: Cache, make_subject: MakeSubject, make_result: MakeResult
+    cache: Cache, make_target: MakeTarget, make_result: MakeResult
 ) -> None:
-    subject = make_subject()
-    cache.keep(subject, checked(subject, make_result()))
-    assert cache.find(replace(subject, request=replace(subject.request, options={"timeout": 3}))) is not None
+    target = make_target()
+    cache.keep(target, checked(target, make_result()))
+    assert cache.find(replace(target, request=replace(target.request, options={"timeout": 3}))) is not None
 
 
 def test_a_changed_dependency_invalidates(
-    cache: Cache, project: Path, make_subject: MakeSubject, make_result: MakeResult
+    cache: Cache, project: Path, make_target: MakeTarget, make_result: MakeResult
 ) -> None:
     helper = project / "helper.py"
     helper.write_text("x = 1\n")
-    subject = make_subject()
-    cache.keep(subject, checked(subject, make_result(dependencies=("helper.py",))))
-    assert cache.find(subject) is not None
+    target = make_target()
+    cache.keep(target, checked(target, make_result(dependencies=("helper.py",))))
+    assert cache.find(target) is not None
     helper.write_text("x = 22\n")
-    assert cache.find(subject) is None
+    assert cache.find(target) is None
     helper.unlink()
-    assert cache.find(subject) is None
+    assert cache.find(target) is None
 
 
 def test_a_name_more_in_a_folder_that_was_listed_invalidates(
-    cache: Cache, make_subject: MakeSubject, make_result: MakeResult, project: Path
+    cache: Cache, make_target: MakeTarget, make_result: MakeResult, project: Path
 ) -> None:
     folder = project / "listed"
     folder.mkdir()
-    subject = make_subject()
-    cache.keep(subject, checked(subject, replace(make_result(), dependencies=("listed",))))
-    assert cache.find(subject) is not None
+    target = make_target()
+    cache.keep(target, checked(target, replace(make_result(), dependencies=("listed",))))
+    assert cache.find(target) is not None
     (folder / "new").touch()
-    assert cache.find(subject) is None
+    assert cache.find(target) is None
 
 
 @pytest.mark.parametrize(
-    ("subject", "kept"), [("the file data.json", True), ("the environment variable HOME", False)]
+    ("target", "kept"), [("the file data.json", True), ("the environment variable HOME", False)]
 )
 def test_a_result_that_rests_on_what_nothing_tells_of_is_not_kept(
-    subject: str, kept: bool, cache: Cache, make_subject: MakeSubject, make_result: MakeResult
+    target: str, kept: bool, cache: Cache, make_target: MakeTarget, make_result: MakeResult
 ) -> None:
-    rests = replace(make_result(), assumptions=(assumption(AssumptionKind.FIXED_WORLD, subject),))
-    cache.keep(make_subject(), checked(make_subject(), rests))
-    assert (cache.find(make_subject()) is not None) is kept
+    rests = replace(make_result(), assumptions=(assumption(AssumptionKind.FIXED_WORLD, target),))
+    cache.keep(make_target(), checked(make_target(), rests))
+    assert (cache.find(make_target()) is not None) is kept
 
 
 def test_what_is_kept_answers_for_the_texts_that_were_checked_alone(
-    cache: Cache, project: Path, make_subject: MakeSubject, make_result: MakeResult
+    cache: Cache, project: Path, make_target: MakeTarget, make_result: MakeResult
 ) -> None:
     helper = project / "helper.py"
     helper.write_text("x = 1\n")
-    subject = make_subject()
-    result = checked(subject, make_result(dependencies=("helper.py",)))
+    target = make_target()
+    result = checked(target, make_result(dependencies=("helper.py",)))
     times = helper.stat()
     helper.write_text("x = 2\n")
     os.utime(helper, ns=(times.st_atime_ns, times.st_mtime_ns))
-    cache.keep(subject, result)
-    assert cache.find(subject) is None
+    cache.keep(target, result)
+    assert cache.find(target) is None
     helper.write_text("x = 1\n")
-    assert cache.find(subject) is not None
+    assert cache.find(target) is not None
 
 
 @pytest.mark.parametrize("model_changed", [True, False])
 def test_a_result_that_does_not_say_what_was_checked_is_not_kept(
-    cache: Cache, make_subject: MakeSubject, make_result: MakeResult, model_changed: bool
+    cache: Cache, make_target: MakeTarget, make_result: MakeResult, model_changed: bool
 ) -> None:
-    subject = make_subject()
+    target = make_target()
     result = make_result()
     if model_changed:
-        result = checked(subject, result)
-        subject.path.write_text("def model():\n    return 2\n")
-    cache.keep(subject, result)
-    assert cache.find(subject) is None
+        result = checked(target, result)
+        target.path.write_text("def model():\n    return 2\n")
+    cache.keep(target, result)
+    assert cache.find(target) is None
 
 
 def test_what_changed_while_it_was_checked_is_not_kept(
-    cache: Cache, make_subject: MakeSubject, make_result: MakeResult
+    cache: Cache, make_target: MakeTarget, make_result: MakeResult
 ) -> None:
-    subject = make_subject()
-    result = checked(subject, make_result())
-    changed = {key_of(Kind.FILE, str(subject.root / "data.txt")): UNSTABLE}
-    cache.keep(subject, replace(result, contents={**result.contents, **changed}))
-    assert cache.find(subject) is None
+    target = make_target()
+    result = checked(target, make_result())
+    changed = {key_of(Kind.FILE, str(target.root / "data.txt")): UNSTABLE}
+    cache.keep(target, replace(result, contents={**result.contents, **changed}))
+    assert cache.find(target) is None
 
 
 @pytest.mark.parametrize("new", ["tool/__init__.py", "tool.py", "first/tool.py", "tool.abi3.so"])
 def test_a_file_that_an_import_would_take_instead_invalidates(
-    cache: Cache, project: Path, make_subject: MakeSubject, make_result: MakeResult, new: str
+    cache: Cache, project: Path, make_target: MakeTarget, make_result: MakeResult, new: str
 ) -> None:
     contents = Contents()
     contents.note_search("tool", [str(project), str(project / "first")])
-    subject = make_subject()
-    result = checked(subject, make_result())
-    cache.keep(subject, replace(result, contents={**result.contents, **contents.values()}))
+    target = make_target()
+    result = checked(target, make_result())
+    cache.keep(target, replace(result, contents={**result.contents, **contents.values()}))
     (project / "other.py").touch()
-    assert cache.find(subject) is not None
+    assert cache.find(target) is not None
     (project / new).parent.mkdir(exist_ok=True)
     (project / new).touch()
-    assert cache.find(subject) is None
+    assert cache.find(target) is None
 
 
 def test_relative_paths_answer_for_the_folder_that_they_were_relative_to(
     cache: Cache,
     project: Path,
-    make_subject: MakeSubject,
+    make_target: MakeTarget,
     make_result: MakeResult,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     contents = Contents()
     contents.note_current_folder()
-    subject = make_subject()
-    result = checked(subject, make_result())
-    cache.keep(subject, replace(result, contents={**result.contents, **contents.values()}))
-    assert cache.find(subject) is not None
+    target = make_target()
+    result = checked(target, make_result())
+    cache.keep(target, replace(result, contents={**result.contents, **contents.values()}))
+    assert cache.find(target) is not None
     monkeypatch.chdir(project)
-    assert cache.find(subject) is None
+    assert cache.find(target) is None
 
 
 @pytest.mark.parametrize(
@@ -223,28 +223,28 @@ def test_relative_paths_answer_for_the_folder_that_they_were_relative_to(
     ],
 )
 def test_what_may_end_otherwise_next_time_is_not_kept(
-    cache: Cache, make_subject: MakeSubject, make_result: MakeResult, verdict: Verdict, code: Code
+    cache: Cache, make_target: MakeTarget, make_result: MakeResult, verdict: Verdict, code: Code
 ) -> None:
-    subject = make_subject()
-    cache.keep(subject, checked(subject, make_result(verdict, reason=Reason(code, ""))))
-    assert cache.find(subject) is None
+    target = make_target()
+    cache.keep(target, checked(target, make_result(verdict, reason=Reason(code, ""))))
+    assert cache.find(target) is None
 
 
 def test_a_bound_that_was_reached_is_kept(
-    cache: Cache, make_subject: MakeSubject, make_result: MakeResult
+    cache: Cache, make_target: MakeTarget, make_result: MakeResult
 ) -> None:
-    subject = make_subject()
+    target = make_target()
     cache.keep(
-        subject, checked(subject, make_result(Verdict.INCOMPLETE, reason=Reason(Code.MAX_EXECUTIONS, "")))
+        target, checked(target, make_result(Verdict.INCOMPLETE, reason=Reason(Code.MAX_EXECUTIONS, "")))
     )
-    assert cache.find(subject) is not None
+    assert cache.find(target) is not None
 
 
 def test_the_last_counterexample_outlives_changes(
-    cache: Cache, make_subject: MakeSubject, make_result: MakeResult, violation: Violation
+    cache: Cache, make_target: MakeTarget, make_result: MakeResult, violation: Violation
 ) -> None:
-    subject = make_subject(parameters={"clerks": 2})
-    cache.keep(subject, checked(subject, make_result(Verdict.VIOLATED, violations=(violation,))))
+    target = make_target(parameters={"clerks": 2})
+    cache.keep(target, checked(target, make_result(Verdict.VIOLATED, violations=(violation,))))
     kept = cache.last_counterexample("m.py::model")
     assert kept is not None
     assert (kept.schedule, kept.parameters) == (SCHEDULE, {"clerks": 2})
@@ -255,17 +255,17 @@ def test_the_last_counterexample_outlives_changes(
 def test_a_damaged_file_is_set_aside_and_reported(
     project: Path,
     warnings: Warnings,
-    make_subject: MakeSubject,
+    make_target: MakeTarget,
     make_result: MakeResult,
     content: bytes,
 ) -> None:
     (project / FOLDER).mkdir()
     (project / FOLDER / FILE).write_bytes(content)
     cache = Cache(project, warnings)
-    assert cache.find(make_subject()) is None
+    assert cache.find(make_target()) is None
     assert warnings.codes == [Code.CACHE_CORRUPT]
-    cache.keep(make_subject(), checked(make_subject(), make_result()))
-    assert cache.find(make_subject()) is not None
+    cache.keep(make_target(), checked(make_target(), make_result()))
+    assert cache.find(make_target()) is not None
     assert any("damaged" in item.name for item in (project / FOLDER).iterdir())
 
 
@@ -286,14 +286,14 @@ def test_a_row_that_does_not_fit_is_dropped_and_told_of_once(
     cache: Cache,
     project: Path,
     warnings: Warnings,
-    make_subject: MakeSubject,
+    make_target: MakeTarget,
     make_result: MakeResult,
     change: str,
     resigned: bool,
 ) -> None:
-    subjects = [make_subject(parameters={"clerks": 1}), make_subject()]
-    for subject in subjects:
-        cache.keep(subject, checked(subject, make_result()))
+    targets = [make_target(parameters={"clerks": 1}), make_target()]
+    for target in targets:
+        cache.keep(target, checked(target, make_result()))
     connection = sqlite3.connect(project / FOLDER / FILE)
     with connection:
         connection.execute(f"UPDATE results SET {change}")
@@ -301,10 +301,10 @@ def test_a_row_that_does_not_fit_is_dropped_and_told_of_once(
             if resigned:
                 connection.execute("UPDATE results SET digest = ? WHERE key = ?", (digest(*row), row[0]))
     connection.close()
-    assert [cache.find(subject) for subject in subjects] == [None, None]
+    assert [cache.find(target) for target in targets] == [None, None]
     assert warnings.codes == [Code.CACHE_CORRUPT]
-    cache.keep(subjects[0], checked(subjects[0], make_result()))
-    assert cache.find(subjects[0]) is not None
+    cache.keep(targets[0], checked(targets[0], make_result()))
+    assert cache.find(targets[0]) is not None
 
 
 @pytest.mark.parametrize(
@@ -322,14 +322,14 @@ def test_a_counterexample_that_does_not_fit_is_dropped(
     cache: Cache,
     project: Path,
     warnings: Warnings,
-    make_subject: MakeSubject,
+    make_target: MakeTarget,
     make_result: MakeResult,
     violation: Violation,
     change: str,
     resigned: bool,
 ) -> None:
-    subject = make_subject()
-    cache.keep(subject, checked(subject, make_result(Verdict.VIOLATED, violations=(violation,))))
+    target = make_target()
+    cache.keep(target, checked(target, make_result(Verdict.VIOLATED, violations=(violation,))))
     connection = sqlite3.connect(project / FOLDER / FILE)
     with connection:
         connection.execute(f"UPDATE counterexamples SET {change}")
@@ -344,19 +344,19 @@ def test_a_counterexample_that_does_not_fit_is_dropped(
 
 
 def test_a_folder_that_cannot_be_made_costs_one_warning(
-    project: Path, warnings: Warnings, make_subject: MakeSubject, make_result: MakeResult
+    project: Path, warnings: Warnings, make_target: MakeTarget, make_result: MakeResult
 ) -> None:
     (project / FOLDER).write_text("a file is in the way")
     cache = Cache(project, warnings)
-    assert cache.find(make_subject()) is None
-    cache.keep(make_subject(), checked(make_subject(), make_result()))
+    assert cache.find(make_target()) is None
+    cache.keep(make_target(), checked(make_target(), make_result()))
     assert len(warnings.codes) == 1
 
 
 def test_the_folder_is_marked_as_a_cache_and_ignored_by_git(
-    cache: Cache, project: Path, make_subject: MakeSubject
+    cache: Cache, project: Path, make_target: MakeTarget
 ) -> None:
-    cache.find(make_subject())
+    cache.find(make_target())
     assert (project / FOLDER / ".gitignore").read_text() == "*\n"
     assert (
         (project / FOLDER / "CACHEDIR.TAG")
@@ -365,10 +365,8 @@ def test_the_folder_is_marked_as_a_cache_and_ignored_by_git(
     )
 
 
-def test_many_processes_may_keep_at_once(
-    project: Path, warnings: Warnings, make_subject: MakeSubject
-) -> None:
-    make_subject()
+def test_many_processes_may_keep_at_once(project: Path, warnings: Warnings, make_target: MakeTarget) -> None:
+    make_target()
     code = """
 import sys
 from pathlib import Path
@@ -376,15 +374,15 @@ from dpor.contents import Kind, current, key_of
 from dpor.results import CheckRequest, ModelInfo, ModelResult, Verdict
 from dpor_lsp.cache import Cache
 from dpor_lsp.fingerprint import Hasher
-from dpor_lsp.subjects import Subject
+from dpor_lsp.check_target import CheckTarget
 root, first = Path(sys.argv[1]), int(sys.argv[2])
 cache = Cache(root, lambda code, message: sys.exit(message))
 for n in range(first, first + 20):
     request = CheckRequest(str(root / "m.py"), "model", str(root), {"n": n})
-    subject = Subject(ModelInfo("m.py", f"model{n}", 1, 1, 1, 1), root, request)
-    cache.find(subject)
+    target = CheckTarget(ModelInfo("m.py", f"model{n}", 1, 1, 1, 1), root, request)
+    cache.find(target)
     key = key_of(Kind.FILE, str(root / "m.py"))
-    cache.keep(subject, ModelResult(subject.info.id, "m.py", 1, {}, Verdict.VERIFIED, contents={key: current(key)}))
+    cache.keep(target, ModelResult(target.info.id, "m.py", 1, {}, Verdict.VERIFIED, contents={key: current(key)}))
 """
     processes = [
         subprocess.Popen([sys.executable, "-c", code, str(project), str(first)]) for first in range(0, 80, 20)
@@ -397,21 +395,21 @@ for n in range(first, first + 20):
 
 
 def test_old_entries_of_a_model_make_room(
-    cache: Cache, project: Path, make_subject: MakeSubject, make_result: MakeResult
+    cache: Cache, project: Path, make_target: MakeTarget, make_result: MakeResult
 ) -> None:
     for number in range(30):
         cache.keep(
-            make_subject(parameters={"n": number}),
-            checked(make_subject(parameters={"n": number}), make_result()),
+            make_target(parameters={"n": number}),
+            checked(make_target(parameters={"n": number}), make_result()),
         )
-    assert cache.find(make_subject(parameters={"n": 0})) is None
-    assert cache.find(make_subject(parameters={"n": 29})) is not None
+    assert cache.find(make_target(parameters={"n": 0})) is None
+    assert cache.find(make_target(parameters={"n": 29})) is not None
 
 
 def test_installing_a_package_invalidates(
     project: Path,
     warnings: Warnings,
-    make_subject: MakeSubject,
+    make_target: MakeTarget,
     make_result: MakeResult,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -419,18 +417,18 @@ def test_installing_a_package_invalidates(
     packages = tmp_path / "site-packages"
     packages.mkdir()
     monkeypatch.setattr(sys, "path", [*sys.path, str(packages)])
-    Cache(project, warnings).keep(make_subject(), checked(make_subject(), make_result()))
-    assert Cache(project, warnings).find(make_subject()) is not None
+    Cache(project, warnings).keep(make_target(), checked(make_target(), make_result()))
+    assert Cache(project, warnings).find(make_target()) is not None
     os.utime(packages, (1, 1))
-    assert Cache(project, warnings).find(make_subject()) is None
+    assert Cache(project, warnings).find(make_target()) is None
 
 
 def test_the_texts_of_an_editor_count_instead_of_the_files(
-    cache: Cache, make_subject: MakeSubject, make_result: MakeResult, project: Path
+    cache: Cache, make_target: MakeTarget, make_result: MakeResult, project: Path
 ) -> None:
     other = project / "other.py"
     other.write_text("A = 1\n")
-    plain = make_subject()
+    plain = make_target()
     edited = replace(plain, request=replace(plain.request, source="def model():\n    return 1\n"))
     result = make_result(dependencies=(str(plain.path), str(other)))
     cache.keep(edited, checked(edited, result))

@@ -13,14 +13,14 @@ import pytest
 
 from dpor.codes import Code
 from dpor.results import ModelResult, Reason, Verdict
+from dpor_lsp.check_target import CheckTarget
 from dpor_lsp.checker import Checker, RunSettings
 from dpor_lsp.report import exit_code
 from dpor_lsp.scheduler import Event, Finished, Progressed, Started
-from dpor_lsp.subjects import Subject
 from dpor_lsp.targets import Problem
 
 Act = Callable[[str], list[str]]
-MakeSubject = Callable[..., Subject]
+MakeTarget = Callable[..., CheckTarget]
 
 # It goes on for longer than it takes until the first report of progress.
 MANY_EXECUTIONS = """
@@ -44,52 +44,50 @@ def ignore(code: Code, message: str) -> None:
     pytest.fail(f"unexpected warning: {message}")
 
 
-def named(subject: Subject, name: str) -> Subject:
-    return replace(
-        subject, info=replace(subject.info, name=name), request=replace(subject.request, model=name)
-    )
+def named(target: CheckTarget, name: str) -> CheckTarget:
+    return replace(target, info=replace(target.info, name=name), request=replace(target.request, model=name))
 
 
-def test_entries_come_in_the_order_of_the_plan(act: Act, make_subject: MakeSubject) -> None:
+def test_entries_come_in_the_order_of_the_plan(act: Act, make_target: MakeTarget) -> None:
     command = act("time.sleep(0.2 if request['model'] == 'a' else 0); answer()")
     checker = Checker(RunSettings(jobs=2), ignore, command)
-    subjects = [named(make_subject(), name) for name in "abc"]
+    targets = [named(make_target(), name) for name in "abc"]
     problem = Problem(
-        ModelResult("x", "x", 1, {}, Verdict.ERROR, Reason(Code.NOT_FOUND, "")), subjects[0].root
+        ModelResult("x", "x", 1, {}, Verdict.ERROR, Reason(Code.NOT_FOUND, "")), targets[0].root
     )
-    entries = list(checker.check([*subjects, problem]))
+    entries = list(checker.check([*targets, problem]))
     assert [entry.result.id for entry in entries] == ["m.py::a", "m.py::b", "m.py::c", "x"]
 
 
-def test_one_broken_model_leaves_the_others_alone(act: Act, make_subject: MakeSubject) -> None:
+def test_one_broken_model_leaves_the_others_alone(act: Act, make_target: MakeTarget) -> None:
     command = act("os._exit(9) if request['model'] == 'b' else answer()")
     checker = Checker(RunSettings(jobs=2), ignore, command)
-    entries = list(checker.check([named(make_subject(), name) for name in "abc"]))
+    entries = list(checker.check([named(make_target(), name) for name in "abc"]))
     assert [entry.result.verdict.value for entry in entries] == ["verified", "error", "verified"]
 
 
-def test_the_second_run_needs_no_worker(act: Act, make_subject: MakeSubject) -> None:
-    subject = make_subject()
-    (first,) = Checker(RunSettings(), ignore, act("answer(executions=5)")).check([subject])
-    (second,) = Checker(RunSettings(), ignore, ["/does/not/exist"]).check([subject])
+def test_the_second_run_needs_no_worker(act: Act, make_target: MakeTarget) -> None:
+    target = make_target()
+    (first,) = Checker(RunSettings(), ignore, act("answer(executions=5)")).check([target])
+    (second,) = Checker(RunSettings(), ignore, ["/does/not/exist"]).check([target])
     assert (first.result.cached, second.result.cached) == (False, True)
     assert second.result.executions == 5
 
 
-def test_without_the_cache_nothing_is_kept(act: Act, make_subject: MakeSubject) -> None:
-    subject = make_subject()
+def test_without_the_cache_nothing_is_kept(act: Act, make_target: MakeTarget) -> None:
+    target = make_target()
     settings = RunSettings(cache=False)
-    list(Checker(settings, ignore, act("answer()")).check([subject]))
-    assert sorted(item.name for item in subject.root.iterdir()) == ["m.py", "pyproject.toml"]
+    list(Checker(settings, ignore, act("answer()")).check([target]))
+    assert sorted(item.name for item in target.root.iterdir()) == ["m.py", "pyproject.toml"]
 
 
-def test_a_worker_that_cannot_be_started_is_the_models_error(make_subject: MakeSubject) -> None:
-    (entry,) = Checker(RunSettings(), ignore, ["/does/not/exist"]).check([make_subject()])
+def test_a_worker_that_cannot_be_started_is_the_models_error(make_target: MakeTarget) -> None:
+    (entry,) = Checker(RunSettings(), ignore, ["/does/not/exist"]).check([make_target()])
     assert entry.result.reason is not None
     assert entry.result.reason.code is Code.WORKER_DIED
 
 
-def test_no_more_models_run_at_once_than_jobs_allow(act: Act, make_subject: MakeSubject) -> None:
+def test_no_more_models_run_at_once_than_jobs_allow(act: Act, make_target: MakeTarget) -> None:
     running: list[int] = []
     now = 0
 
@@ -99,21 +97,21 @@ def test_no_more_models_run_at_once_than_jobs_allow(act: Act, make_subject: Make
         running.append(now)
 
     checker = Checker(RunSettings(jobs=2), ignore, act("answer()"))
-    list(checker.check([named(make_subject(), name) for name in "abcdef"], observe))
+    list(checker.check([named(make_target(), name) for name in "abcdef"], observe))
     assert max(running) == 2
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 @pytest.mark.usefixtures("ctrl_c")
-def test_an_interrupt_keeps_what_is_done_and_cancels_the_rest(act: Act, make_subject: MakeSubject) -> None:
+def test_an_interrupt_keeps_what_is_done_and_cancels_the_rest(act: Act, make_target: MakeTarget) -> None:
     command = act("answer() if request['model'] == 'a' else time.sleep(60)")
     checker = Checker(RunSettings(jobs=1), ignore, command)
 
     def observe(event: Event) -> None:
-        if isinstance(event, Started) and event.job.subject.info.name == "b":
+        if isinstance(event, Started) and event.job.target.info.name == "b":
             os.kill(os.getpid(), signal.SIGINT)
 
-    entries = list(checker.check([named(make_subject(), name) for name in "abc"], observe))
+    entries = list(checker.check([named(make_target(), name) for name in "abc"], observe))
     assert [entry.result.verdict for entry in entries] == [
         Verdict.VERIFIED,
         Verdict.INCOMPLETE,
@@ -161,12 +159,12 @@ def linked_anew(file: Path, text: str) -> None:
     ],
 )
 def test_a_dependency_that_is_replaced_during_a_check_leaves_no_verdict_of_the_old_one(
-    make_subject: MakeSubject, project: Path, change: Callable[[Path, str], None]
+    make_target: MakeTarget, project: Path, change: Callable[[Path, str], None]
 ) -> None:
     step = project / "step.py"
     step.write_text("STEP = 2\n")
     os.utime(step, (2, 2))
-    subject = make_subject(MANY_EXECUTIONS)
+    target = make_target(MANY_EXECUTIONS)
     checker = Checker(RunSettings(), ignore)
     changed: list[Event] = []
 
@@ -175,8 +173,8 @@ def test_a_dependency_that_is_replaced_during_a_check_leaves_no_verdict_of_the_o
             changed.append(event)
             change(step, "STEP = 1\n")
 
-    (during,) = checker.check([subject], observe)
-    (after,) = checker.check([subject])
+    (during,) = checker.check([target], observe)
+    (after,) = checker.check([target])
     assert changed
     assert (during.result.verdict, during.result.cached) == (Verdict.VERIFIED, False)
     assert (after.result.verdict, after.result.cached) == (Verdict.VIOLATED, False)

@@ -9,12 +9,12 @@ from collections.abc import Callable
 import pytest
 
 from dpor.results import Progress
+from dpor_lsp.check_target import CheckTarget, Limits
 from dpor_lsp.display import LateDisplay
 from dpor_lsp.progress import describe
 from dpor_lsp.scheduler import Job, Progressed, Started
-from dpor_lsp.subjects import Limits, Subject
 
-MakeSubject = Callable[..., Subject]
+MakeTarget = Callable[..., CheckTarget]
 
 
 class Terminal(io.StringIO):
@@ -23,12 +23,12 @@ class Terminal(io.StringIO):
 
 
 def shown_after(
-    seconds: float, stream: io.StringIO, subject: Subject, monkeypatch: pytest.MonkeyPatch
+    seconds: float, stream: io.StringIO, target: CheckTarget, monkeypatch: pytest.MonkeyPatch
 ) -> str:
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")
-    job = Job(subject, Limits())
+    job = Job(target, Limits())
     with LateDisplay() as display:
         display.observe(Started(job))
         display.observe(Progressed(job, Progress(12000, 0, 0, 5, seconds, 0.25)))
@@ -36,18 +36,18 @@ def shown_after(
     return stream.getvalue()
 
 
-def test_a_slow_check_shows_a_line(make_subject: MakeSubject, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "m.py::model" in shown_after(2.0, Terminal(), make_subject(), monkeypatch)
+def test_a_slow_check_shows_a_line(make_target: MakeTarget, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "m.py::model" in shown_after(2.0, Terminal(), make_target(), monkeypatch)
 
 
-def test_a_quick_check_shows_nothing(make_subject: MakeSubject, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert shown_after(0.1, Terminal(), make_subject(), monkeypatch) == ""
+def test_a_quick_check_shows_nothing(make_target: MakeTarget, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert shown_after(0.1, Terminal(), make_target(), monkeypatch) == ""
 
 
 def test_nothing_is_shown_where_there_is_no_terminal(
-    make_subject: MakeSubject, monkeypatch: pytest.MonkeyPatch
+    make_target: MakeTarget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert shown_after(2.0, io.StringIO(), make_subject(), monkeypatch) == ""
+    assert shown_after(2.0, io.StringIO(), make_target(), monkeypatch) == ""
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def test_json_has_the_designed_keys_in_their_order(report: Report) -> None:
     assert list(violation["trace"][0])[:6] == ["step", "thread", "operation", "target", "value", "location"]
     assert list(violation["location"]) == ["file", "line", "column", "end_line", "end_column"]
     assert model["reason"] is None
-    assert list(data["models"][3]["reason"]) == ["code", "message", "mend", "location"]
+    assert list(data["models"][3]["reason"]) == ["code", "message", "fix", "location"]
 
 
 def test_json_survives_parameters_that_json_cannot_hold(report: Report, make_result: MakeResult) -> None:
@@ -145,11 +145,11 @@ def test_json_lists_assumptions_with_their_places(assumed: Report) -> None:
             "end_line": None,
             "end_column": None,
         }
-        assert (told["kind"], told["subject"], told["message"], told["mend"]) == (
+        assert (told["kind"], told["subject"], told["message"], told["fix"]) == (
             "foreign-code",
             "tinydb",
             ASSUMPTION.message,
-            ASSUMPTION.mend,
+            ASSUMPTION.fix,
         )
 
 
@@ -158,7 +158,7 @@ def test_a_strict_reason_lists_the_assumptions_instead(assumed: Report) -> None:
     assert (relaxed["verdict"], relaxed["reason"]) == ("verified", None)
     assert (strict["verdict"], strict["reason"]["code"]) == ("error", "DPOR116")
     assert f"m.py:2: {ASSUMPTION.message}" in strict["reason"]["message"]
-    assert ASSUMPTION.mend in strict["reason"]["mend"]
+    assert ASSUMPTION.fix in strict["reason"]["fix"]
 
 
 def test_strict_changes_no_other_verdict(make_result: MakeResult, violation: Violation) -> None:

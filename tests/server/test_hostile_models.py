@@ -188,7 +188,7 @@ def test_what_cannot_be_checked_is_refused_with_a_place_and_a_hint(checked: Chec
     reason = result["reason"]
     assert (result["verdict"], reason["code"]) == ("error", REFUSED[name][0])
     assert reason["location"]["file"] in (file_of(name), "deep_sum.py")
-    assert reason["mend"]
+    assert reason["fix"]
 
 
 @pytest.mark.parametrize("name", VERIFIED)

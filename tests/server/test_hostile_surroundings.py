@@ -86,7 +86,7 @@ def test_a_path_that_no_system_takes_costs_its_own_result(models: Path, name: st
     done = subprocess.run(command, cwd=models, capture_output=True, timeout=120, check=False)
     first, *others = json.loads(done.stdout)["models"]
     assert (done.returncode, first["reason"]["code"]) == (2, "DPOR103")
-    assert first["reason"]["mend"]
+    assert first["reason"]["fix"]
     assert [one["verdict"] for one in others] == ["violated", "verified"]
 
 

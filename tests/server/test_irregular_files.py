@@ -47,7 +47,7 @@ def test_a_named_target_that_is_no_file_is_an_error_of_its_own(
     wrong, right = json.loads(done.stdout)["models"]
     assert (wrong["id"], wrong["reason"]["code"]) == ("a.py", "DPOR103")
     assert wrong["reason"]["message"] == f"a.py cannot be read: it is {what}, not a regular file"
-    assert wrong["reason"]["mend"]
+    assert wrong["reason"]["fix"]
     assert (right["id"], right["verdict"]) == ("b.py::small", "verified")
     assert "Traceback" not in done.stderr
 

@@ -14,6 +14,7 @@ import pytest
 from dpor.codes import Code
 from dpor.continuing import Left
 from dpor.results import Progress, Verdict
+from dpor_lsp.check_target import CheckTarget, Limits
 from dpor_lsp.head_and_tail import OUTPUT_LIMIT, HeadAndTail
 from dpor_lsp.outcomes import check_outcome
 from dpor_lsp.process import (
@@ -24,28 +25,25 @@ from dpor_lsp.process import (
     WorkerEnd,
     run_worker,
 )
-from dpor_lsp.subjects import Limits, Subject
 
 Act = Callable[[str], list[str]]
-MakeSubject = Callable[..., Subject]
+MakeTarget = Callable[..., CheckTarget]
 
 
-def run(subject: Subject, command: list[str], limits: Limits | None = None) -> WorkerEnd:
-    return run_worker(subject.request, limits or Limits(), cancellation=Cancellation(), command=command)
+def run(target: CheckTarget, command: list[str], limits: Limits | None = None) -> WorkerEnd:
+    return run_worker(target.request, limits or Limits(), cancellation=Cancellation(), command=command)
 
 
-def test_a_result_arrives_with_what_the_model_printed(act: Act, make_subject: MakeSubject) -> None:
-    subject = make_subject()
-    end = run(subject, act("print('hello', flush=True); answer(executions=7)"))
-    result = check_outcome(subject, end, Limits())
+def test_a_result_arrives_with_what_the_model_printed(act: Act, make_target: MakeTarget) -> None:
+    target = make_target()
+    end = run(target, act("print('hello', flush=True); answer(executions=7)"))
+    result = check_outcome(target, end, Limits())
     assert (result.verdict, result.executions, result.output) == (Verdict.VERIFIED, 7, "hello\n")
 
 
-def test_megabytes_of_output_keep_head_and_tail_and_block_nothing(
-    act: Act, make_subject: MakeSubject
-) -> None:
+def test_megabytes_of_output_keep_head_and_tail_and_block_nothing(act: Act, make_target: MakeTarget) -> None:
     code = "print('first\\n' + ('x' * 80 + '\\n') * 60000 + 'last', flush=True); answer()"
-    end = run(make_subject(), act(code))
+    end = run(make_target(), act(code))
     assert end.ending is Ending.FINISHED
     assert end.output.startswith("first\n")
     assert end.output.endswith("last\n")
@@ -53,9 +51,9 @@ def test_megabytes_of_output_keep_head_and_tail_and_block_nothing(
     assert len(end.output) < 2 * OUTPUT_LIMIT + 100
 
 
-def test_an_exit_without_a_result_names_the_status(act: Act, make_subject: MakeSubject) -> None:
-    subject = make_subject()
-    result = check_outcome(subject, run(subject, act("os._exit(7)")), Limits())
+def test_an_exit_without_a_result_names_the_status(act: Act, make_target: MakeTarget) -> None:
+    target = make_target()
+    result = check_outcome(target, run(target, act("os._exit(7)")), Limits())
     assert result.verdict is Verdict.ERROR
     assert result.reason is not None
     assert result.reason.code is Code.WORKER_DIED
@@ -63,40 +61,38 @@ def test_an_exit_without_a_result_names_the_status(act: Act, make_subject: MakeS
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
-def test_a_signal_is_named(act: Act, make_subject: MakeSubject) -> None:
-    subject = make_subject()
-    result = check_outcome(subject, run(subject, act("os.kill(os.getpid(), 6)")), Limits())
+def test_a_signal_is_named(act: Act, make_target: MakeTarget) -> None:
+    target = make_target()
+    result = check_outcome(target, run(target, act("os.kill(os.getpid(), 6)")), Limits())
     assert result.reason is not None
     assert "SIGABRT" in result.reason.message
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
-def test_being_killed_from_outside_counts_as_running_out_of_memory(
-    act: Act, make_subject: MakeSubject
-) -> None:
-    subject = make_subject()
-    result = check_outcome(subject, run(subject, act("os.kill(os.getpid(), 9)")), Limits())
+def test_being_killed_from_outside_counts_as_running_out_of_memory(act: Act, make_target: MakeTarget) -> None:
+    target = make_target()
+    result = check_outcome(target, run(target, act("os.kill(os.getpid(), 9)")), Limits())
     assert result.reason is not None
     assert result.reason.code is Code.OUT_OF_MEMORY
 
 
-def test_a_failed_allocation_in_native_code_is_out_of_memory(act: Act, make_subject: MakeSubject) -> None:
-    subject = make_subject()
+def test_a_failed_allocation_in_native_code_is_out_of_memory(act: Act, make_target: MakeTarget) -> None:
+    target = make_target()
     code = "print('memory allocation of 99 bytes failed', flush=True); os._exit(134)"
-    result = check_outcome(subject, run(subject, act(code)), Limits())
+    result = check_outcome(target, run(target, act(code)), Limits())
     assert result.reason is not None
     assert result.reason.code is Code.OUT_OF_MEMORY
 
 
-def test_an_answer_that_is_no_result_is_an_internal_error(act: Act, make_subject: MakeSubject) -> None:
-    subject = make_subject()
-    result = check_outcome(subject, run(subject, act("answer(verdict='perhaps')")), Limits())
+def test_an_answer_that_is_no_result_is_an_internal_error(act: Act, make_target: MakeTarget) -> None:
+    target = make_target()
+    result = check_outcome(target, run(target, act("answer(verdict='perhaps')")), Limits())
     assert result.reason is not None
     assert result.reason.code is Code.INTERNAL_ERROR
 
 
-def test_noise_on_the_private_channel_is_evidence_and_no_message(act: Act, make_subject: MakeSubject) -> None:
-    end = run(make_subject(), act("os.write(2, b'{not json\\nplain\\n'); answer()"))
+def test_noise_on_the_private_channel_is_evidence_and_no_message(act: Act, make_target: MakeTarget) -> None:
+    end = run(make_target(), act("os.write(2, b'{not json\\nplain\\n'); answer()"))
     assert end.ending is Ending.FINISHED
     assert end.evidence == "{not json\nplain\n"
 
@@ -111,28 +107,28 @@ def test_noise_on_the_private_channel_is_evidence_and_no_message(act: Act, make_
     ],
 )
 def test_what_a_model_writes_to_the_private_channel_is_no_message(
-    act: Act, make_subject: MakeSubject, written: str
+    act: Act, make_target: MakeTarget, written: str
 ) -> None:
-    end = run(make_subject(), act(f"os.write(2, {written}); answer(executions=4)"))
+    end = run(make_target(), act(f"os.write(2, {written}); answer(executions=4)"))
     assert end.ending is Ending.FINISHED
     assert end.result is not None
     assert end.result["executions"] == 4
 
 
-def test_a_long_message_arrives_whole(act: Act, make_subject: MakeSubject) -> None:
+def test_a_long_message_arrives_whole(act: Act, make_target: MakeTarget) -> None:
     code = "import io\nout = io.FileIO(2, 'w', closefd=False)\n"
     code += "told = {'kind': 'result', 'token': message['token'], 'result': {'x': 'y' * 3000000}}\n"
     code += "data = memoryview(json.dumps(told).encode() + b'\\n')\n"
     code += "while data:\n    data = data[out.write(data):]\nos._exit(0)"
-    end = run(make_subject(), act(code))
+    end = run(make_target(), act(code))
     assert end.result is not None
     assert len(end.result["x"]) == 3000000
 
 
-def test_progress_is_passed_on(act: Act, make_subject: MakeSubject) -> None:
+def test_progress_is_passed_on(act: Act, make_target: MakeTarget) -> None:
     seen: list[Progress] = []
     run_worker(
-        make_subject().request,
+        make_target().request,
         Limits(),
         cancellation=Cancellation(),
         command=act("progress(1); progress(2); answer()"),
@@ -142,13 +138,13 @@ def test_progress_is_passed_on(act: Act, make_subject: MakeSubject) -> None:
 
 
 def test_a_hang_ends_at_the_parents_deadline(
-    act: Act, make_subject: MakeSubject, monkeypatch: pytest.MonkeyPatch
+    act: Act, make_target: MakeTarget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dpor_lsp.process.OVERTIME", 0.0)
-    subject = make_subject()
+    target = make_target()
     limits = Limits(timeout=0.3)
-    end = run(subject, act("progress(5)\nwhile True: time.sleep(9)"), limits)
-    result = check_outcome(subject, end, limits)
+    end = run(target, act("progress(5)\nwhile True: time.sleep(9)"), limits)
+    result = check_outcome(target, end, limits)
     assert result.verdict is Verdict.INCOMPLETE
     assert result.reason is not None
     assert result.reason.code is Code.TIMEOUT
@@ -156,10 +152,10 @@ def test_a_hang_ends_at_the_parents_deadline(
 
 
 def test_silence_ends_a_worker_that_has_no_timeout(
-    act: Act, make_subject: MakeSubject, monkeypatch: pytest.MonkeyPatch
+    act: Act, make_target: MakeTarget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dpor_lsp.process.WATCHDOG_MARGIN", 0.0)
-    assert run(make_subject(), act("time.sleep(99)"), Limits(hang=0.3)).ending is Ending.HUNG
+    assert run(make_target(), act("time.sleep(99)"), Limits(hang=0.3)).ending is Ending.HUNG
 
 
 class LateReader(Worker):
@@ -180,18 +176,18 @@ class LateReader(Worker):
 
 
 def test_a_result_that_is_read_long_after_the_workers_end_arrives(
-    act: Act, make_subject: MakeSubject, monkeypatch: pytest.MonkeyPatch
+    act: Act, make_target: MakeTarget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dpor_lsp.pipes.READ_SIZE", 1)
     worker = LateReader(act("answer(output='x' * 60000)"))
     threading.Thread(target=worker.wait_and_read).start()
-    end = run_worker(make_subject().request, Limits(), cancellation=Cancellation(), start=lambda: worker)
+    end = run_worker(make_target().request, Limits(), cancellation=Cancellation(), start=lambda: worker)
     assert end.result is not None
     assert len(end.result["output"]) == 60000
 
 
 def test_a_worker_is_silent_only_if_there_is_nothing_left_to_read(
-    act: Act, make_subject: MakeSubject, monkeypatch: pytest.MonkeyPatch
+    act: Act, make_target: MakeTarget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dpor_lsp.process.WATCHDOG_MARGIN", 0.0)
 
@@ -210,11 +206,11 @@ def test_a_worker_is_silent_only_if_there_is_nothing_left_to_read(
 
     worker = AskedLate(act("answer()"))
     limits = Limits(hang=0.0)
-    end = run_worker(make_subject().request, limits, cancellation=Cancellation(), start=lambda: worker)
+    end = run_worker(make_target().request, limits, cancellation=Cancellation(), start=lambda: worker)
     assert end.ending is Ending.FINISHED
 
 
-def test_what_is_read_after_a_cancellation_counts(act: Act, make_subject: MakeSubject) -> None:
+def test_what_is_read_after_a_cancellation_counts(act: Act, make_target: MakeTarget) -> None:
     cancellation = Cancellation()
 
     class CancelledLate(LateReader):
@@ -229,10 +225,10 @@ def test_what_is_read_after_a_cancellation_counts(act: Act, make_subject: MakeSu
     def cancel_soon(worker: Worker) -> None:
         threading.Thread(target=cancellation.cancel).start()
 
-    share = Share(None, False, started=cancel_soon, kept=left.append, parted=lambda part, rest: None)
+    share = Share(None, False, started=cancel_soon, kept=left.append, split=lambda part, rest: None)
     worker = CancelledLate(act(code))
     end = run_worker(
-        make_subject().request, Limits(), cancellation=cancellation, start=lambda: worker, share=share
+        make_target().request, Limits(), cancellation=cancellation, start=lambda: worker, share=share
     )
     assert end.ending is Ending.FINISHED
     assert [item.executions for item in left] == [3]
@@ -241,7 +237,7 @@ def test_what_is_read_after_a_cancellation_counts(act: Act, make_subject: MakeSu
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no fork")
 @pytest.mark.parametrize("act_of_child", ["os.read(stays_open, 1)", "while True: os.write(2, b'more')"])
 def test_a_process_that_keeps_the_channel_open_is_not_waited_for(
-    act: Act, make_subject: MakeSubject, tmp_path: Path, act_of_child: str
+    act: Act, make_target: MakeTarget, tmp_path: Path, act_of_child: str
 ) -> None:
     held = tmp_path / "held"
     os.mkfifo(held)
@@ -257,14 +253,14 @@ def test_a_process_that_keeps_the_channel_open_is_not_waited_for(
         os.write(1, b"printed")
         os._exit(3)
     """
-    end = run(make_subject(), act(code))
+    end = run(make_target(), act(code))
     os.close(ends)
     assert (end.ending, end.status, end.output) == (Ending.DIED, 3, "printed")
     assert "the last words" in end.evidence
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs named pipes")
-def test_what_a_worker_started_ends_with_it(act: Act, make_subject: MakeSubject, tmp_path: Path) -> None:
+def test_what_a_worker_started_ends_with_it(act: Act, make_target: MakeTarget, tmp_path: Path) -> None:
     held = tmp_path / "held"
     os.mkfifo(held)
     reader = os.open(held, os.O_RDONLY | os.O_NONBLOCK)
@@ -275,7 +271,7 @@ def test_what_a_worker_started_ends_with_it(act: Act, make_subject: MakeSubject,
         subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], pass_fds=[descriptor])
         os._exit(3)
     """
-    run(make_subject(), act(code))
+    run(make_target(), act(code))
     assert os.read(reader, 1) == b"x"
     # The end of the stream comes when nobody holds the other end any more.
     ready, _, _ = select.select([reader], [], [], 10)
@@ -287,7 +283,7 @@ def test_what_a_worker_started_ends_with_it(act: Act, make_subject: MakeSubject,
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only there are such processes found")
 @pytest.mark.parametrize("end", ["os._exit(3)", "answer()", "progress(1); time.sleep(60)"])
 def test_what_a_worker_started_in_a_session_of_its_own_ends_with_it(
-    act: Act, make_subject: MakeSubject, tmp_path: Path, end: str
+    act: Act, make_target: MakeTarget, tmp_path: Path, end: str
 ) -> None:
     held = tmp_path / "held"
     os.mkfifo(held)
@@ -302,7 +298,7 @@ def test_what_a_worker_started_in_a_session_of_its_own_ends_with_it(
     """
     cancellation = Cancellation()
     run_worker(
-        make_subject().request,
+        make_target().request,
         Limits(),
         cancellation=cancellation,
         command=act(code),
@@ -315,13 +311,13 @@ def test_what_a_worker_started_in_a_session_of_its_own_ends_with_it(
     os.close(reader)
 
 
-def test_cancelling_ends_a_worker_that_ignores_requests_to_end(act: Act, make_subject: MakeSubject) -> None:
+def test_cancelling_ends_a_worker_that_ignores_requests_to_end(act: Act, make_target: MakeTarget) -> None:
     cancellation = Cancellation()
     code = (
         "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nprogress(1)\nwhile True: time.sleep(9)"
     )
     end = run_worker(
-        make_subject().request,
+        make_target().request,
         Limits(),
         cancellation=cancellation,
         command=act(code),
@@ -331,10 +327,10 @@ def test_cancelling_ends_a_worker_that_ignores_requests_to_end(act: Act, make_su
     assert end.seconds < 5
 
 
-def test_a_cancelled_check_starts_no_process(make_subject: MakeSubject) -> None:
+def test_a_cancelled_check_starts_no_process(make_target: MakeTarget) -> None:
     cancellation = Cancellation()
     cancellation.cancel()
-    end = run_worker(make_subject().request, Limits(), cancellation=cancellation, command=["/does/not/exist"])
+    end = run_worker(make_target().request, Limits(), cancellation=cancellation, command=["/does/not/exist"])
     assert end.ending is Ending.CANCELLED
 
 

@@ -9,13 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from dpor.results import CheckRequest, ModelInfo, ReplayRequest, Verdict
+from dpor_lsp.check_target import CheckTarget, Limits
 from dpor_lsp.pool import WorkerPool, warm_command
 from dpor_lsp.process import Worker
 from dpor_lsp.scheduler import Event, Finished, Job, Replayed, Scheduler, TurnQueue
-from dpor_lsp.subjects import Limits, Subject
 
 Act = Callable[[str], list[str]]
-MakeSubject = Callable[..., Subject]
+MakeTarget = Callable[..., CheckTarget]
 
 COUNTER = """
 import dpor
@@ -42,28 +42,28 @@ def finished(events: queue.SimpleQueue[Event]) -> Finished:
             return event
 
 
-def counting(folder: Path, source: str = COUNTER) -> Subject:
-    """A subject whose model is checked in the text alone: the file holds nothing."""
+def counting(folder: Path, source: str = COUNTER) -> CheckTarget:
+    """A target whose model is checked in the text alone: the file holds nothing."""
     file = folder / "counts.py"
     file.write_text("")
     info = ModelInfo("counts.py", "counts", 11, 5, 11, 11)
-    return Subject(info, folder, CheckRequest(str(file), "counts", str(folder), source=source))
+    return CheckTarget(info, folder, CheckRequest(str(file), "counts", str(folder), source=source))
 
 
-def test_groups_take_turns_and_keep_their_own_order(make_subject: MakeSubject) -> None:
+def test_groups_take_turns_and_keep_their_own_order(make_target: MakeTarget) -> None:
     turns = TurnQueue()
     for number, group in enumerate("aaabbc"):
-        turns.put(number, Job(make_subject(), Limits(), group=group))
+        turns.put(number, Job(make_target(), Limits(), group=group))
     order = []
     while (taken := turns.take()) is not None:
         order.append(taken[0])
     assert order == [0, 3, 5, 1, 4, 2]
 
 
-def test_jobs_of_one_group_are_taken_in_order(make_subject: MakeSubject) -> None:
+def test_jobs_of_one_group_are_taken_in_order(make_target: MakeTarget) -> None:
     turns = TurnQueue()
     for number in range(3):
-        turns.put(number, Job(make_subject(), Limits()))
+        turns.put(number, Job(make_target(), Limits()))
     assert [taken[0] for _ in range(3) if (taken := turns.take())] == [0, 1, 2]
 
 
@@ -72,14 +72,14 @@ def test_a_known_counterexample_is_replayed_before_the_check(project: Path) -> N
     pool = WorkerPool(warm_command(sys.executable), 2)
     scheduler = Scheduler(1, events.put)
     try:
-        subject = counting(project)
-        scheduler.submit(Job(subject, Limits(), start=pool.take))
+        target = counting(project)
+        scheduler.submit(Job(target, Limits(), start=pool.take))
         first = finished(events).result
         assert first.verdict is Verdict.VIOLATED
-        request = subject.request
+        request = target.request
         schedule = first.violations[0].schedule
         replay = ReplayRequest(request.file, request.model, request.root, schedule, source=COUNTER)
-        scheduler.submit(Job(subject, Limits(), start=pool.take, first=replay))
+        scheduler.submit(Job(target, Limits(), start=pool.take, first=replay))
         event = events.get(timeout=60)
         while not isinstance(event, Replayed):
             assert not isinstance(event, Finished)
@@ -95,10 +95,10 @@ def test_a_known_counterexample_is_replayed_before_the_check(project: Path) -> N
 def test_a_counterexample_that_cannot_be_followed_does_not_hinder_the_check(project: Path) -> None:
     events: queue.SimpleQueue[Event] = queue.SimpleQueue()
     scheduler = Scheduler(1, events.put)
-    subject = counting(project)
-    request = subject.request
+    target = counting(project)
+    request = target.request
     replay = ReplayRequest(request.file, request.model, request.root, "no schedule", source=COUNTER)
-    scheduler.submit(Job(subject, Limits(), first=replay))
+    scheduler.submit(Job(target, Limits(), first=replay))
     assert finished(events).result.verdict is Verdict.VIOLATED
     scheduler.close()
 
@@ -148,11 +148,11 @@ def test_other_texts_than_the_files_are_checked(project: Path) -> None:
     events: queue.SimpleQueue[Event] = queue.SimpleQueue()
     (project / "amount.py").write_text("STEP = 1\n")
     source = COUNTER.replace("import dpor", "import dpor\nfrom amount import STEP").replace("+= 1", "+= STEP")
-    subject = counting(project, source.replace("total == 2", "total in (3, 6)"))
+    target = counting(project, source.replace("total == 2", "total in (3, 6)"))
     overlays = {str(project / "amount.py"): "STEP = 3\n"}
-    edited = replace(subject, request=replace(subject.request, overlays=overlays))
+    edited = replace(target, request=replace(target.request, overlays=overlays))
     scheduler = Scheduler(2, events.put)
-    jobs = {Job(subject, Limits()): Verdict.VIOLATED, Job(edited, Limits()): Verdict.VERIFIED}
+    jobs = {Job(target, Limits()): Verdict.VIOLATED, Job(edited, Limits()): Verdict.VERIFIED}
     for job in jobs:
         scheduler.submit(job)
     for _ in jobs:

@@ -16,12 +16,12 @@ import pytest
 from dpor.codes import Code
 from dpor.results import ModelResult, Verdict
 from dpor_lsp import sharing
+from dpor_lsp.check_target import CheckTarget
 from dpor_lsp.checker import Checker, RunSettings
 from dpor_lsp.scheduler import Event, Progressed
-from dpor_lsp.subjects import Subject
 
 Act = Callable[[str], list[str]]
-MakeSubject = Callable[..., Subject]
+MakeTarget = Callable[..., CheckTarget]
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 ADDS = """
@@ -49,7 +49,7 @@ PARSIMONIOUS = {"algorithm": "parsimonious"}
 
 @pytest.fixture
 def eager(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Have work parted as early as possible; returns a list with an entry for each worker that was started."""
+    """Have work split as early as possible; returns a list with an entry for each worker that was started."""
     monkeypatch.setattr(sharing, "ASK_AFTER", 0.0)
     monkeypatch.setattr(sharing, "WORTH_PARTING", 0.0)
     started: list[int] = []
@@ -67,11 +67,11 @@ def warn(code: Code, message: str) -> None:
     pytest.fail(f"unexpected warning: {message}")
 
 
-def checked(subject: Subject, command: list[str] | None = None, **settings: object) -> ModelResult:
+def checked(target: CheckTarget, command: list[str] | None = None, **settings: object) -> ModelResult:
     settings = {"jobs": 2, "cache": False, **settings}
     checker = Checker(RunSettings(**settings), warn, command)  # pyright: ignore
     try:
-        (entry,) = checker.check([subject])
+        (entry,) = checker.check([target])
     finally:
         checker.close()
     return entry.result
@@ -81,15 +81,15 @@ def counts(result: ModelResult) -> tuple[Verdict, int, int, int]:
     return result.verdict, result.executions, result.blocked, result.redundant
 
 
-def test_parts_of_a_check_count_what_the_whole_does(eager: list[int], make_subject: MakeSubject) -> None:
-    subject = make_subject(ADDS, options=PARSIMONIOUS)
-    whole = checked(subject, jobs=1)
+def test_parts_of_a_check_count_what_the_whole_does(eager: list[int], make_target: MakeTarget) -> None:
+    target = make_target(ADDS, options=PARSIMONIOUS)
+    whole = checked(target, jobs=1)
     assert counts(whole) == (Verdict.VERIFIED, CLASSES, 0, 0)
     assert len(eager) == 1
     # On a busy machine the first worker can be done before another one has begun.
     for _ in range(10):
         eager.clear()
-        parts = checked(subject, jobs=3)
+        parts = checked(target, jobs=3)
         assert counts(parts) == counts(whole)
         assert parts.events == whole.events
         if len(eager) > 1:
@@ -109,45 +109,45 @@ if message["left"] is None:
 
 
 def test_a_worker_that_dies_is_an_error_whatever_the_others_have_explored(
-    eager: list[int], act: Act, make_subject: MakeSubject
+    eager: list[int], act: Act, make_target: MakeTarget
 ) -> None:
     command = act(GIVING.format(then="answer(executions=5)") + "os._exit(9)")
-    result = checked(make_subject(options=PARSIMONIOUS), command)
+    result = checked(make_target(options=PARSIMONIOUS), command)
     assert result.verdict is Verdict.ERROR
     assert result.reason is not None
     assert result.reason.code is Code.WORKER_DIED
 
 
 def test_a_part_that_finds_a_violation_ends_the_others(
-    eager: list[int], act: Act, make_subject: MakeSubject
+    eager: list[int], act: Act, make_target: MakeTarget
 ) -> None:
     command = act(GIVING.format(then="time.sleep(60)") + "answer(verdict='violated', executions=3)")
     started = time.monotonic()
-    result = checked(make_subject(options=PARSIMONIOUS), command)
+    result = checked(make_target(options=PARSIMONIOUS), command)
     assert time.monotonic() - started < 30
     assert result.verdict is Verdict.VIOLATED
 
 
 def test_what_a_part_learns_makes_the_whole_begin_again(
-    eager: list[int], act: Act, make_subject: MakeSubject
+    eager: list[int], act: Act, make_target: MakeTarget
 ) -> None:
     learned = "send(kind='result', result={'lessons': [dict(kind='visible', schedule='main')]}); os._exit(0)"
     again = "if message['left'] and message['left']['lessons']: answer(executions=7)\n"
     command = act(again + GIVING.format(then="time.sleep(60)") + learned)
-    result = checked(make_subject(options=PARSIMONIOUS), command)
+    result = checked(make_target(options=PARSIMONIOUS), command)
     assert (result.verdict, result.executions) == (Verdict.VERIFIED, 7)
 
 
 def test_progress_and_counts_are_those_of_all_parts(
-    eager: list[int], act: Act, make_subject: MakeSubject
+    eager: list[int], act: Act, make_target: MakeTarget
 ) -> None:
     command = act(GIVING.format(then="answer(executions=5, blocked=1)") + "answer(executions=4)")
-    result = checked(make_subject(options=PARSIMONIOUS), command)
+    result = checked(make_target(options=PARSIMONIOUS), command)
     assert counts(result) == (Verdict.VERIFIED, 9, 1, 0)
 
 
 @pytest.mark.parametrize(
-    ("options", "parted"),
+    ("options", "split"),
     [
         ({}, True),
         ({"max_executions": 10}, False),
@@ -157,9 +157,9 @@ def test_progress_and_counts_are_those_of_all_parts(
     ],
 )
 def test_only_what_has_no_bound_over_all_parts_is_parted(
-    make_subject: MakeSubject, options: dict[str, object], parted: bool
+    make_target: MakeTarget, options: dict[str, object], split: bool
 ) -> None:
-    assert sharing.can_be_parted(make_subject(options={**PARSIMONIOUS, **options})) is parted
+    assert sharing.can_be_split(make_target(options={**PARSIMONIOUS, **options})) is split
 
 
 @pytest.fixture
@@ -217,10 +217,8 @@ def test_what_cannot_go_on_is_a_usage_error(run_command: Run, adds: Path, words:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 @pytest.mark.usefixtures("ctrl_c")
-def test_a_check_that_ctrl_c_ended_goes_on_from_what_was_last_told(
-    act: Act, make_subject: MakeSubject
-) -> None:
-    subject = make_subject(options=PARSIMONIOUS)
+def test_a_check_that_ctrl_c_ended_goes_on_from_what_was_last_told(act: Act, make_target: MakeTarget) -> None:
+    target = make_target(options=PARSIMONIOUS)
     left = "left=dict(frontiers=['rest'], executions=2, contents=contents)"
     told = f"send(kind='left', {left}); progress(2); time.sleep(60)"
     checker = Checker(RunSettings(jobs=1), warn, act(told))
@@ -229,9 +227,9 @@ def test_a_check_that_ctrl_c_ended_goes_on_from_what_was_last_told(
         if isinstance(event, Progressed):
             os.kill(os.getpid(), signal.SIGINT)
 
-    (entry,) = checker.check([subject], interrupt)
+    (entry,) = checker.check([target], interrupt)
     assert entry.result.verdict is Verdict.INCOMPLETE
     assert entry.result.executions == 2
     goes_on = "answer(executions=9 if message['left']['frontiers'] == ['rest'] else 0)"
-    result = checked(subject, act(goes_on), jobs=1, cache=True, resume=True)
+    result = checked(target, act(goes_on), jobs=1, cache=True, resume=True)
     assert counts(result) == (Verdict.VERIFIED, 9, 0, 0)

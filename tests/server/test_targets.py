@@ -8,7 +8,7 @@ import pytest
 
 from dpor.codes import Code
 from dpor_lsp.project import Settings
-from dpor_lsp.targets import Found, Problem, Wishes, find_targets, plan
+from dpor_lsp.targets import Found, Overrides, Problem, find_targets, plan
 
 TWO = (
     "import dpor\n@dpor.model\ndef first(n: int = 1): pass\n@dpor.model(timeout=5, k=2)\ndef second(): pass\n"
@@ -67,7 +67,7 @@ def test_a_missing_model_is_a_problem_with_the_nearest_name(project: Path, bank:
     assert isinstance(item, Problem)
     assert item.result.reason is not None
     assert item.result.reason.code is Code.NOT_FOUND
-    assert "did you mean 'first'?" in item.result.reason.mend
+    assert "did you mean 'first'?" in item.result.reason.fix
 
 
 def test_a_path_without_models_is_a_problem_unless_that_is_wanted(project: Path) -> None:
@@ -103,7 +103,7 @@ def test_options_of_the_command_line_win_over_the_model_and_that_over_the_projec
 ) -> None:
     settings = Settings(options={"timeout": 9.0, "seed": 1})
     found = find_targets(["package/bank.py"], project, settings)
-    first, second = plan(found, Wishes(options={"k": 7}, settings=settings))
+    first, second = plan(found, Overrides(options={"k": 7}, settings=settings))
     assert not isinstance(first, Problem)
     assert not isinstance(second, Problem)
     assert first.request.options == {"timeout": 9.0, "seed": 1, "k": 7}
@@ -112,7 +112,7 @@ def test_options_of_the_command_line_win_over_the_model_and_that_over_the_projec
 
 def test_a_parameter_is_set_where_it_exists(project: Path, bank: Path) -> None:
     found = find_targets(["package/bank.py"], project, Settings())
-    first, second = plan(found, Wishes(assignments={"n": "4"}))
+    first, second = plan(found, Overrides(assignments={"n": "4"}))
     assert not isinstance(first, Problem)
     assert not isinstance(second, Problem)
     assert (first.request.parameters, second.request.parameters) == ({"n": 4}, {})
@@ -120,7 +120,7 @@ def test_a_parameter_is_set_where_it_exists(project: Path, bank: Path) -> None:
 
 def test_a_value_of_the_wrong_type_is_the_problem_of_its_model(project: Path, bank: Path) -> None:
     found = find_targets(["package/bank.py"], project, Settings())
-    first, second = plan(found, Wishes(assignments={"n": "x"}))
+    first, second = plan(found, Overrides(assignments={"n": "x"}))
     assert isinstance(first, Problem)
     assert code(first) == "DPOR106"
     assert not isinstance(second, Problem)

@@ -27,10 +27,10 @@ def request_for(tmp_path: Path) -> Request:
     """Write a file with one model, check it, and ask for its counterexample."""
 
     def make(code: str) -> ReplayRequest:
-        file = tmp_path / "subject.py"
+        file = tmp_path / "target.py"
         file.write_text(textwrap.dedent(code))
-        result = check_model(CheckRequest("subject.py", "model", str(tmp_path)))
-        return ReplayRequest("subject.py", "model", str(tmp_path), result.violations[0].schedule)
+        result = check_model(CheckRequest("target.py", "model", str(tmp_path)))
+        return ReplayRequest("target.py", "model", str(tmp_path), result.violations[0].schedule)
 
     return make
 
@@ -345,8 +345,8 @@ def test_asyncio_tasks_have_lanes_and_their_steps_matter(request_for: Request) -
 
 def test_a_trace_of_changed_code_ends_where_it_diverges(request_for: Request, tmp_path: Path) -> None:
     request = request_for(LOST_UPDATE)
-    code = (tmp_path / "subject.py").read_text()
-    (tmp_path / "subject.py").write_text(code.replace("seen = self.value", "seen = 0"))
+    code = (tmp_path / "target.py").read_text()
+    (tmp_path / "target.py").write_text(code.replace("seen = self.value", "seen = 0"))
     document = trace_model(request)
     assert document.changed
     assert document.failure is None
@@ -375,10 +375,10 @@ def test_a_kept_trace_is_used_until_the_code_changes(request_for: Request, tmp_p
     stamp = path.stat().st_mtime_ns
     assert find_or_record(request, tmp_path / ".dpor_cache") == path
     assert path.stat().st_mtime_ns == stamp
-    file = tmp_path / "subject.py"
+    file = tmp_path / "target.py"
     file.write_text(file.read_text() + "\n# a comment\n")
     assert find_or_record(request, tmp_path / ".dpor_cache") == path
-    assert load_trace(path).sources["subject.py"].endswith("# a comment\n")
+    assert load_trace(path).sources["target.py"].endswith("# a comment\n")
 
 
 def test_a_document_survives_being_written_and_read(request_for: Request, tmp_path: Path) -> None:

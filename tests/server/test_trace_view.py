@@ -27,22 +27,22 @@ MODEL = """
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "subject.py").write_text(textwrap.dedent(MODEL))
+    (tmp_path / "target.py").write_text(textwrap.dedent(MODEL))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 def page_of(folder: Path) -> str:
-    result = check_model(CheckRequest("subject.py", "model", str(folder)))
+    result = check_model(CheckRequest("target.py", "model", str(folder)))
     return render(
-        trace_model(ReplayRequest("subject.py", "model", str(folder), result.violations[0].schedule))
+        trace_model(ReplayRequest("target.py", "model", str(folder), result.violations[0].schedule))
     )
 
 
 def test_nothing_in_a_model_can_end_the_data_of_the_page(folder: Path) -> None:
     page = page_of(folder)
     (data,) = re.findall(r'<script type="application/json" id="trace">(.*?)</script>', page, re.DOTALL)
-    assert "alert('{{data}}')" in json.loads(data)["sources"]["subject.py"]
+    assert "alert('{{data}}')" in json.loads(data)["sources"]["target.py"]
     assert "<" not in data
     assert page.count("<script") == 2
 
@@ -57,8 +57,8 @@ def test_every_page_has_a_nonce_of_its_own_and_loads_nothing(folder: Path) -> No
 
 
 def test_replay_writes_the_page(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--replay", "subject.py::model", "--html", "page.html", "--no-cache"]) == 1
-    assert re.fullmatch(r"subject.py::model: \d+ steps written to page.html\n", capsys.readouterr().out)
+    assert main(["--replay", "target.py::model", "--html", "page.html", "--no-cache"]) == 1
+    assert re.fullmatch(r"target.py::model: \d+ steps written to page.html\n", capsys.readouterr().out)
     assert (folder / "page.html").read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
@@ -66,9 +66,9 @@ def test_replay_writes_the_page(folder: Path, capsys: pytest.CaptureFixture[str]
     ("words", "message"),
     [
         (["--check", "--html", "page.html"], "--html goes with --replay PATH::MODEL alone"),
-        (["--replay", "subject.py", "--html", "a", "--format", "json"], "--html goes with --replay"),
-        (["--replay", "subject.py", "--html", "none/page.html"], "--html cannot write none/page.html"),
-        (["--debug-adapter", "subject.py"], "--debug-adapter takes no paths"),
+        (["--replay", "target.py", "--html", "a", "--format", "json"], "--html goes with --replay"),
+        (["--replay", "target.py", "--html", "none/page.html"], "--html cannot write none/page.html"),
+        (["--debug-adapter", "target.py"], "--debug-adapter takes no paths"),
         (["--debug-adapter", "--check"], "exclude each other"),
     ],
 )

@@ -14,11 +14,11 @@ import pytest
 
 from dpor.codes import Code
 from dpor.results import ModelResult, Verdict
+from dpor_lsp.check_target import CheckTarget, Limits
 from dpor_lsp.outcomes import check_outcome
 from dpor_lsp.process import Cancellation, run_worker, worker_command
-from dpor_lsp.subjects import Limits, Subject
 
-MakeSubject = Callable[..., Subject]
+MakeTarget = Callable[..., CheckTarget]
 Check = Callable[..., ModelResult]
 
 ENGINE = """
@@ -42,17 +42,17 @@ dpor_lsp.worker.main()
 
 
 @pytest.fixture
-def check(tmp_path: Path, make_subject: MakeSubject) -> Check:
+def check(tmp_path: Path, make_target: MakeTarget) -> Check:
     """Check a model whose code is given with the acting engine."""
     script = tmp_path / "engine.py"
     script.write_text(ENGINE)
 
     def run(code: str, limits: Limits | None = None) -> ModelResult:
-        subject = make_subject(textwrap.dedent(code))
+        target = make_target(textwrap.dedent(code))
         limits = limits or Limits()
         command = [sys.executable, str(script)]
-        end = run_worker(subject.request, limits, cancellation=Cancellation(), command=command)
-        return check_outcome(subject, end, limits)
+        end = run_worker(target.request, limits, cancellation=Cancellation(), command=command)
+        return check_outcome(target, end, limits)
 
     return run
 
@@ -175,15 +175,15 @@ def test_a_coded_error_arrives_with_its_place(check: Check) -> None:
     )
     assert code_of(result) is Code.UNCONTROLLED
     assert result.reason is not None
-    assert (result.reason.mend, result.reason.location and result.reason.location.line) == ("do not", 7)
+    assert (result.reason.fix, result.reason.location and result.reason.location.line) == ("do not", 7)
 
 
 def test_a_failure_of_the_engine_is_an_internal_error_with_its_traceback(check: Check) -> None:
     result = check("raise KeyError('x')")
     assert code_of(result) is Code.INTERNAL_ERROR
     assert result.reason is not None
-    assert "Traceback" in result.reason.mend
-    assert "m.py" in result.reason.mend
+    assert "Traceback" in result.reason.fix
+    assert "m.py" in result.reason.fix
 
 
 def test_threads_and_exit_handlers_of_the_model_do_not_delay_the_answer(check: Check) -> None:

@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import { chooseInterpreter } from "./interpreter";
 import { createExample } from "./example";
-import { mend, WALKTHROUGH } from "./mend";
+import { fix, WALKTHROUGH } from "./fix";
 import type { ModelOutput } from "./output";
 import { ServerCommand } from "./protocol";
 import type { Replay } from "./debug";
@@ -65,7 +65,7 @@ export function registerCommands(parts: Parts, context: vscode.ExtensionContext)
     "dpor.restartServer": () => server.restart(true),
     "dpor.showOutput": () => log.show(),
     "dpor.showModelOutput": () => output.show(),
-    "dpor.mend": () => mend(server, context.extensionPath),
+    "dpor.fix": () => fix(server, context.extensionPath),
     "dpor.chooseInterpreter": () => chooseInterpreter(),
     "dpor.createExample": () => createExample(),
     "dpor.openWalkthrough": () => vscode.commands.executeCommand("workbench.action.openWalkthrough", WALKTHROUGH, false),
@@ -99,7 +99,7 @@ async function tell(text: string, server: Server): Promise<void> {
       await vscode.commands.executeCommand("workbench.trust.manage");
     }
   } else if (server.missingReason !== undefined) {
-    await vscode.commands.executeCommand("dpor.mend");
+    await vscode.commands.executeCommand("dpor.fix");
   } else {
     await vscode.window.showErrorMessage(text);
   }

@@ -1,4 +1,4 @@
-/** Says why the server cannot be started, and which mends there are. */
+/** Says why the server cannot be started, and which fixes there are. */
 
 import { OLDEST_PYTHON, type Probe } from "./probe";
 
@@ -6,14 +6,14 @@ export type MissingReason =
   | { readonly kind: "none" }
   | { readonly kind: "probe"; readonly interpreter: string; readonly probe: Exclude<Probe, { kind: "ready" }> };
 
-export type Mend = "install" | "bundled" | "choose" | "documentation";
+export type Fix = "install" | "bundled" | "choose" | "documentation";
 
 export interface Missing {
   /** The same for the same fault, so that it is told once. */
   readonly key: string;
   readonly sentence: string;
   /** In the order in which they are offered. */
-  readonly mends: readonly Mend[];
+  readonly fixes: readonly Fix[];
 }
 
 /** `bundle` tells whether the extension holds a copy of its own that could be used instead. */
@@ -22,7 +22,7 @@ export function missing(reason: MissingReason, bundle = false): Missing {
     return {
       key: "none",
       sentence: "dpor needs a Python interpreter to check models, and none was found.",
-      mends: ["choose", "documentation"],
+      fixes: ["choose", "documentation"],
     };
   }
   const { interpreter, probe } = reason;
@@ -34,28 +34,28 @@ export function missing(reason: MissingReason, bundle = false): Missing {
         sentence:
           `dpor needs Python ${OLDEST_PYTHON.join(".")} or newer; ` +
           `the selected interpreter ${interpreter} is ${probe.python}.`,
-        mends: ["choose", "documentation"],
+        fixes: ["choose", "documentation"],
       };
     case "missing":
       return {
         key,
         sentence: `dpor-lsp is not installed for the selected interpreter, Python ${probe.python} (${interpreter}).`,
-        mends: [...(probe.pip ? (["install"] as const) : []), ...bundled(bundle), "choose", "documentation"],
+        fixes: [...(probe.pip ? (["install"] as const) : []), ...bundled(bundle), "choose", "documentation"],
       };
     case "broken":
       return {
         key,
         sentence: `dpor-lsp could not be started with ${interpreter}: ${probe.why}.`,
-        mends: [...bundled(bundle), "choose", "documentation"],
+        fixes: [...bundled(bundle), "choose", "documentation"],
       };
   }
 }
 
-function bundled(available: boolean): Mend[] {
+function bundled(available: boolean): Fix[] {
   return available ? ["bundled"] : [];
 }
 
-export const MEND_LABELS: Record<Mend, string> = {
+export const FIX_LABELS: Record<Fix, string> = {
   install: "Install",
   bundled: "Use Bundled",
   choose: "Choose Python",

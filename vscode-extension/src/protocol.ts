@@ -47,7 +47,7 @@ export interface Violation {
 export interface Reason {
   readonly code: string;
   readonly message: string;
-  readonly mend?: string | null;
+  readonly fix?: string | null;
 }
 
 /** What the server knows of one model; `range` is that of its name. `expected` is true if the verdict is the one that the model announces. */

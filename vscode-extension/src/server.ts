@@ -325,7 +325,7 @@ export class Server implements vscode.Disposable {
     this.setPhase({ kind: "missing", why: sentence });
     if (!this.notified.has(key)) {
       this.notified.add(key);
-      void vscode.commands.executeCommand("dpor.mend");
+      void vscode.commands.executeCommand("dpor.fix");
     }
   }
 }

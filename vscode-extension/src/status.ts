@@ -16,7 +16,7 @@ const ACTIONS: Record<StatusText["action"], vscode.Command> = {
   output: { command: "dpor.showOutput", title: "Show Output" },
   restart: { command: "dpor.restartServer", title: "Restart Server" },
   trust: { command: "workbench.trust.manage", title: "Manage Trust" },
-  mend: { command: "dpor.mend", title: "Mend" },
+  fix: { command: "dpor.fix", title: "Fix" },
   checkFile: { command: "dpor.checkFile", title: "Check File" },
 };
 

@@ -18,7 +18,7 @@ export interface StatusText {
   readonly severity: "information" | "warning" | "error";
   readonly busy: boolean;
   /** What a click on the item's action does. */
-  readonly action: "output" | "restart" | "trust" | "mend" | "checkFile";
+  readonly action: "output" | "restart" | "trust" | "fix" | "checkFile";
 }
 
 /** Returns what to show for a file whose models are `models`; null if the server has not told of this file yet. */
@@ -29,7 +29,7 @@ export function statusText(phase: Phase, models: readonly ModelState[] | null): 
     case "starting":
       return { ...item("dpor: starting", "The server is starting", "information", "output"), busy: true };
     case "missing":
-      return item("dpor: not available", phase.why, "warning", "mend");
+      return item("dpor: not available", phase.why, "warning", "fix");
     case "waiting":
       return item(
         "dpor: restarting",

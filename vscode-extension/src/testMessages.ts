@@ -9,7 +9,7 @@ import { describe } from "./wording";
 /** Menu entries of `testing/message/content` are tied to this. */
 export const VIOLATION_CONTEXT = "dpor.violation";
 
-/** The code of a check that somebody stopped, which is nothing to mend. */
+/** The code of a check that somebody stopped, which is nothing to fix. */
 const CANCELLED = "DPOR305";
 
 /** Writes the verdict of `model` into `run`. The model must not be pending. */
@@ -70,7 +70,7 @@ function failure(model: ModelState, violation: Violation): vscode.TestMessage {
 
 function why(model: ModelState, verdict: string): string {
   const { reason } = model;
-  return reason ? `${verdict}: ${reason.code} ${reason.message}${reason.mend ? `\n${reason.mend}` : ""}` : `${verdict}: ${model.message ?? ""}`;
+  return reason ? `${verdict}: ${reason.code} ${reason.message}${reason.fix ? `\n${reason.fix}` : ""}` : `${verdict}: ${model.message ?? ""}`;
 }
 
 function plain(model: ModelState, text: string): vscode.TestMessage {

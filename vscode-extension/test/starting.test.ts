@@ -86,11 +86,11 @@ test("an interpreter in the workspace is known for one, whatever links lead ther
   assert.equal(isInside(`${workspace}-other/python`, [workspace]), false);
 });
 
-test("what is missing is said with the mends that help", () => {
+test("what is missing is said with the fixes that help", () => {
   const reason = (probed: Exclude<Probe, { kind: "ready" }>) => ({ kind: "probe", interpreter: "/py", probe: probed }) as const;
-  assert.deepEqual(missing({ kind: "none" }).mends, ["choose", "documentation"]);
-  assert.deepEqual(missing(reason({ kind: "missing", python: "3.12.1", pip: true }), true).mends, ["install", "bundled", "choose", "documentation"]);
-  assert.deepEqual(missing(reason({ kind: "missing", python: "3.12.1", pip: false })).mends, ["choose", "documentation"]);
+  assert.deepEqual(missing({ kind: "none" }).fixes, ["choose", "documentation"]);
+  assert.deepEqual(missing(reason({ kind: "missing", python: "3.12.1", pip: true }), true).fixes, ["install", "bundled", "choose", "documentation"]);
+  assert.deepEqual(missing(reason({ kind: "missing", python: "3.12.1", pip: false })).fixes, ["choose", "documentation"]);
   assert.match(missing(reason({ kind: "old", python: "3.9.2" })).sentence, /3\.11 or newer.*is 3\.9\.2/u);
   assert.match(missing(reason({ kind: "broken", why: "no luck" })).sentence, /no luck/u);
 });

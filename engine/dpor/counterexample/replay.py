@@ -67,7 +67,7 @@ def replay(model: Callable[..., Any], schedule: str, *, allow_divergence: bool =
     Raises DporError for a schedule that cannot be used: BAD_SCHEDULE, FOREIGN_SCHEDULE, and DIVERGED if the
     model's operations no longer agree with the schedule, as after most changes of the model. That is no
     AssertionError: a test that expects the bug (`pytest.raises(AssertionError)`) must not pass because its
-    schedule went stale, nor may one that expects it gone. A test that pins a bug which has been mended
+    schedule went stale, nor may one that expects it gone. A test that pins a bug which has been fixed
     passes `allow_divergence=True` and gets a result that explains the `divergence`, or, better, checks the
     model as a whole.
     """
@@ -80,7 +80,7 @@ def replay(model: Callable[..., Any], schedule: str, *, allow_divergence: bool =
         raise DporError(
             Code.DIVERGED,
             f"the replay of {model_id(request.file, request.model)} diverged at {result.divergence}",
-            "check the model again and pin the new schedule, or pass allow_divergence=True if the bug is mended",
+            "check the model again and pin the new schedule, or pass allow_divergence=True if the bug is fixed",
         )
     return result
 

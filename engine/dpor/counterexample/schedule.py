@@ -293,5 +293,5 @@ def _literal(value: object) -> str | None:
     return text if same else None
 
 
-def _bad(message: str, mend: str = "copy the schedule again, from 'dpor1:' to its end") -> DporError:
-    return DporError(Code.BAD_SCHEDULE, message, mend)
+def _bad(message: str, fix: str = "copy the schedule again, from 'dpor1:' to its end") -> DporError:
+    return DporError(Code.BAD_SCHEDULE, message, fix)

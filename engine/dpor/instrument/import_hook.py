@@ -334,7 +334,7 @@ class Instrumentation:
         except DporError as error:
             line = error.span.line if error.span is not None else 1
             span = SourceSpan(self._shown(path), line)
-            raise self._refused(DporError(error.code, error.message, error.mend, span)) from error
+            raise self._refused(DporError(error.code, error.message, error.fix, span)) from error
         self._tell(code)
         return code
 

@@ -195,7 +195,7 @@ def report(what: str) -> None:
 
 
 def with_calls(message: str) -> str:
-    """Return `message` followed by where the caller stands, for `parted`: the kernel hands on a text and no more."""
+    """Return `message` with where the caller stands after it, for `split_calls`: the kernel hands on a text only."""
     lines = [message]
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame is not None and len(lines) <= _DEEPEST:
@@ -208,7 +208,7 @@ def with_calls(message: str) -> str:
     return "\n".join(lines)
 
 
-def parted(text: str) -> tuple[str, list[Call]]:
+def split_calls(text: str) -> tuple[str, list[Call]]:
     """Take apart what `with_calls` made (or a message without calls): the message, and the calls, innermost first."""
     message, *lines = text.split("\n")
     calls: list[Call] = []

@@ -310,7 +310,7 @@ class PrimitiveFutures:
 
 
 def _pass(timeout: Any) -> None:
-    """The time of a wait that was in vain passes."""
+    """The time of a wait that found nothing passes."""
     host = current.active_host()
     seconds = timeouts.of_wait(timeout)
     if host is not None:

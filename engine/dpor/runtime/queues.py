@@ -8,8 +8,8 @@ which compares its items, `shutdown`, and queues that modules make when they are
 
 That nothing is lost: the library's methods are sections of one lock. In each a thread waits only until there is an
 item, room or no task left, and then changes the queue once. Which of the threads that wait goes on first is open, since
-one that has not come to the queue yet may overtake them. A wait with a time limit ends in vain only if there is nothing
-when it ends.
+one that has not come to the queue yet may overtake them. A wait with a time limit ends without an item only if there is
+none when it ends.
 """
 
 # pyright: reportPrivateUsage=false

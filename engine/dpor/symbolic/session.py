@@ -265,9 +265,9 @@ class Session:
             "enumerate the values with dpor.choose(range(...)), or use --memory-model tso, pso or sc",
         )
 
-    def refuse(self, code: Code, message: str, mend: str) -> NoReturn:
+    def refuse(self, code: Code, message: str, fix: str) -> NoReturn:
         """Give the check up with a coded error at the place of the running code."""
-        self.host.refuse(DporError(code, message, mend, self._places.span()))
+        self.host.refuse(DporError(code, message, fix, self._places.span()))
         raise AssertionError("refusing leaves the execution")
 
     def _between(self, expression: Expression, low: int, high: int) -> int:

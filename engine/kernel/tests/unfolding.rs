@@ -18,7 +18,7 @@ fn agrees(script: &Script, oracle: &str, label: &str) -> bool {
     for k in [None, Some(1), Some(2)] {
         let context = format!("k {k:?}, {label}: {:?}", script.threads);
         let Some(found) = script.explore_with("unfolding", k) else {
-            // What is in vain counts against the limit too.
+            // What is redundant counts against the limit too.
             assert!(k.is_some(), "more than {oracle}, {context}");
             continue;
         };

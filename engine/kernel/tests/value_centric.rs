@@ -246,7 +246,7 @@ fn a_write_stands_for_the_equal_one_of_a_rival_that_comes_too_early() {
     assert!(agrees_with_oracle(&script, 2, "equal writes"));
 }
 
-/// QPOR's figure 1 with locks: where C forbids what was observed before, almost all executions end in vain.
+/// QPOR's figure 1 with locks: where C forbids what was observed before, almost all executions are redundant.
 #[test]
 fn a_counter_under_a_lock_that_chooses_locks_leads_to_nothing_in_vain() {
     let touch = |lock: u32| vec![Lock(lock), Unlock(lock)];

@@ -13,15 +13,15 @@ from dpor.counterexample.trace_document import TraceDocument
 from dpor.errors import DporError, reason_of_system
 from dpor.results import Progress, Verdict
 from dpor_lsp.arguments import Arguments, Mode
+from dpor_lsp.check_target import CheckTarget
 from dpor_lsp.checker import Checker
 from dpor_lsp.debug_adapter.answers import shown
 from dpor_lsp.options import ENGINE_OPTIONS, did_you_mean, read_option
 from dpor_lsp.outcomes import check_outcome
-from dpor_lsp.preparation import make_checker, only_model, run_root, wishes
+from dpor_lsp.preparation import make_checker, only_model, overrides, run_root
 from dpor_lsp.process import Cancellation, run_worker
 from dpor_lsp.replaying import Pinned, replay_request
 from dpor_lsp.report import raised
-from dpor_lsp.subjects import Subject
 from dpor_lsp.targets import MODEL_SEPARATOR
 from dpor_lsp.trace import load_trace, record_trace
 
@@ -48,7 +48,7 @@ class Launch:
     steps: str = STEPS[0]
 
     @property
-    def subject(self) -> str:
+    def target(self) -> str:
         """What is replayed, in a word."""
         return self.model or (self.trace.name if self.trace is not None else "")
 
@@ -98,55 +98,55 @@ def load(launch: Launch, cancellation: Cancellation, on_progress: Callable[[str]
     root = run_root(arguments)
     checker = make_checker(arguments, root)
     try:
-        subject = only_model(arguments, root, wishes(arguments, root))
-        on_progress(f"recording {subject.info.id}")
+        target = only_model(arguments, root, overrides(arguments, root))
+        on_progress(f"recording {target.info.id}")
         if launch.schedule is not None:
-            request = subject.request
+            request = target.request
             pinned = Pinned(launch.schedule, request.parameters, request.options)
-            return _require_steps(_record(checker, subject, pinned, cancellation))
-        return _require_steps(_last(checker, subject, cancellation, on_progress))
+            return _require_steps(_record(checker, target, pinned, cancellation))
+        return _require_steps(_last(checker, target, cancellation, on_progress))
     finally:
         checker.close()
 
 
 def _last(
-    checker: Checker, subject: Subject, cancellation: Cancellation, on_progress: Callable[[str], None]
+    checker: Checker, target: CheckTarget, cancellation: Cancellation, on_progress: Callable[[str], None]
 ) -> TraceDocument:
-    cache = checker.cache(subject.root)
-    kept = cache.last_counterexample(subject.info.id) if cache is not None else None
+    cache = checker.cache(target.root)
+    kept = cache.last_counterexample(target.info.id) if cache is not None else None
     if kept is not None:
-        parameters = {**kept.parameters, **subject.request.parameters}
+        parameters = {**kept.parameters, **target.request.parameters}
         document = _still_broken(
-            checker, subject, Pinned(kept.schedule, parameters, kept.options), cancellation
+            checker, target, Pinned(kept.schedule, parameters, kept.options), cancellation
         )
         if document is not None:
             return document
-    on_progress(f"checking {subject.info.id}")
+    on_progress(f"checking {target.info.id}")
 
     def tell(progress: Progress) -> None:
-        on_progress(f"checking {subject.info.id}: {progress.executions} executions")
+        on_progress(f"checking {target.info.id}: {progress.executions} executions")
 
-    limits = checker.limits(subject)
-    end = run_worker(subject.request, limits, cancellation=cancellation, on_progress=tell)
-    result = check_outcome(subject, end, limits)
+    limits = checker.limits(target)
+    end = run_worker(target.request, limits, cancellation=cancellation, on_progress=tell)
+    result = check_outcome(target, end, limits)
     if result.violations:
         schedule = result.violations[0].schedule
-        pinned = Pinned(schedule, subject.request.parameters, subject.request.options)
-        return _record(checker, subject, pinned, cancellation)
+        pinned = Pinned(schedule, target.request.parameters, target.request.options)
+        return _record(checker, target, pinned, cancellation)
     if result.verdict is Verdict.VERIFIED or result.reason is None:
         raise _bad(
-            f"{subject.info.id} is verified: there is no counterexample to replay",
+            f"{target.info.id} is verified: there is no counterexample to replay",
             'to follow a schedule all the same, give it as "schedule"',
         )
     raise raised(result.reason)
 
 
 def _still_broken(
-    checker: Checker, subject: Subject, pinned: Pinned, cancellation: Cancellation
+    checker: Checker, target: CheckTarget, pinned: Pinned, cancellation: Cancellation
 ) -> TraceDocument | None:
     """The trace of a schedule that was kept, if the model is still broken by it."""
     try:
-        document = _record(checker, subject, pinned, cancellation)
+        document = _record(checker, target, pinned, cancellation)
     except DporError as error:
         if error.code in (Code.FOREIGN_SCHEDULE, Code.BAD_SCHEDULE, Code.BAD_PARAMETER):
             return None
@@ -154,9 +154,11 @@ def _still_broken(
     return document if document.failure is not None else None
 
 
-def _record(checker: Checker, subject: Subject, pinned: Pinned, cancellation: Cancellation) -> TraceDocument:
-    request = replay_request(subject, pinned)
-    return record_trace(request, checker.limits(subject), cancellation=cancellation)
+def _record(
+    checker: Checker, target: CheckTarget, pinned: Pinned, cancellation: Cancellation
+) -> TraceDocument:
+    request = replay_request(target, pinned)
+    return record_trace(request, checker.limits(target), cancellation=cancellation)
 
 
 def _require_steps(document: TraceDocument) -> TraceDocument:
@@ -247,5 +249,5 @@ def _one_of(given: Mapping[str, Any], name: str, accepted: tuple[str, ...]) -> s
     return value
 
 
-def _bad(message: str, mend: str) -> DporError:
-    return DporError(Code.BAD_OPTION, message, mend)
+def _bad(message: str, fix: str) -> DporError:
+    return DporError(Code.BAD_OPTION, message, fix)

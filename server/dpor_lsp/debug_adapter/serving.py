@@ -175,7 +175,7 @@ class Adapter:
             self._progress = f"load-{self._progresses}"
             self._send_event(
                 "progressStart",
-                {"progressId": self._progress, "title": f"Replay {launch.subject}", "cancellable": True},
+                {"progressId": self._progress, "title": f"Replay {launch.target}", "cancellable": True},
             )
         self._loader = threading.Thread(target=run)
         self._loader.start()

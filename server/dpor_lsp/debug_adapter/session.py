@@ -68,7 +68,7 @@ class Session:
         arguments: object = given.get("arguments", {}) if restarting else given
         try:
             # A client that has nothing new to say restarts what it launched.
-            unchanged = restarting and self._launch is not None and not _names_a_subject(arguments)
+            unchanged = restarting and self._launch is not None and not _names_a_target(arguments)
             launch = self._launch if unchanged and self._launch is not None else read_launch(arguments)
         except DporError as error:
             reply(error)
@@ -211,7 +211,7 @@ class Session:
         return line if self._told("linesStartAt1", True) else line + 1
 
 
-def _names_a_subject(arguments: object) -> bool:
+def _names_a_target(arguments: object) -> bool:
     return bool({"trace", "model"} & set(mapping(arguments)))
 
 

@@ -81,7 +81,7 @@ def _message(result: ModelResult, violation: Violation) -> str:
 
 
 def _said(reason: Reason) -> str:
-    return "\n".join(part for part in (reason.message, reason.mend) if part)
+    return "\n".join(part for part in (reason.message, reason.fix) if part)
 
 
 def _repository_file(file: str, root: Path) -> str:

@@ -23,7 +23,7 @@ from dpor.results import (
 )
 from dpor_lsp.report import Report
 
-VERSION = 2
+VERSION = 3
 _MOST_BITS = 14_000
 """A number of more bits has more digits than Python writes."""
 
@@ -152,7 +152,7 @@ def assumption(item: Assumption) -> dict[str, Any]:
         "kind": item.kind.value,
         "subject": item.subject,
         "message": item.message,
-        "mend": item.mend,
+        "fix": item.fix,
         "location": location(item.location),
     }
 
@@ -164,7 +164,7 @@ def reason(item: Reason | None) -> dict[str, Any] | None:
     return {
         "code": item.code.value,
         "message": item.message,
-        "mend": item.mend,
+        "fix": item.fix,
         "location": location(item.location),
     }
 

@@ -56,7 +56,7 @@ def _case(entry: Entry) -> TestCase:
         outcome = kind(_clean(result.reason.message), type_=result.reason.code.value)
         where = wording.place(result.reason.location)
         outcome.text = _clean(
-            "\n".join(part for part in (where, result.reason.message, result.reason.mend) if part)
+            "\n".join(part for part in (where, result.reason.message, result.reason.fix) if part)
         )
         outcomes.append(outcome)
     sentence = wording.unexpected(result)

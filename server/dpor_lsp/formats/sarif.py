@@ -81,7 +81,7 @@ class _Run:
         result = entry.result
         assert result.reason is not None
         reason = result.reason
-        text = f"{result.id}: {reason.message}" + (f"\n{reason.mend}" if reason.mend else "")
+        text = f"{result.id}: {reason.message}" + (f"\n{reason.fix}" if reason.fix else "")
         level = "error" if result.verdict is Verdict.ERROR else "warning"
         return self._told(entry, reason.code, level, text, reason.location)
 

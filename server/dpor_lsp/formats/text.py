@@ -137,7 +137,7 @@ def _reason(result: ModelResult, style: Style) -> list[str]:
     reason = result.reason
     where = f"{wording.place(reason.location)}: " if reason.location else ""
     lines = [f"{INDENT}{style.paint(reason.code.value, _BOLD)} {where}{reason.message}"]
-    lines.extend(f"{INDENT}{INDENT}{line}" for line in reason.mend.splitlines())
+    lines.extend(f"{INDENT}{INDENT}{line}" for line in reason.fix.splitlines())
     return lines
 
 

@@ -47,7 +47,7 @@ def place(location: SourceSpan | None) -> str:
 
 def assumption(item: Assumption) -> str:
     """Return what a verdict rests on, and how to do without it."""
-    return f"{item.message}; {item.mend}" if item.mend else item.message
+    return f"{item.message}; {item.fix}" if item.fix else item.message
 
 
 def assumptions_to_tell(result: ModelResult) -> tuple[Assumption, ...]:

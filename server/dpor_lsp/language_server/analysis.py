@@ -69,7 +69,7 @@ def outline(path: Path, root: Path, text: str) -> Outline:
         if not any(re.match(rf"\s*(?:import|from)\s+{PACKAGE}\b", line) for line in split_lines(text)):
             # Every editor says so already where no model can be.
             return Outline()
-        return Outline(problem=Reason(error.code, error.message, error.mend, error.span))
+        return Outline(problem=Reason(error.code, error.message, error.fix, error.span))
     except RecursionError:
         return Outline()
     if not models:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dpor.results import ModelResult, Verdict
+from dpor_lsp.check_target import CheckTarget
 from dpor_lsp.language_server import wording
 from dpor_lsp.language_server.checks_progress import ChecksProgress
 from dpor_lsp.language_server.findings import Finding
@@ -16,7 +17,6 @@ from dpor_lsp.language_server.planning import PlannedModel
 from dpor_lsp.language_server.records import STATE_OF, FileRecord, ModelRecord, State
 from dpor_lsp.language_server.running import Runner
 from dpor_lsp.scheduler import Event, Finished, Job, Progressed, Replayed, Started
-from dpor_lsp.subjects import Subject
 
 if TYPE_CHECKING:
     from dpor_lsp.language_server.session import Session
@@ -52,7 +52,7 @@ class Checks:
 
     # What becomes of a model
 
-    def start(self, record: ModelRecord, planned: PlannedModel, subject: Subject) -> None:
+    def start(self, record: ModelRecord, planned: PlannedModel, target: CheckTarget) -> None:
         """Check a model as it was planned, instead of what runs for it."""
         assert planned.environment is not None
         self.call_off(record, State.QUEUED)
@@ -60,12 +60,12 @@ class Checks:
             # The check will tell what is true of these.
             self._session.publisher.show(record, ())
         self.mark_stale(record, stale=bool(record.findings))
-        record.subject, record.environment = subject, planned.environment
+        record.target, record.environment = target, planned.environment
         record.started = self._session.files[record.path].read
         record.outdated = False
         interpreter = planned.environment.interpreter
         self._runner.keep_only({interpreter, *self._interpreters()})
-        job = self._runner.submit(subject, planned.limits, interpreter, planned.first)
+        job = self._runner.submit(target, planned.limits, interpreter, planned.first)
         record.job = job
         self._jobs[job] = record
 
@@ -172,7 +172,7 @@ class Checks:
             self._session.client.notify("dpor/output", {"model": record.identity, "text": result.output})
             self._session.client.log(f"{record.identity} printed:\n{result.output}")
         assert record.environment is not None
-        keep = partial(self._session.planner.keep, job.subject, record.environment, result)
+        keep = partial(self._session.planner.keep, job.target, record.environment, result)
         self._keeping.add(
             keeping := self._session.spawn(self._session.in_thread(keep), f"keep {record.identity}")
         )
@@ -184,7 +184,7 @@ class Checks:
             return ()
         make = partial(
             self._session.planner.findings,
-            job.subject,
+            job.target,
             result,
             record.outline,
             file.outline,
@@ -216,7 +216,7 @@ class Checks:
 def _provisional(record: ModelRecord, event: Replayed) -> ModelResult:
     assert event.result.violation is not None
     info = record.outline.info
-    options = {**info.options, **event.job.subject.request.options}
+    options = {**info.options, **event.job.target.request.options}
     return ModelResult(
         id=info.id,
         file=info.file,

@@ -41,7 +41,7 @@ class ChecksProgress:
             task.add_done_callback(self._tasks.discard)
 
     async def _begin(self, token: str, job: Job, progress: Progress) -> None:
-        title = f"Checking {job.subject.info.name}"
+        title = f"Checking {job.target.info.name}"
         shown = await self._client.begin_progress(token, title, wording.progress_text(progress))
         if not shown:
             return

@@ -110,7 +110,7 @@ def _of_model(session: Session, record: ModelRecord) -> Iterator[types.CodeActio
 
 
 def _other_ways(record: ModelRecord) -> Iterator[tuple[str, dict[str, object]]]:
-    options = {**record.outline.info.options, **(record.subject.request.options if record.subject else {})}
+    options = {**record.outline.info.options, **(record.target.request.options if record.target else {})}
     name = record.name
     used = options.get("algorithm", Algorithm.OPTIMAL.value)
     supported = _supported(options.get("memory_model"))

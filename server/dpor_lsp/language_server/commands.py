@@ -101,7 +101,7 @@ class Commands:
             try:
                 options[name] = read_option(name, "none" if value is None else value)
             except DporError as error:
-                raise refused(f"{error.message}: {error.mend}") from None
+                raise refused(f"{error.message}: {error.fix}") from None
         self._require_trust()
         self._session.check(record.path, {record.name}, options)
 
@@ -113,14 +113,14 @@ class Commands:
         """Show a counterexample as text: [uri, model, violation]. Returns the text and the file that has it."""
         record = await require_model(self._session, arguments)
         index = require_violation(record, arguments)
-        result, subject = record.shown, record.subject
+        result, target = record.shown, record.target
         assert result is not None
-        assert subject is not None
+        assert target is not None
         violation = result.violations[index]
         text = await self._session.in_thread(
-            partial(schedules.schedule_text, violation, subject.root, subject.texts)
+            partial(schedules.schedule_text, violation, target.root, target.texts)
         )
-        file = schedules.write_schedule(subject.root, record.identity, index, text)
+        file = schedules.write_schedule(target.root, record.identity, index, text)
         await self._client.show_document(self._session.uri(file))
         return {"uri": self._session.uri(file), "text": text}
 

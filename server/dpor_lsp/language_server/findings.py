@@ -227,10 +227,10 @@ def _of_reason(reason: Reason, verdict: Verdict, model: ModelOutline, places: Pl
 
 
 def reason_message(reason: Reason, model: str | None = None) -> str:
-    """What is wrong and how to mend it."""
-    mend = f"\n{reason.mend}" if reason.mend else ""
+    """What is wrong and how to fix it."""
+    fix = f"\n{reason.fix}" if reason.fix else ""
     named = model is None or reason.message.startswith(f"{model} ")
-    return f"{reason.message}{mend}" if named else f"{model}: {reason.message}{mend}"
+    return f"{reason.message}{fix}" if named else f"{model}: {reason.message}{fix}"
 
 
 def _of_assumption(
@@ -241,7 +241,7 @@ def _of_assumption(
     message = f"{model.info.name}: {wording.assumption(one)}"
     related = () if one.location is None else (Related(*places.place(one.location), "assumed here first"),)
     # What is all in C has nothing inside to look at.
-    inside = one.subject if one.kind in _OF_PACKAGES and one.mend.startswith(ADD_INSTRUMENT) else None
+    inside = one.subject if one.kind in _OF_PACKAGES and one.fix.startswith(ADD_INSTRUMENT) else None
     hint = types.DiagnosticSeverity.Hint
     return Finding(uri, place, hint, Code.ASSUMPTION, message, related, package=inside)
 
@@ -252,5 +252,5 @@ def assumed_of(
     """What is to be shown of a package that a model names, before a check has told how it is used."""
     expected = assumption(AssumptionKind.FOREIGN_CODE, package)
     message = f"{package} is not instrumented: each call of it will be taken as one atomic operation"
-    mend = f'{ADD_INSTRUMENT}("{package}",) to look inside'
-    return _of_assumption(replace(expected, message=message, mend=mend), model, places, imports)
+    fix = f'{ADD_INSTRUMENT}("{package}",) to look inside'
+    return _of_assumption(replace(expected, message=message, fix=fix), model, places, imports)

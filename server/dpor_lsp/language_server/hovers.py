@@ -44,8 +44,8 @@ def describe(record: ModelRecord) -> Iterator[str]:
         yield f"*{literal(record.outline.summary)}*"
     result = record.shown
     if result is None or record.state is State.UNCHECKED:
-        if record.reason is not None and record.reason.mend:
-            yield literal(record.reason.mend)
+        if record.reason is not None and record.reason.fix:
+            yield literal(record.reason.fix)
         parameters = record.outline.info.parameters
         if parameters:
             yield _parameters(parameters)
@@ -63,8 +63,8 @@ def describe(record: ModelRecord) -> Iterator[str]:
         yield "Not covered:\n" + "\n".join(f"- {literal(item)}" for item in limits)
     if result.parameters:
         yield _parameters(result.parameters)
-    if result.reason is not None and result.reason.mend:
-        yield literal(f"{result.reason.code.value}: {result.reason.mend}")
+    if result.reason is not None and result.reason.fix:
+        yield literal(f"{result.reason.code.value}: {result.reason.fix}")
 
 
 def _parameters(values: Mapping[str, object]) -> str:
@@ -113,7 +113,7 @@ def _lines(result: ModelResult) -> str:
 
 
 def _limits(record: ModelRecord, result: ModelResult) -> Iterator[str]:
-    options = {**record.outline.info.options, **(record.subject.request.options if record.subject else {})}
+    options = {**record.outline.info.options, **(record.target.request.options if record.target else {})}
     if result.verdict is Verdict.ERROR:
         return
     if result.algorithm in _SAMPLING:

@@ -78,7 +78,7 @@ def _test(name: str, model: str, violation: Violation) -> str:
         f"def {name}() -> None:\n"
         f"    {docstring}\n"
         f"    schedule = (\n{schedule}\n    )\n"
-        "    # Once the bug is mended the model does something else than the schedule says, which is fine then.\n"
+        "    # Once the bug is fixed the model does something else than the schedule says, which is fine then.\n"
         f"    dpor.replay({model}, schedule, allow_divergence=True)\n"
     )
 

@@ -17,6 +17,7 @@ from dpor.errors import DporError
 from dpor.reading import read_file
 from dpor.results import ModelResult, Reason, ReplayRequest, SourceSpan, to_json
 from dpor_lsp.cache import Cache
+from dpor_lsp.check_target import CheckTarget, Limits
 from dpor_lsp.fingerprint import Hasher
 from dpor_lsp.language_server.analysis import ModelOutline, Outline, outline
 from dpor_lsp.language_server.documents import Document
@@ -33,8 +34,7 @@ from dpor_lsp.language_server.positions import Encoding
 from dpor_lsp.language_server.settings import DEFAULT_TIMEOUT, EditorSettings
 from dpor_lsp.options import DEFAULT_HANG_TIMEOUT, DEFAULT_MEMORY_LIMIT
 from dpor_lsp.project import Settings, find_root, read_settings
-from dpor_lsp.subjects import Limits, Subject
-from dpor_lsp.targets import Found, Wishes, subject_of
+from dpor_lsp.targets import Found, Overrides, target_of
 
 _ERROR = DiagnosticSeverity.Error
 
@@ -43,7 +43,7 @@ _ERROR = DiagnosticSeverity.Error
 class PlanRequest:
     """What to plan: a file, its text if it is open, the other open documents, and how to check.
 
-    `folder` is the workspace folder that the file lies in; `options` are wishes for single models, by name.
+    `folder` is the workspace folder that the file lies in; `options` are overrides for single models, by name.
     """
 
     path: Path
@@ -65,7 +65,7 @@ class PlannedModel:
     """
 
     outline: ModelOutline
-    subject: Subject | None = None
+    target: CheckTarget | None = None
     limits: Limits = field(default_factory=Limits)
     environment: Environment | None = None
     problem: Reason | None = None
@@ -134,40 +134,38 @@ class Planner:
             return PlannedModel(model)
         try:
             settings = read_settings(root)
-            subject = self._subject(request, root, model, text, settings)
-            limits = _limits(subject, request.settings, settings)
+            target = self._target(request, root, model, text, settings)
+            limits = _limits(target, request.settings, settings)
             shown = request.document is not None and request.settings.hints
             packages = _unlooked(model, request.path, root) if shown else []
             assumed = tuple(assumed_of(package, model, places, read.imports) for package in packages)
             if not request.trusted:
-                return PlannedModel(model, subject, limits, findings=assumed)
+                return PlannedModel(model, target, limits, findings=assumed)
             environment = self._environments.choose(request.settings.interpreter, root)
         except DporError as error:
-            reason = Reason(error.code, error.message, error.mend, error.span)
+            reason = Reason(error.code, error.message, error.fix, error.span)
             uri, place = places.place(error.span or model.name)
             finding = Finding(uri, place, _ERROR, reason.code, reason_message(reason, model.info.name))
             return PlannedModel(model, problem=reason, findings=(finding,))
-        planned = PlannedModel(model, subject, limits, environment, findings=assumed)
+        planned = PlannedModel(model, target, limits, environment, findings=assumed)
         cache = self._cache(root, environment) if settings.cache else None
         if cache is None:
             return planned
-        cached = cache.find(subject)
+        cached = cache.find(target)
         if cached is not None:
-            found = self.findings(
-                subject, cached, model, read, request.encoding, hints=request.settings.hints
-            )
+            found = self.findings(target, cached, model, read, request.encoding, hints=request.settings.hints)
             return replace(planned, cached=cached, findings=found)
-        return replace(planned, first=_counterexample(cache, subject))
+        return replace(planned, first=_counterexample(cache, target))
 
-    def _subject(
+    def _target(
         self, request: PlanRequest, root: Path, model: ModelOutline, text: str, settings: Settings
-    ) -> Subject:
-        wishes = Wishes(
+    ) -> CheckTarget:
+        overrides = Overrides(
             options={**request.settings.options, **request.options.get(model.info.name, {})},
             settings=settings,
         )
-        subject = subject_of(Found(model.info, root, request.path), wishes)
-        options = dict(subject.request.options)
+        target = target_of(Found(model.info, root, request.path), overrides)
+        options = dict(target.request.options)
         if options.get("timeout", model.info.options.get("timeout")) is None:
             options["timeout"] = DEFAULT_TIMEOUT
         overlays = {
@@ -175,12 +173,12 @@ class Planner:
             for other in request.others
             if other.path.is_relative_to(root) and other.digest != self._hasher.hash(other.path)
         }
-        checked = replace(subject.request, source=text, options=options, overlays=overlays)
-        return replace(subject, request=checked)
+        checked = replace(target.request, source=text, options=options, overlays=overlays)
+        return replace(target, request=checked)
 
     def findings(
         self,
-        subject: Subject,
+        target: CheckTarget,
         result: ModelResult,
         model: ModelOutline,
         read: Outline,
@@ -189,13 +187,13 @@ class Planner:
         hints: bool,
     ) -> tuple[Finding, ...]:
         """What is to be shown of a result."""
-        places = Places(subject.root, subject.texts, self._uri_of, encoding)
+        places = Places(target.root, target.texts, self._uri_of, encoding)
         return findings_of(result, model, places, read.imports, hints=hints)
 
-    def keep(self, subject: Subject, environment: Environment, result: ModelResult) -> None:
+    def keep(self, target: CheckTarget, environment: Environment, result: ModelResult) -> None:
         """Keep a result in the project's cache."""
-        if read_settings(subject.root).cache:
-            self._cache(subject.root, environment).keep(subject, result)
+        if read_settings(target.root).cache:
+            self._cache(target.root, environment).keep(target, result)
 
     def close(self) -> None:
         """Let go of the caches."""
@@ -237,12 +235,12 @@ def _read(path: Path) -> str | Reason | None:
         if PACKAGE.encode() not in content:
             return ""
         name = path.name
-        mend = "save it as UTF-8, or name its encoding in its first line"
-        return Reason(Code.SYNTAX_ERROR, f"{name} cannot be read as text: {error}", mend)
+        fix = "save it as UTF-8, or name its encoding in its first line"
+        return Reason(Code.SYNTAX_ERROR, f"{name} cannot be read as text: {error}", fix)
 
 
-def _limits(subject: Subject, editor: EditorSettings, settings: Settings) -> Limits:
-    timeout = subject.request.options.get("timeout", subject.info.options.get("timeout"))
+def _limits(target: CheckTarget, editor: EditorSettings, settings: Settings) -> Limits:
+    timeout = target.request.options.get("timeout", target.info.options.get("timeout"))
     memory = editor.memory_limit if editor.memory_limit is not None else settings.memory_limit
     return Limits(
         float(timeout) if isinstance(timeout, int | float) and timeout > 0 else DEFAULT_TIMEOUT,
@@ -251,18 +249,18 @@ def _limits(subject: Subject, editor: EditorSettings, settings: Settings) -> Lim
     )
 
 
-def _counterexample(cache: Cache, subject: Subject) -> ReplayRequest | None:
+def _counterexample(cache: Cache, target: CheckTarget) -> ReplayRequest | None:
     """The model's last counterexample, if it was found for the parameters and the memory model of this check."""
-    kept = cache.last_counterexample(subject.info.id)
+    kept = cache.last_counterexample(target.info.id)
     if kept is None:
         return None
     try:
         schedule = decode(kept.schedule)
     except DporError:
         return None
-    request = subject.request
-    options = {**subject.info.options, **request.options}
-    wanted = {**subject.info.parameters, **request.parameters}
+    request = target.request
+    options = {**target.info.options, **request.options}
+    wanted = {**target.info.parameters, **request.parameters}
     if schedule.memory_model != options.get("memory_model", "sc") or to_json(schedule.parameters) != to_json(
         wanted
     ):

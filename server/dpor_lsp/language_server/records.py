@@ -13,12 +13,12 @@ from lsprotocol import types
 from dpor.codes import Code
 from dpor.counterexample.phrases import place_of
 from dpor.results import ModelResult, Progress, Reason, Verdict
+from dpor_lsp.check_target import CheckTarget
 from dpor_lsp.language_server import wording
 from dpor_lsp.language_server.analysis import ModelOutline, Outline
 from dpor_lsp.language_server.environment import Environment
 from dpor_lsp.language_server.findings import Finding
 from dpor_lsp.scheduler import Job
-from dpor_lsp.subjects import Subject
 
 
 class State(enum.Enum):
@@ -53,7 +53,7 @@ class ModelRecord:
     """One model: its outline in the text that was planned last, its state, its last result and what is shown of it.
 
     `place` spans the name and `block` the whole model, where they are now. `stale` says that what is shown is of
-    another text, `outdated` that something `result` rests on has been edited since. `subject` is what `result`, or
+    another text, `outdated` that something `result` rests on has been edited since. `target` is what `result`, or
     the running `job`, is about.
     """
 
@@ -63,7 +63,7 @@ class ModelRecord:
     place: types.Range
     block: types.Range
     state: State = State.UNCHECKED
-    subject: Subject | None = None
+    target: CheckTarget | None = None
     environment: Environment | None = None
     result: ModelResult | None = None
     reason: Reason | None = None
@@ -127,7 +127,7 @@ class ModelRecord:
     def to_json(self) -> dict[str, Any]:
         """The model's state as `dpor/status` and `dpor/models` give it."""
         result = self.shown
-        options = {**self.outline.info.options, **(self.subject.request.options if self.subject else {})}
+        options = {**self.outline.info.options, **(self.target.request.options if self.target else {})}
         progress = self.progress if self.state is State.CHECKING else None
         counted: Any = progress or result
         done = 0 if counted is None else counted.executions + counted.blocked + counted.redundant
@@ -154,7 +154,7 @@ class ModelRecord:
             "message": self.message(),
             "reason": None
             if reason is None
-            else {"code": reason.code.value, "message": reason.message, "mend": reason.mend},
+            else {"code": reason.code.value, "message": reason.message, "fix": reason.fix},
             "violations": self._violations(),
         }
 
@@ -216,8 +216,8 @@ class FileRecord:
 class Wanted:
     """What has been asked for and is not planned yet: whether to run checks, of which models (None: of all).
 
-    `force` checks again what is known; `options` are wishes for single models; `called_off` are models whose check was
-    cancelled before it began.
+    `force` checks again what is known; `options` are overrides for single models; `called_off` are models whose check
+    was cancelled before it began.
     """
 
     run: bool = False

@@ -38,19 +38,19 @@ def register(server: DporServer) -> None:
         arguments = tuple(getattr(params, name, None) for name in ("uri", "model", "violation"))
         record = await require_model(session, arguments)
         index = require_violation(record, arguments)
-        result, subject, environment = record.shown, record.subject, record.environment
+        result, target, environment = record.shown, record.target, record.environment
         assert result is not None
-        assert subject is not None
+        assert target is not None
         assert environment is not None
         request = ReplayRequest(
-            file=subject.request.file,
-            model=subject.request.model,
-            root=subject.request.root,
+            file=target.request.file,
+            model=target.request.model,
+            root=target.request.root,
             schedule=result.violations[index].schedule,
-            parameters=subject.request.parameters,
-            options=subject.request.options,
-            source=subject.request.source,
-            overlays=subject.request.overlays,
+            parameters=target.request.parameters,
+            options=target.request.options,
+            source=target.request.source,
+            overlays=target.request.overlays,
         )
         # Imported here, as in `_render`: the first diagnostic must not wait for what is asked for now and then.
         from dpor_lsp.trace import find_or_record
@@ -58,7 +58,7 @@ def register(server: DporServer) -> None:
         command = worker_command(environment.interpreter)
         try:
             return await session.aside(
-                partial(find_or_record, request, subject.root / FOLDER, command=command)
+                partial(find_or_record, request, target.root / FOLDER, command=command)
             )
         except DporError as error:
             raise refused(str(error)) from None

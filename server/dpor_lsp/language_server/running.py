@@ -8,10 +8,10 @@ import threading
 from collections.abc import Callable
 
 from dpor.results import ReplayRequest
+from dpor_lsp.check_target import CheckTarget, Limits
 from dpor_lsp.pool import WorkerPool, warm_command
 from dpor_lsp.process import Worker
 from dpor_lsp.scheduler import Event, Finished, Job, Scheduler
-from dpor_lsp.subjects import Limits, Subject
 
 MOST_SPARE = 3
 """How many workers wait at most: one for a replay, one for a check, one for the next."""
@@ -53,17 +53,17 @@ class Runner:
             threading.Thread(target=pool.close, daemon=True).start()
 
     def submit(
-        self, subject: Subject, limits: Limits, interpreter: str, first: ReplayRequest | None = None
+        self, target: CheckTarget, limits: Limits, interpreter: str, first: ReplayRequest | None = None
     ) -> Job:
         """Queue a check; files take turns."""
         start: Callable[[], Worker] = self.pool(interpreter).take
         job = Job(
-            subject,
+            target,
             limits,
             start=start,
-            directory=str(subject.root),
+            directory=str(target.root),
             first=first,
-            group=subject.request.file,
+            group=target.request.file,
         )
         self._scheduler.submit(job)
         return job

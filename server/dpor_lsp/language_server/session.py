@@ -19,6 +19,7 @@ from dpor.discovery import find_model_files
 from dpor.errors import DporError
 from dpor.lines import split_lines
 from dpor.results import ModelResult, SourceSpan
+from dpor_lsp.check_target import CheckTarget
 from dpor_lsp.language_server.checks import Checks
 from dpor_lsp.language_server.client import Client
 from dpor_lsp.language_server.documents import Document, path_of, uri_of
@@ -31,7 +32,6 @@ from dpor_lsp.language_server.running import Runner
 from dpor_lsp.language_server.settings import CheckOn, EditorSettings
 from dpor_lsp.language_server.text_changes import affected, move
 from dpor_lsp.scheduler import Event
-from dpor_lsp.subjects import Subject
 
 DEBOUNCE = 0.25
 """Seconds without an edit after which a changed text is looked at."""
@@ -376,7 +376,7 @@ class Session:
         if outline.ignored is not None:
             record.result = None
             self.checks.settle(record, State.IGNORED)
-        elif planned.subject is None:
+        elif planned.target is None:
             record.result = None
             self.checks.settle(record, State.ERROR, planned.findings)
         elif not self.trusted or planned.environment is None:
@@ -384,12 +384,12 @@ class Session:
             record.note = UNTRUSTED
             self.checks.settle(record, State.UNCHECKED, planned.findings)
         else:
-            self._apply_check(record, planned, planned.subject, asked, wanted.force)
+            self._apply_check(record, planned, planned.target, asked, wanted.force)
 
     def _apply_check(
-        self, record: ModelRecord, planned: PlannedModel, subject: Subject, asked: bool, force: bool
+        self, record: ModelRecord, planned: PlannedModel, target: CheckTarget, asked: bool, force: bool
     ) -> None:
-        same = record.subject is not None and record.subject.request == subject.request
+        same = record.target is not None and record.target.request == target.request
         cached = planned.cached
         if record.state.is_busy and same and not (asked and force):
             return
@@ -397,15 +397,15 @@ class Session:
             known = record.result
             if known is not None and same and replace(known, cached=True) == cached:
                 cached = known
-            record.subject, record.environment, record.result = subject, planned.environment, cached
+            record.target, record.environment, record.result = target, planned.environment, cached
             self.checks.settle(record, STATE_OF[cached.verdict], planned.findings)
         elif asked:
-            self.checks.start(record, planned, subject)
+            self.checks.start(record, planned, target)
         elif same and record.result is not None and not record.outdated:
             self.checks.settle(record, STATE_OF[record.result.verdict], record.findings)
         else:
             if record.result is None:
-                record.subject = subject
+                record.target = target
             self.checks.call_off(record, State.STALE if record.result is not None else State.UNCHECKED)
             self.checks.mark_stale(record, stale=record.result is not None)
             if record.result is None:

@@ -87,7 +87,7 @@ def read_settings(given: object) -> EditorSettings:
         try:
             values[own] = _value(name, own, value)
         except DporError as error:
-            problems.append(f"{error.message}: {error.mend}")
+            problems.append(f"{error.message}: {error.fix}")
     return EditorSettings(**{**_defaults(), **values}, problems=tuple(problems))
 
 
@@ -118,5 +118,5 @@ def _value(name: str, own: str, value: object) -> Any:
     return read_option(own, value, shown_as=f"dpor.{name}")
 
 
-def _refused(name: str, value: object, mend: str) -> DporError:
-    return DporError(Code.BAD_OPTION, f"dpor.{name} does not accept {value!r}", mend)
+def _refused(name: str, value: object, fix: str) -> DporError:
+    return DporError(Code.BAD_OPTION, f"dpor.{name} does not accept {value!r}", fix)

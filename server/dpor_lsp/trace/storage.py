@@ -17,7 +17,7 @@ from dpor.results import from_json, to_json
 
 _LARGEST = 1 << 30
 """How many bytes a trace may have."""
-_MEND = "record it again from its model"
+_FIX = "record it again from its model"
 
 
 def trace_to_json(document: TraceDocument) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def trace_of_json(data: object, name: str) -> TraceDocument:
         age = "newer" if version > TRACE_VERSION else "older"
         raise _bad(
             f"{name} is a trace of version {version}, and this dpor-lsp reads version {TRACE_VERSION}",
-            f"it was written by a {age} dpor-lsp: use that one, or {_MEND}",
+            f"it was written by a {age} dpor-lsp: use that one, or {_FIX}",
         )
     try:
         document = from_json(TraceDocument, content)
@@ -69,7 +69,7 @@ def load_trace(path: Path) -> TraceDocument:
     try:
         text = read_file(path, _LARGEST).decode()
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
-        raise DporError(Code.NOT_FOUND, f"there is no trace file {path}", _MEND) from error
+        raise DporError(Code.NOT_FOUND, f"there is no trace file {path}", _FIX) from error
     except OSError as error:
         raise _bad(unreadable(str(path), error).message) from error
     except ValueError as error:
@@ -94,5 +94,5 @@ def _require_consistent(document: TraceDocument, name: str) -> None:
         raise _bad(f"{name} is a damaged trace: it fails at step {document.failure.step}, which it lacks")
 
 
-def _bad(message: str, mend: str = _MEND) -> DporError:
-    return DporError(Code.BAD_TRACE, message, mend)
+def _bad(message: str, fix: str = _FIX) -> DporError:
+    return DporError(Code.BAD_TRACE, message, fix)

@@ -100,7 +100,7 @@ def test_a_graph_that_shows_what_is_not_decided_yet_is_refused() -> None:
     with pytest.raises(DporError) as caught:
         check("seen_before_decided", algorithm="concolic")
     assert caught.value.code is Code.UNSUPPORTED_CONSTRUCT
-    assert "--algorithm optimal" in caught.value.mend
+    assert "--algorithm optimal" in caught.value.fix
     assert caught.value.span is not None
 
 
@@ -111,7 +111,7 @@ def test_an_exchange_that_may_fail_to_write_is_refused_where_that_orders_less(mo
     with pytest.raises(DporError) as caught:
         check(model, algorithm="concolic", memory_model="rc11")
     assert caught.value.code is Code.UNSUPPORTED_CONSTRUCT
-    assert "dpor.choose" in caught.value.mend
+    assert "dpor.choose" in caught.value.fix
     assert caught.value.span is not None
     assert "compare_exchange" in FILE.read_text().splitlines()[caught.value.span.line - 1]
 
@@ -145,7 +145,7 @@ def test_what_would_need_a_number_for_every_value_is_refused_where_it_stands(
     with pytest.raises(DporError) as caught:
         check(model)
     assert caught.value.code is code
-    assert caught.value.mend
+    assert caught.value.fix
     assert caught.value.span is not None
     assert line_holds in FILE.read_text().splitlines()[caught.value.span.line - 1]
 
@@ -154,7 +154,7 @@ def test_an_algorithm_that_cannot_branch_refuses_symbolic_values() -> None:
     with pytest.raises(DporError) as caught:
         check("divided", algorithm="parsimonious")
     assert caught.value.code is Code.UNSUPPORTED_CONSTRUCT
-    assert "--algorithm concolic" in caught.value.mend
+    assert "--algorithm concolic" in caught.value.fix
 
 
 def test_a_question_that_is_too_hard_leaves_the_check_incomplete() -> None:
@@ -241,7 +241,7 @@ from dpor.results import CheckRequest
 try:
     check_model(CheckRequest(file=FILE, model="divided", root=ROOT))
 except DporError as error:
-    print(error.code.value, error.span.line, error.mend)
+    print(error.code.value, error.span.line, error.fix)
 """
     line = next(
         number for number, text in enumerate(FILE.read_text().splitlines(), 1) if text == "def divided():"

@@ -41,7 +41,7 @@ def test_the_schedule_is_shown_as_a_document(editor: Editor, checked: str) -> No
     assert editor.command("showSchedule", checked, "opposite_transfers")["uri"] == answer["uri"]
 
 
-def test_a_pinned_counterexample_fails_until_the_bug_is_mended(
+def test_a_pinned_counterexample_fails_until_the_bug_is_fixed(
     editor: Editor, checked: str, project: Path
 ) -> None:
     answer = editor.command("pinTest", checked, "opposite_transfers", 0)
@@ -53,10 +53,10 @@ def test_a_pinned_counterexample_fails_until_the_bug_is_mended(
     assert failed.returncode == 1
     assert "DPOR203: deadlock" in failed.stdout
     editor.save(checked)
-    mended = BANK.replace("with source.lock:", "with MUTEX:").replace(
+    fixed = BANK.replace("with source.lock:", "with MUTEX:").replace(
         "\n\ndef transfer", "\nMUTEX = threading.RLock()\n\n\ndef transfer"
     )
-    (project / "bank.py").write_text(mended.replace("with target.lock:", "with MUTEX:"))
+    (project / "bank.py").write_text(fixed.replace("with target.lock:", "with MUTEX:"))
     passed = run_pytest(project, file.name)
     assert passed.returncode == 0, passed.stdout
 

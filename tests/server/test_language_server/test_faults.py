@@ -158,7 +158,7 @@ def test_a_fault_costs_one_result_and_is_said_at_its_place(launch: Launch, write
     assert line[start["character"] :].startswith(fault.place)
     editor.state(uri, "fine", "error" if fault.takes_the_file else "verified")
     editor.state(other, "two_adders", "violated")
-    # Whatever it was, mending it is enough.
+    # Whatever it was, fixing it is enough.
     editor.edit(uri, editor.texts[uri], Fault("", "", "").source)
     editor.save(uri)
     editor.state(uri, "faulty", "verified")

@@ -50,7 +50,7 @@ class Overlay:
 
     Paths are absolute and resolved (`resolve`) in all methods, except where it is said. `cwd` is the current folder,
     and `copied` is told of a user's file and its copy in the scratch folder.
-    Raises OSError as the system does, with the paths of the scratch folder in it: who calls mends that.
+    Raises OSError as the system does, with the paths of the scratch folder in it: who calls fixes that.
     """
 
     def __init__(self, copied: Callable[[str, str], None]) -> None:

@@ -93,7 +93,7 @@ class Paths:
             try:
                 return function(*args, **kwargs)
             except OSError as error:
-                _mend(error, args)
+                _fix_paths(error, args)
                 raise
 
         call.__name__ = call.__qualname__ = name
@@ -492,7 +492,7 @@ def _unlinking_fails(place: str) -> OSError:
     return OSError(number, os.strerror(number), place)
 
 
-def _mend(error: OSError, args: tuple[Any, ...]) -> None:
+def _fix_paths(error: OSError, args: tuple[Any, ...]) -> None:
     """Let an error name the path that the model gave."""
     if error.filename is not None and args and isinstance(args[0], str | bytes | os.PathLike):
         error.filename = args[0]

@@ -215,7 +215,7 @@ pub trait Explorer {
         true
     }
 
-    /// Told before `finish` if threads have stopped after they looked in vain, and something has been written since to what
+    /// Told before `finish` if threads have stopped after a spin read, and something has been written since to what
     /// they looked at. An explorer whose classes do not fix whether that was written before or after searches the class for
     /// an execution in which they all look last, and so for ever. `silent` are the events that wrote what they read.
     fn looked_in_vain(&mut self, _looks: &[Look], _silent: &[EventId]) {}
@@ -236,7 +236,7 @@ pub trait Explorer {
     }
 }
 
-/// An event in which a thread looked at a location in vain, before it stopped.
+/// A spin read: an event in which a thread looked at a location and found nothing, before it stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
     pub event: EventId,

@@ -5,8 +5,8 @@
 //! that decides enabledness and conflicts.
 
 mod channels;
-mod hindsight;
 mod owned_locks;
+mod past_state;
 mod primitives;
 mod relaxed;
 mod sequential_consistency;

@@ -252,7 +252,7 @@ impl Explorer for Graph {
         for (added, entry) in self.trace.added.iter_mut().zip(&self.plan.entries) {
             added.clone_from(&entry.added);
         }
-        self.trace.firm.clone_from(&self.plan.firm);
+        self.trace.non_maximal.clone_from(&self.plan.non_maximal);
         self.trace.deferred.clone_from(&self.plan.deferred);
         self.position = shared;
         self.planned = shared;

@@ -1,7 +1,7 @@
 //! What is explored next: a graph, as the order in which to re-run its events.
 
 use super::relaxed::Coherence;
-use super::trace::{Added, Deferred, Firm, Part};
+use super::trace::{Added, Deferred, NonMaximal, Part};
 use crate::execution::Literal;
 use crate::operation::ThreadId;
 
@@ -46,7 +46,7 @@ pub struct Plan {
     pub refreshed: Vec<Refreshed>,
     /// The coherence order of each location with relaxed writes.
     pub coherence: Coherence<Name>,
-    pub firm: Vec<Firm>,
+    pub non_maximal: Vec<NonMaximal>,
     pub deferred: Vec<Deferred>,
     /// The number of the next event that is added.
     pub next: u32,

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use super::options::Place;
 use super::plan::{Plan, Refreshed};
 use super::relaxed::{entry_of, RelaxedRevisit};
-use super::trace::{before, counts, is_conditional, writes, Added, Firm, Part, Stamp};
+use super::trace::{before, counts, is_conditional, writes, Added, NonMaximal, Part, Stamp};
 use super::visit::{Prefix, Visit};
 use crate::execution::{join, Event};
 use crate::operation::{accesses_conflict, Access, AccessMode, EventId, OperationKind};
@@ -139,8 +139,9 @@ impl Visit<'_> {
         let execution = self.execution;
         let stamp = self.trace.added[revisited.id.index()].stamp(part);
         let caused = |other: &Event| counts(&prefix.causes, other);
-        let kept_firm = |firm: &Firm| prefix.causes.get(firm.thread.index()).is_some_and(|count| *count > firm.index);
-        if self.trace.firm.iter().any(|firm| firm.stamp >= stamp && !kept_firm(firm)) {
+        let still_kept =
+            |one: &NonMaximal| prefix.causes.get(one.thread.index()).is_some_and(|count| *count > one.index);
+        if self.trace.non_maximal.iter().any(|one| one.stamp >= stamp && !still_kept(one)) {
             return;
         }
         // No deleted event may happen before a kept one: it was to be added after all of them.
@@ -231,8 +232,11 @@ impl Visit<'_> {
             Some(added) if event.id < limit => added.clone(),
             _ => Added::at(self.next),
         };
-        let firm =
-            Firm { thread: event.thread, index: event.index, stamp: Stamp { number: own.last(), part: Part::LAST } };
+        let non_maximal = NonMaximal {
+            thread: event.thread,
+            index: event.index,
+            stamp: Stamp { number: own.last(), part: Part::LAST },
+        };
         let mut revisitor = 0;
         for id in &order {
             let other = execution.event(*id);
@@ -252,9 +256,9 @@ impl Visit<'_> {
         plan.revisited = plan.revisited.map(|(revisited, _)| (revisited, revisitor));
         plan.next = next;
         plan.deferred.retain(|deferred| deferred.stamp < stamp.number);
-        self.keep_firm(&mut plan, limit, &kept, revisited);
+        self.keep_non_maximal(&mut plan, limit, &kept, revisited);
         if relaxed.is_none() {
-            plan.firm.push(firm);
+            plan.non_maximal.push(non_maximal);
         }
         if self.consistency.is_some() {
             self.push_relaxed(plan, event, revisited, &kept, relaxed);
@@ -320,20 +324,20 @@ impl Visit<'_> {
         })
     }
 
-    /// Which of the firm events are still firm in a plan that deletes what is not kept: those that something added
+    /// Which of the non-maximal events still are in a plan that deletes what is not kept: those that something added
     /// earlier still comes after, and drawn alternatives other than the first.
-    fn keep_firm(&self, plan: &mut Plan, limit: EventId, kept: &dyn Fn(EventId) -> bool, revisited: &Event) {
+    fn keep_non_maximal(&self, plan: &mut Plan, limit: EventId, kept: &dyn Fn(EventId) -> bool, revisited: &Event) {
         let execution = self.execution;
         let deferred = std::mem::take(&mut plan.deferred);
-        plan.firm.retain(|firm| {
-            let id = self.trace.find(firm.thread.index(), firm.index).filter(|id| *id < limit && kept(*id));
+        plan.non_maximal.retain(|marked| {
+            let id = self.trace.find(marked.thread.index(), marked.index).filter(|id| *id < limit && kept(*id));
             let Some(id) = id else { return false };
             let event = execution.event(id);
             let later = (id.0 + 1..limit.0).map(EventId).filter(|other| *other == revisited.id || kept(*other));
             event.outcome != 0
-                || deferred.iter().any(|one| one.by == (firm.thread, firm.index))
+                || deferred.iter().any(|one| one.by == (marked.thread, marked.index))
                 || later.into_iter().any(|other| {
-                    self.trace.added[other.index()].first() < firm.stamp.number
+                    self.trace.added[other.index()].first() < marked.stamp.number
                         && accesses_conflict(&execution.event(other).accesses, &event.accesses)
                 })
         });

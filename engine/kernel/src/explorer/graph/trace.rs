@@ -3,7 +3,7 @@
 //! A consistent graph is kept as one of its linearisations, which is the execution itself: program order, reads-from
 //! and coherence are read off the order of the events at each location, and happens-before is the execution's vector
 //! clocks. What TruSt adds is the order `<_G` in which the events joined the graph (stamps), the causal prefix `porf`
-//! (clocks over program order and reads-from only), and the events that were not added maximally (`Firm`).
+//! (clocks over program order and reads-from only), and the events that were not added maximally (`NonMaximal`).
 
 use smallvec::SmallVec;
 
@@ -94,7 +94,7 @@ impl Added {
 /// An event that no revisit may delete, unless by one whose causal prefix it is in: it was not added maximally, up to
 /// this part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Firm {
+pub struct NonMaximal {
     pub thread: ThreadId,
     pub index: u32,
     pub stamp: Stamp,
@@ -122,7 +122,7 @@ pub struct Trace {
     /// Row `e`, column `t` counts the events of thread `t` in the causal prefix of `e`, itself included.
     pub causes: ClockTable,
     positions: Vec<Vec<EventId>>,
-    pub firm: Vec<Firm>,
+    pub non_maximal: Vec<NonMaximal>,
     pub deferred: Vec<Deferred>,
     /// The relaxed writes of each location in coherence order.
     pub coherence: Coherence<EventId>,

@@ -11,7 +11,9 @@ use super::consistency::Consistency;
 use super::options::Place;
 use super::plan::{Entry, Name, Plan, Refreshed};
 use super::relaxed::{entry_of, is_relaxed, Coherence};
-use super::trace::{before, counts, for_observed, is_conditional, writes, Added, Deferred, Firm, Part, Stamp, Trace};
+use super::trace::{
+    before, counts, for_observed, is_conditional, writes, Added, Deferred, NonMaximal, Part, Stamp, Trace,
+};
 use crate::execution::{join, Event, Execution};
 use crate::memory::MemoryModel;
 use crate::operation::{Access, AccessMode, EventId, OperationKind};
@@ -85,7 +87,7 @@ impl Visit<'_> {
             let mut plan = self.plan(event.id.index());
             plan.entries.push(Entry { outcome, ..self.entry(event.id) });
             let stamp = Stamp { number: self.trace.added[event.id.index()].first(), part: Part::LAST };
-            plan.firm.push(Firm { thread: event.thread, index: event.index, stamp });
+            plan.non_maximal.push(NonMaximal { thread: event.thread, index: event.index, stamp });
             debug_assert_eq!(event.id.index() + 1, length);
             self.push_as_kept(plan);
         }
@@ -209,7 +211,11 @@ impl Visit<'_> {
         plan.entries.extend(ids().filter(|id| is_after(*id)).map(|id| self.entry(id)));
         let rest = (end + 1..length).map(|index| EventId(index as u32)).filter(|id| self.is_there(*id));
         plan.entries.extend(rest.map(|id| self.entry(id)));
-        plan.firm.push(Firm { thread: event.thread, index: event.index, stamp: Stamp { number, part: Part::LAST } });
+        plan.non_maximal.push(NonMaximal {
+            thread: event.thread,
+            index: event.index,
+            stamp: Stamp { number, part: Part::LAST },
+        });
         plan.refreshed = later.to_vec();
         plan.next = self.next + 1;
         self.push_as_kept(plan);
@@ -249,7 +255,7 @@ impl Visit<'_> {
             revisited: None,
             refreshed: Vec::new(),
             coherence: Coherence::default(),
-            firm: self.trace.firm.clone(),
+            non_maximal: self.trace.non_maximal.clone(),
             deferred: self.trace.deferred.iter().chain(&self.waiting).copied().collect(),
             next: self.next + 1,
         }

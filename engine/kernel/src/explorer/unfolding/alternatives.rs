@@ -24,17 +24,17 @@ struct Comb<'a> {
 /// `Alt(C, D)`: J \ C for an alternative J, causes before effects; None if there is none in U.
 ///
 /// `length` is the number of events of C, `selected` are the events of D that J has to be in conflict with (step 1), and
-/// `clues` the events of U that can matter, each of which agrees with C and needs no event of D (step 3; done before,
+/// `kept` the events of U that can matter, each of which agrees with C and needs no event of D (step 3; done before,
 /// for all spikes).
 pub fn alternative(
     structure: &EventStructure,
     length: u32,
     selected: &[Number],
-    clues: &[Number],
+    kept: &[Number],
 ) -> Option<Vec<Number>> {
-    let mut candidates: Vec<Candidate> = Vec::with_capacity(clues.len());
-    for clue in clues {
-        let beyond: Vec<Number> = structure.beyond(*clue, length).collect();
+    let mut candidates: Vec<Candidate> = Vec::with_capacity(kept.len());
+    for conflict in kept {
+        let beyond: Vec<Number> = structure.beyond(*conflict, length).collect();
         let conflicts = |event: &Number| beyond.iter().any(|new| structure.depends(*new, *event));
         let conflicts: Vec<bool> = selected.iter().map(conflicts).collect();
         // One event with what it needs is mostly an alternative by itself.

@@ -1,8 +1,8 @@
 //! The calls of QPOR's `Explore(C, D, A)` that are under way, each with the part of `U` that can matter to it.
 //!
-//! An event e that is disabled comes with its clues: the events in immediate conflict with it that were seen while C ∪ {e}
-//! was explored. Further down, where C has more events, only those are of use that agree with these and need nothing of
-//! D. Levels are made far more often than anything is asked of them, so the clues of a level are narrowed to those of use
+//! An event e that is disabled comes with its kept conflicts: the events in immediate conflict with it that were seen while
+//! C ∪ {e} was explored. Further down, where C has more events, only those are of use that agree with these and need nothing of
+//! D. Levels are made far more often than anything is asked of them, so the conflicts of a level are narrowed to those of use
 //! when they are asked for, level by level from where that was done last.
 
 use std::rc::Rc;
@@ -17,12 +17,12 @@ const HERE: u32 = u32::MAX;
 /// An event of D at one level.
 struct Disabled {
     event: Number,
-    clues: Rc<[Number]>,
+    conflicts: Rc<[Number]>,
     /// Its index in D of the level above, HERE if it was disabled at this level.
     above: u32,
-    /// Whether the clues agree with C of this level, not only of a level above.
+    /// Whether the conflicts agree with C of this level, not only of a level above.
     agrees: bool,
-    /// How many events of D at this level none of the clues needs.
+    /// How many events of D at this level none of the conflicts needs.
     unneeded: u32,
 }
 
@@ -34,7 +34,7 @@ pub struct Level {
     inherited: usize,
     /// A, in the order in which it can be added.
     pub add: Vec<Number>,
-    /// The clues so far for the event that comes after C.
+    /// The conflicts so far for the event that comes after C.
     found: Vec<Number>,
     known: FxHashSet<Number>,
 }
@@ -46,7 +46,7 @@ impl Level {
         let remains = |(_, disabled): &(usize, &Disabled)| !structure.depends(disabled.event, next);
         let inherit = |(above, disabled): (usize, &Disabled)| Disabled {
             event: disabled.event,
-            clues: disabled.clues.clone(),
+            conflicts: disabled.conflicts.clone(),
             above: above as u32,
             agrees: false,
             unneeded: 0,
@@ -56,17 +56,17 @@ impl Level {
     }
 
     /// Note an event in immediate conflict with the one that comes after C.
-    pub fn note(&mut self, clue: Number) {
-        if self.known.insert(clue) {
-            self.found.push(clue);
+    pub fn note(&mut self, conflict: Number) {
+        if self.known.insert(conflict) {
+            self.found.push(conflict);
         }
     }
 
     /// Disable the event that came after C.
     pub fn disable(&mut self, event: Number) {
-        let clues = std::mem::take(&mut self.found).into();
+        let conflicts = std::mem::take(&mut self.found).into();
         self.known.clear();
-        self.disabled.push(Disabled { event, clues, above: HERE, agrees: true, unneeded: 0 });
+        self.disabled.push(Disabled { event, conflicts, above: HERE, agrees: true, unneeded: 0 });
     }
 
     /// D, in the order in which it was disabled.
@@ -82,27 +82,27 @@ impl Level {
     /// The events that are in use at this level and at none above.
     pub fn events(&self) -> impl Iterator<Item = Number> + '_ {
         let own = self.disabled[self.inherited..].iter();
-        let own = own.flat_map(|disabled| std::iter::once(&disabled.event).chain(disabled.clues.iter()));
+        let own = own.flat_map(|disabled| std::iter::once(&disabled.event).chain(disabled.conflicts.iter()));
         own.chain(&self.add).chain(&self.found).copied()
     }
 
-    /// Leave out the clues that need an event that was disabled since this was done last.
+    /// Leave out the conflicts that need an event that was disabled since this was done last.
     fn leave_out_disabled(&mut self, index: usize, structure: &EventStructure) {
         let all = self.disabled.len();
         let new = &self.disabled[self.disabled[index].unneeded as usize..];
-        let needed = |clue: &Number| new.iter().any(|disabled| structure.contains(*clue, disabled.event));
-        let clues = &self.disabled[index].clues;
-        if clues.iter().any(needed) {
-            let clues = clues.iter().copied().filter(|clue| !needed(clue)).collect();
-            self.disabled[index].clues = clues;
+        let needed = |conflict: &Number| new.iter().any(|disabled| structure.contains(*conflict, disabled.event));
+        let conflicts = &self.disabled[index].conflicts;
+        if conflicts.iter().any(needed) {
+            let conflicts = conflicts.iter().copied().filter(|conflict| !needed(conflict)).collect();
+            self.disabled[index].conflicts = conflicts;
         }
         self.disabled[index].unneeded = all as u32;
     }
 }
 
-/// The clues for the event at `index` of D at the last level that agree with C and need nothing of D. `configuration`
+/// The conflicts for the event at `index` of D at the last level that agree with C and need nothing of D. `configuration`
 /// is C in order, of which each event has a level in front of it.
-pub fn clues<'a>(
+pub fn conflicts<'a>(
     levels: &'a mut [Level],
     index: usize,
     structure: &EventStructure,
@@ -124,18 +124,21 @@ pub fn clues<'a>(
     let mut above = first;
     while let Some(index) = indexes.pop() {
         let (shorter, longer) = levels.split_at_mut(level + 1);
-        let clues = &shorter[level].disabled[above].clues;
+        let conflicts = &shorter[level].disabled[above].conflicts;
         let next = configuration[level];
-        let agrees = |clue: &Number| structure.agrees_after(*clue, level as u32, next);
-        let narrowed =
-            if clues.iter().all(agrees) { clues.clone() } else { clues.iter().copied().filter(agrees).collect() };
+        let agrees = |conflict: &Number| structure.agrees_after(*conflict, level as u32, next);
+        let narrowed = if conflicts.iter().all(agrees) {
+            conflicts.clone()
+        } else {
+            conflicts.iter().copied().filter(agrees).collect()
+        };
         level += 1;
         let here = &mut longer[0];
         let inherited = here.inherited as u32;
         let disabled = &mut here.disabled[index];
-        (disabled.clues, disabled.agrees, disabled.unneeded) = (narrowed, true, inherited);
+        (disabled.conflicts, disabled.agrees, disabled.unneeded) = (narrowed, true, inherited);
         here.leave_out_disabled(index, structure);
         above = index;
     }
-    &levels[last].disabled[index].clues
+    &levels[last].disabled[index].conflicts
 }

@@ -16,19 +16,20 @@
 //!   each race e, e' the event that e' would be after all that does not happen after e. The paper adds every history that
 //!   e' can have; here each is added when a configuration has been reached in which it is all that e' comes after but e.
 //! - A drawn value is an event for each alternative; these are in conflict with each other.
-//! - Line 13 keeps less. Of U, an event e of C or D has its clues (`levels`): the events in immediate conflict with it that
-//!   were added while C ∪ {e} was explored. Alternatives to D are made of the clues of D.
+//! - Line 13 keeps less. Of U, an event e of C or D has its kept conflicts (`levels`): the events in immediate conflict with
+//!   it that were added while C ∪ {e} was explored. Alternatives to D are made of the kept conflicts of D.
 //!
-//! Why clues are enough. Let D be d1, d2, ... in the order in which they were disabled, with those that have left it, and
-//! M a maximal configuration that contains C and nothing of D. For each di take an event fi of M in immediate conflict with it, one of C if there is one.
-//! Claim: fi is a clue of di, or else di is in conflict with the history of some fj, j < i, that is a clue of dj. Assume
-//! the second is false, and the claim true for all j < i. Then the histories of those fj that are clues, what is in the
-//! history of fi before it, and di form a configuration with what C was where di was disabled. It is in conflict with all
-//! that was disabled there before di, so the exploration after di has visited it, continued by what the thread of fi does
-//! next. That is in a race with di, whose reversal is fi: a clue of di. So the clues that are in M are in conflict with
-//! all of D; and if the event that was disabled first has no clue that can be added to C, there is no such M at all.
+//! Why they are enough. Let D be d1, d2, ... in the order in which they were disabled, with those that have left it, and M a
+//! maximal configuration that contains C and nothing of D. For each di take an event fi of M in immediate conflict with it,
+//! one of C if there is one.
+//! Claim: fi is kept for di, or else di is in conflict with the history of some fj, j < i, that is kept for dj. Assume the
+//! second is false, and the claim true for all j < i. Then the histories of those fj that are kept, what is in the history of
+//! fi before it, and di form a configuration with what C was where di was disabled. It is in conflict with all that was
+//! disabled there before di, so the exploration after di has visited it, continued by what the thread of fi does next. That
+//! is in a race with di, whose reversal is fi, which is kept for di. So the kept conflicts that are in M are in conflict with
+//! all of D; and if none is kept for the event that was disabled first that can be added to C, there is no such M at all.
 //!
-//! The clues may grow with the number of classes, as wakeup trees can, and U in the paper.
+//! The kept conflicts may grow with the number of classes, as wakeup trees can, and U in the paper.
 
 mod alternatives;
 mod event_structure;
@@ -112,17 +113,17 @@ impl Unfolding {
     fn alternative(&mut self) -> Option<Vec<Number>> {
         let (structure, configuration) = (&self.structure, &self.events);
         let count = self.levels.last()?.disabled().len();
-        let mut clues: Vec<Number> = Vec::new();
+        let mut conflicts: Vec<Number> = Vec::new();
         for index in 0..count {
-            clues.extend(levels::clues(&mut self.levels, index, structure, configuration));
-            // For what was disabled first there is a clue of its own, or none of use among the others.
-            if clues.is_empty() && self.k.is_none() {
+            conflicts.extend(levels::conflicts(&mut self.levels, index, structure, configuration));
+            // For what was disabled first there is a conflict of its own, or none of use among the others.
+            if conflicts.is_empty() && self.k.is_none() {
                 return None;
             }
         }
         // The k events that were disabled last.
         let selected: Vec<Number> = self.levels.last()?.disabled().rev().take(self.k.unwrap_or(count)).collect();
-        alternative(structure, configuration.len() as u32, &selected, &clues)
+        alternative(structure, configuration.len() as u32, &selected, &conflicts)
     }
 
     /// Line 13: U := U ∩ Q; here only when U has doubled.

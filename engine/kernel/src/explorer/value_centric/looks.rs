@@ -1,4 +1,4 @@
-//! Threads that stopped after they looked in vain, in a loop that does nothing else or for a predicate.
+//! Threads that stopped after a spin read, in a loop that does nothing else or for a predicate.
 //!
 //! Such a look is a read like others, after which its thread has no event: an execution in which the thread looked again
 //! later is in another class, or in the same one if it read the same. Whether the thread looks for ever is not the same
@@ -32,7 +32,7 @@ impl Looks {
 }
 
 impl ValueCentric {
-    /// An execution of the last one's class in which those who looked in vain look last.
+    /// An execution of the last one's class in which the spin reads come last.
     pub(super) fn looking_last(&mut self) -> Option<Vec<EventIndex>> {
         let Looks { looks, silent } = std::mem::take(&mut self.looks);
         if looks.is_empty() {

@@ -321,7 +321,7 @@ impl Host {
 
     /// Whether no other thread can have changed what an operation was given by code that it calls, or can change it meanwhile:
     /// the operation only reads that, and no other thread exists yet. To look at all of it, each time that code returns to
-    /// the operation, is in vain then.
+    /// the operation, would find nothing new.
     fn reads_results_alone(&self, open: &OpenWholes) -> bool {
         let reads_only = open.result_use != ResultUse::Written && !open.advances.get();
         let state = self.state();

@@ -151,7 +151,7 @@ impl Host {
         keywords: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let read = given(arguments, keywords);
-        // Nobody else can have changed what it reads, nor will before it has read it: to look there would be in vain.
+        // Nobody else can have changed what it reads, nor will before it has read it: to look there would find nothing new.
         let alone = self.awake().is_some_and(|state| state.running() && state.is_alone());
         let depth = match named_function(function) {
             Ok((module, name)) => self.state().types.origins.left.depth(&module, &name),

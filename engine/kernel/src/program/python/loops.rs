@@ -321,7 +321,7 @@ impl State {
         threads.alive().iter().copied().filter(stopped).all(|thread| self.spin_ended(thread).is_some())
     }
 
-    /// Tell the explorer what threads looked at in vain, if one of them could find something new in this execution, but
+    /// Tell the explorer of spin reads, if one of them could find something new in this execution, but
     /// perhaps not in another one of its class.
     pub fn tell_of_looks(&mut self) {
         if !self.driver.wants_values() {

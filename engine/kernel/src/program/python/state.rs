@@ -214,7 +214,7 @@ pub struct State {
     /// What the visible writes of this execution replaced, by event.
     pub undo: Vec<(EventId, Undo)>,
     /// While a predicate is evaluated as of a former moment: the event before which that is.
-    pub hindsight: Option<EventId>,
+    pub as_of: Option<EventId>,
     /// Events of this execution that wrote what was there already.
     pub silent_writes: Vec<EventId>,
     /// Whether `wait_until` is a loop that looks in the execution that is run again.
@@ -317,7 +317,7 @@ impl State {
             reads: ChosenReads::default(),
             keeps_order: FxHashSet::default(),
             undo: Vec::new(),
-            hindsight: None,
+            as_of: None,
             silent_writes: Vec::new(),
             spins_wait: false,
             waits_by_looking: false,

@@ -77,7 +77,7 @@ impl State {
     /// as of, if it is. Each event keeps what it found, so that nothing has to be taken back.
     pub fn primitive_token(&self, operation: &Operation) -> u32 {
         let now = || self.driver.memory.state_token(operation);
-        let Some(since) = self.hindsight else { return now() };
+        let Some(since) = self.as_of else { return now() };
         let execution = &self.driver.execution;
         let events = &execution.events()[since.0 as usize..self.driver.position()];
         let later = |event: &&Event| event.id == since || execution.happens_before(since, event.id);
@@ -169,12 +169,12 @@ impl Host {
         {
             let mut state = self.state();
             state.weak.hold_back(thread, &events);
-            state.hindsight = Some(event);
+            state.as_of = Some(event);
         }
         let evaluated = self.evaluate_predicate(py, thread);
         {
             let mut state = self.state();
-            state.hindsight = None;
+            state.as_of = None;
             state.weak.release_held();
         }
         for index in &taken {

@@ -276,7 +276,7 @@ impl Host {
         Ok(())
     }
 
-    /// At the end of an execution: tell the explorer of predicates that held once and are waited for in vain.
+    /// At the end of an execution: tell the explorer of predicates that held once and are still waited for.
     pub fn note_blocked_predicates(&self, py: Python<'_>) -> PyResult<()> {
         for thread in self.predicate_waiters() {
             let reads = {

@@ -17,7 +17,7 @@ pub struct TaskQueue {
 }
 
 impl TaskQueue {
-    /// The time of a wait that was in vain passes. Raises what a wait would raise that had this limit.
+    /// The time of a wait that found nothing passes. Raises what a wait would raise that had this limit.
     fn wait_in_vain(&self, timeout: &Bound<'_, PyAny>) -> PyResult<()> {
         let seconds = timeouts::of_wait(timeout)?;
         self.channel.primitive.pass_time(seconds);

@@ -1,17 +1,17 @@
-/** Tells that the server cannot be started, in one message with the mends as its buttons. */
+/** Tells that the server cannot be started, in one message with the fixes as its buttons. */
 
 import * as path from "node:path";
 
 import * as vscode from "vscode";
 
 import { chooseInterpreter } from "./interpreter";
-import { installLine, MEND_LABELS, missing, type Mend, type MissingReason } from "./missing";
+import { installLine, FIX_LABELS, missing, type Fix, type MissingReason } from "./missing";
 import type { Server } from "./server";
 
 export const WALKTHROUGH = "dpor.dpor-lsp#dpor.start";
 
 /** Shows why there is no server and offers what helps; says so if there is one. */
-export async function mend(server: Server, extensionPath: string): Promise<void> {
+export async function fix(server: Server, extensionPath: string): Promise<void> {
   const reason = server.missingReason;
   if (reason === undefined) {
     const phase = server.phase;
@@ -20,16 +20,16 @@ export async function mend(server: Server, extensionPath: string): Promise<void>
     );
     return;
   }
-  const { sentence, mends } = missing(reason, server.bundle.available);
-  const labels = mends.map((each) => MEND_LABELS[each]);
+  const { sentence, fixes } = missing(reason, server.bundle.available);
+  const labels = fixes.map((each) => FIX_LABELS[each]);
   const choice = await vscode.window.showWarningMessage(sentence, ...labels);
-  const chosen = mends.find((each) => MEND_LABELS[each] === choice);
+  const chosen = fixes.find((each) => FIX_LABELS[each] === choice);
   if (chosen !== undefined) {
     await carryOut(chosen, reason, server, extensionPath);
   }
 }
 
-async function carryOut(chosen: Mend, reason: MissingReason, server: Server, extensionPath: string): Promise<void> {
+async function carryOut(chosen: Fix, reason: MissingReason, server: Server, extensionPath: string): Promise<void> {
   switch (chosen) {
     case "install":
       if (reason.kind === "probe") {

@@ -11,7 +11,7 @@ from dpor_lsp.options import DEFAULT_HANG_TIMEOUT, DEFAULT_MEMORY_LIMIT
 
 
 @dataclass(frozen=True)
-class Subject:
+class CheckTarget:
     """The model that a worker is asked about: as found in its file, its project's root, and the request."""
 
     info: ModelInfo
