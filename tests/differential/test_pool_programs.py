@@ -32,7 +32,7 @@ def test_all_algorithms_find_the_outcomes_of_the_machine(
 ) -> None:
     monkeypatch.setattr(checking._Check, "_explain", lambda check, found: named(found))
     compared = dict.fromkeys(WAYS, 0)
-    for program in itertools.islice(pool_programs.programs(SEED if drawn else 0), PROGRAMS):
+    for program in itertools.islice(pool_programs.programs(SEED if drawn else 0), max(1, PROGRAMS // 3)):
         expected = program.run()
         counts: dict[str, int] = {}
         for way in WAYS:

@@ -19,7 +19,7 @@ PROGRAMS = [
 
 
 @pytest.mark.parametrize(("program", "parameters"), PROGRAMS)
-def test_explorations_in_vain_become_fewer_with_each_k(program, parameters, check):
+def test_redundant_explorations_become_fewer_with_each_k(program, parameters, check):
     row = expectations.expected(program, parameters)
     redundant: list[int] = []
     for k in (1, 2, 3, None):

@@ -54,7 +54,7 @@ fn full_alternatives_explore_every_class_once() {
 }
 
 #[test]
-fn partial_alternatives_explore_less_in_vain_the_larger_k_is() {
+fn partial_alternatives_explore_less_redundant_the_larger_k_is() {
     let script = counter_and_workers(7);
     let redundant: Vec<u64> =
         [1, 2, 3, 4].map(|k| script.explore_with("unfolding", Some(k)).expect("few").counts.redundant).to_vec();

@@ -248,7 +248,7 @@ fn a_write_stands_for_the_equal_one_of_a_rival_that_comes_too_early() {
 
 /// QPOR's figure 1 with locks: where C forbids what was observed before, almost all executions are redundant.
 #[test]
-fn a_counter_under_a_lock_that_chooses_locks_leads_to_nothing_in_vain() {
+fn a_counter_under_a_lock_that_chooses_locks_leads_to_nothing_redundant() {
     let touch = |lock: u32| vec![Lock(lock), Unlock(lock)];
     for n in 2..=8u32 {
         let counts_up = (1..n).flat_map(|value| [Lock(0), Store(0, i64::from(value)), Unlock(0)]).collect();

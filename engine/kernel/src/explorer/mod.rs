@@ -218,7 +218,7 @@ pub trait Explorer {
     /// Told before `finish` if threads have stopped after a spin read, and something has been written since to what
     /// they looked at. An explorer whose classes do not fix whether that was written before or after searches the class for
     /// an execution in which they all look last, and so for ever. `silent` are the events that wrote what they read.
-    fn looked_in_vain(&mut self, _looks: &[Look], _silent: &[EventId]) {}
+    fn found_spin_reads(&mut self, _looks: &[Look], _silent: &[EventId]) {}
 
     /// An operation that the explorer does not treat, which ended the exploration.
     fn refusal(&self) -> Option<OperationKind> {

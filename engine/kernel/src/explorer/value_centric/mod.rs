@@ -526,7 +526,7 @@ impl Explorer for ValueCentric {
         Finished { more: self.backtrack(), duplicate }
     }
 
-    fn looked_in_vain(&mut self, looks: &[Look], silent: &[EventId]) {
+    fn found_spin_reads(&mut self, looks: &[Look], silent: &[EventId]) {
         self.looks.note(looks, silent);
     }
 

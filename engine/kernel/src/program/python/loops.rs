@@ -335,7 +335,7 @@ impl State {
         }
         let reads = spins.iter().flat_map(|spin| spin.reads.iter()).filter(|(_, event)| *event != EventId::NONE);
         let looks: Vec<Look> = reads.map(|(read, event)| Look { event: *event, location: read.location }).collect();
-        self.driver.explorer_mut().looked_in_vain(&looks, &self.silent_writes);
+        self.driver.explorer_mut().found_spin_reads(&looks, &self.silent_writes);
     }
 
     /// The threads that go round in a loop for ever: none if one of them could still find something new.

@@ -18,7 +18,7 @@ pub struct TaskQueue {
 
 impl TaskQueue {
     /// The time of a wait that found nothing passes. Raises what a wait would raise that had this limit.
-    fn wait_in_vain(&self, timeout: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn pass_time(&self, timeout: &Bound<'_, PyAny>) -> PyResult<()> {
         let seconds = timeouts::of_wait(timeout)?;
         self.channel.primitive.pass_time(seconds);
         Ok(())
@@ -76,7 +76,7 @@ impl TaskQueue {
             return Ok(true);
         }
         if let (true, Some(timeout)) = (block, timeout) {
-            self.wait_in_vain(timeout)?;
+            self.pass_time(timeout)?;
         }
         Ok(false)
     }
@@ -92,7 +92,7 @@ impl TaskQueue {
             return Ok(vec![item]);
         }
         if let (true, Some(timeout)) = (block, timeout) {
-            self.wait_in_vain(timeout)?;
+            self.pass_time(timeout)?;
         }
         Ok(Vec::new())
     }
