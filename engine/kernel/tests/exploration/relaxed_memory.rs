@@ -1,10 +1,8 @@
 //! Graphs under memory models that no sequence of steps stands for, on litmus tests with known counts.
 
-mod litmus;
-
+use crate::litmus::brute_force::enumerate;
+use crate::litmus::{explore_classes, explore_litmus, rows, Statement, Value, CONDITIONS};
 use _kernel::operation::MemoryOrder;
-use litmus::brute_force::enumerate;
-use litmus::{explore_classes, explore_litmus, rows, Statement, Value, CONDITIONS};
 
 #[test]
 fn litmus_tests_have_as_many_consistent_graphs_as_brute_force_enumeration_found() {

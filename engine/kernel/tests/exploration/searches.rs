@@ -1,14 +1,12 @@
 //! What drives an exploration besides the algorithm: limits, replay, the search for few switches, random schedules.
 
-mod script;
-
+use crate::script::{Instruction, Recording, Script};
 use _kernel::driver::{Counts, Driver};
 use _kernel::explorer::{create, ContextBound, Explorer, ExplorerOptions, Replay, ReplayStep};
 use _kernel::limits::{Bound, Limits, Meter};
 use _kernel::memory::SequentialConsistency;
 use _kernel::operation::{Choice, ThreadId};
 use _kernel::program::explore;
-use script::{Instruction, Recording, Script};
 use Instruction::*;
 
 /// Two threads that lose an update, and a `main` that waits for both.

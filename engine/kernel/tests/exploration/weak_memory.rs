@@ -1,11 +1,9 @@
 //! TSO and PSO: the explorers against every interleaving of the same machine, and against a machine of its own.
 
-mod script;
-
 use std::collections::BTreeSet;
 
-use script::machine::outcomes;
-use script::{Found, Instruction, Machine, Outcome, Script};
+use crate::script::machine::outcomes;
+use crate::script::{Found, Instruction, Machine, Outcome, Script};
 use Instruction::*;
 
 const WEAK: [Machine; 2] = [Machine::Tso, Machine::Pso];

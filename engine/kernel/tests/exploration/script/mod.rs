@@ -1,8 +1,5 @@
 //! Small straight-line programs with forward jumps, as data: what the Rust tests explore.
 
-// Each test file uses a part of it.
-#![allow(dead_code)]
-
 pub mod random;
 
 use _kernel::driver::{Counts, Driver, Summary};

@@ -1,9 +1,7 @@
 //! POP against the exhaustive oracle, on named and on random programs that block, fail, draw and nest.
 
-mod script;
-
-use script::random::{random_thread, Seeded, MIXES};
-use script::{Instruction, Machine, Script};
+use crate::script::random::{random_thread, Seeded, MIXES};
+use crate::script::{Instruction, Machine, Script};
 use Instruction::*;
 
 fn main_joining(children: usize) -> Vec<Instruction> {

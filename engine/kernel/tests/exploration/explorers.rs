@@ -1,9 +1,7 @@
 //! Source and optimal exploration against the exhaustive oracle, on named and on random programs.
 
-mod script;
-
+use crate::script::{Instruction, Script};
 use _kernel::driver::Counts;
-use script::{Instruction, Script};
 use Instruction::*;
 
 fn main_joining(children: usize) -> Vec<Instruction> {
@@ -193,7 +191,7 @@ fn larger_random_programs_have_the_same_classes_under_source_and_optimal() {
         let context = format!("seed {seed}: {:?}", script.threads);
         let graph = script.explore("graph").unwrap_or_else(|| panic!("too many executions of graph, {context}"));
         assert_eq!((graph.counts.redundant, &graph.outcomes), (0, &source.outcomes), "graph, {context}");
-        let classes = |found: &script::Found| (found.counts.executions, found.counts.blocked);
+        let classes = |found: &crate::script::Found| (found.counts.executions, found.counts.blocked);
         assert_eq!(classes(&graph), classes(&optimal), "classes of graph, {context}");
         assert_eq!(optimal.counts.redundant, 0, "redundant, {context}");
         assert_eq!(optimal.outcomes, source.outcomes, "outcomes, {context}");

@@ -1,8 +1,6 @@
 //! Litmus tests as text (`x:=1 rlx; r1=y acq || ...`), run as programs whose loads read from the write that the explorer
 //! names.
 
-#![allow(dead_code)]
-
 pub mod brute_force;
 
 use std::cell::RefCell;
@@ -152,7 +150,7 @@ fn fields(line: &str) -> Vec<String> {
 
 /// All rows of the table that the Python tests use as well.
 pub fn rows() -> Vec<Row> {
-    let text = include_str!("../../../../tests/litmus/data/litmus.csv");
+    let text = include_str!("../../../../../tests/litmus/data/litmus.csv");
     let row = |line: &str| {
         let fields = fields(line);
         let program = fields[1].split('[').next().expect("a program").to_owned();

@@ -1,10 +1,8 @@
 //! Programs that branch on symbolic values, against the exhaustive oracle and against trying every value.
 
-mod script;
-
 use std::collections::BTreeSet;
 
-use script::{Instruction, Outcome, Script, CONDITIONS, DOMAIN};
+use crate::script::{Instruction, Outcome, Script, CONDITIONS, DOMAIN};
 use Instruction::*;
 
 fn program(threads: Vec<Vec<Instruction>>) -> Script {

@@ -1,8 +1,6 @@
 //! QPOR against the exhaustive oracle, with full and with k-partial alternatives.
 
-mod script;
-
-use script::{Instruction, Script};
+use crate::script::{Instruction, Script};
 use Instruction::*;
 
 fn program(threads: Vec<Vec<Instruction>>) -> Script {

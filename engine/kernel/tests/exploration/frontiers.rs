@@ -1,14 +1,12 @@
 //! Handing parts of an exploration over: whatever is split off and wherever it is stopped, the parts add up.
 
-mod script;
-
+use crate::script::random::{random_thread, Mix, Seeded, MIXES};
+use crate::script::{Final, Instruction, Machine, Recording, Script};
 use _kernel::driver::{Counts, Driver};
 use _kernel::explorer::{create, Explorer, ExplorerOptions, Parsimonious};
 use _kernel::limits::{Limits, Meter};
 use _kernel::memory::SequentialConsistency;
 use _kernel::program::explore;
-use script::random::{random_thread, Mix, Seeded, MIXES};
-use script::{Final, Instruction, Machine, Recording, Script};
 use Instruction::*;
 
 /// The final states of all executions, sorted: none may be missing, and none be there twice.

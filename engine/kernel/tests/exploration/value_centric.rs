@@ -1,18 +1,16 @@
 //! Value-centric exploration against the exhaustive oracle: every local state is found, no class twice, and as many
 //! classes as there are by the definition of the equivalence.
 
-mod script;
-
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::script::{Instruction, Recording, Script};
 use _kernel::driver::{Counts, Driver, Summary};
 use _kernel::explorer::{create, End, ExplorerOptions};
 use _kernel::limits::{Limits, Meter};
 use _kernel::memory::{PrimitiveState, SequentialConsistency};
 use _kernel::operation::{AccessMode, LocationId, Operation, OperationKind, ThreadId};
 use _kernel::program::{explore, Answer, Arrival, Program};
-use script::{Instruction, Recording, Script};
 use Instruction::*;
 
 /// How many executions a test explores at most.
