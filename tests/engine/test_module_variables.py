@@ -62,6 +62,48 @@ def test_a_store_is_seen_wherever_it_is_made(
     assert result.executions == 2
 
 
+STORES = {
+    "__private": ("helper.__private = 1", "setattr(helper, '__private', 1)", "vars(helper)['__private'] = 1"),
+    "__doc__": (
+        "helper.__doc__ = 'z'",
+        "vars(helper)['__doc__'] = 'z'",
+        "helper.__setattr__('__doc__', 'z')",
+    ),
+    "__name__": ("helper.__name__ = 'z'", "vars(helper)['__name__'] = 'z'"),
+    "__annotations__": ("helper.__annotations__ = {'a': int}", "helper.__annotations__['a'] = int"),
+    "flag": ("helper.__setattr__('flag', 1)", "object.__setattr__(helper, 'flag', 1)"),
+}
+LOADS = ("helper.{}", "getattr(helper, '{}', None)", "helper.__getattribute__('{}')")
+
+
+@pytest.mark.parametrize("name", STORES)
+def test_a_store_to_any_name_is_seen(tmp_path: Path, name: str) -> None:
+    for store in STORES[name]:
+        for load in LOADS:
+            (tmp_path / "helper.py").write_text(f"{HELPER}\n__private = 0\n")
+            text = f"""
+import dpor
+import helper
+
+former = repr({load.format(name)})
+
+@dpor.model
+def model():
+    def write():
+        {store}
+    thread = dpor.spawn(write)
+    found = repr({load.format(name)})
+    thread.join()
+    assert (found == former) is not UNWANTED
+"""
+            other = text.replace("def model", "def other").replace("UNWANTED", "False")
+            (tmp_path / "model.py").write_text(text.replace("UNWANTED", "True") + other)
+            for model in ("model", "other"):
+                result = check_model(CheckRequest("model.py", model, str(tmp_path)))
+                assert result.verdict is Verdict.VIOLATED, (store, load, model)
+                assert "assertion failed" in str(result), (store, load, model)
+
+
 def test_a_deletion_is_seen(tmp_path: Path) -> None:
     assert check(tmp_path, "del helper.flag", "assert hasattr(helper, 'flag')").executions == 2
 

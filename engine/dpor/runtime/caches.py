@@ -237,7 +237,7 @@ class cached_property(functools.cached_property[Any]):  # noqa: N801 -- the stan
             return self._compute(host, instance, name)
 
     def _compute(self, host: Host, instance: Any, name: str) -> Any:
-        value = current.controlled(self.func)(instance)
+        value = current.controlled(host.load_attribute(self, "func"))(instance)
         if type(instance).__setattr__ is object.__setattr__:
             host.store_attribute(value, instance, name)
         else:

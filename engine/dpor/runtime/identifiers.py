@@ -12,6 +12,8 @@ from dpor.runtime import current
 if TYPE_CHECKING:
     from dpor.runtime.thread import Thread
 
+MAIN = 0
+"""The number of the thread that runs the model, whose end is no event."""
 STARTING = -1
 """The `dpor_index` of a thread that is being started."""
 

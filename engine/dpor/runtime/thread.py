@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 from dpor.results import AssumptionKind
 from dpor.runtime import current, escapes, timeouts
 from dpor.runtime.execution import Execution, name_of
-from dpor.runtime.identifiers import STARTING, ident_of, told_ident
+from dpor.runtime.identifiers import MAIN, STARTING, ident_of, told_ident
 from dpor.runtime.numbering import AllNumbers
 from dpor.runtime.unrun import PLAIN, unrun
 
@@ -268,7 +268,8 @@ class Thread(RealThread):
 
     def _refuse_second_start(self, host: Host) -> NoReturn:
         """The library looks whether it was started and starts it without a lock: of two threads both can do so."""
-        if self.dpor_started_by != host.current_index() and not host.is_finished(self.dpor_started_by):
+        starter = self.dpor_started_by
+        if starter != host.current_index() and (starter == MAIN or not host.is_finished(starter)):
             host.assume(AssumptionKind.THREAD_UNSAFE.value, "threading.Thread")
         raise RuntimeError("threads can only be started once")
 

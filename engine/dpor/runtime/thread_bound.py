@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from dpor.results import AssumptionKind
 from dpor.runtime import current
+from dpor.runtime.identifiers import MAIN
 
 if TYPE_CHECKING:
     from dpor.runtime.execution import Execution
 
-_MAIN = 0
-"""The number of the thread that runs the model, whose end is no event."""
 # What never changes, though its name says that it is nobody else's.
 _CONSTANT = ("_loop",)
 
@@ -68,7 +67,7 @@ def note_use(owner: Any) -> None:
         return
     users.locks[thread] = locks
     if any(
-        other != thread and not (locks & theirs) and (other == _MAIN or not host.is_finished(other))
+        other != thread and not (locks & theirs) and (other == MAIN or not host.is_finished(other))
         for other, theirs in users.locks.items()
     ):
         host.assume(AssumptionKind.THREAD_UNSAFE.value, _standard_name(owner))

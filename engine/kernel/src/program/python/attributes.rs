@@ -1,6 +1,7 @@
 //! Hooks for attributes, and what they share with those for variables: a place that holds one value.
 
 use pyo3::exceptions::PyNameError;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
@@ -14,6 +15,7 @@ use super::harmless_methods::is_own;
 use super::host::{report_escape, Host};
 use super::module_variables::{instrumented_namespace, is_instrumented_namespace};
 use super::place::{is_intercepted, own_attribute, Place};
+use super::rebinding::can_be_hidden;
 use super::recording::Word;
 use super::slots::Slot;
 use super::state::{access, Phase};
@@ -109,6 +111,29 @@ impl Host {
         state.attribute_slot(object, name)
     }
 
+    /// The slot of an attribute that is about to be stored or deleted. One that hides what a class has under its name is a place
+    /// for all who use the name from then on.
+    fn find_changed_attribute(
+        &self,
+        py: Python<'_>,
+        object: &Bound<'_, PyAny>,
+        name: &Bound<'_, PyString>,
+        deletes: bool,
+    ) -> PyResult<Option<Slot>> {
+        let found = self.find_attribute(object, name);
+        let kind = self.kind(object);
+        let has_attributes = kind == TypeKind::Instance || kind.is_container();
+        if found.is_some() || !has_attributes || !can_be_hidden(object, name)? {
+            return Ok(found);
+        }
+        self.check_rebinding(py, object, name)?;
+        let found = self.find_attribute(object, name);
+        if found.is_none() {
+            self.check_fresh_attribute(py, object, name, false, deletes)?;
+        }
+        Ok(found)
+    }
+
     /// Before an operation on an item of a dict, or on the dict: if it is the namespace of an instrumented module
     /// (`globals()`), its items are variables.
     pub fn touch_namespace(
@@ -156,6 +181,10 @@ impl Host {
         through: Through,
         get: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let get = || match name.is(intern!(py, "__annotations__")) {
+            true => self.made_annotations(py, object, name, get),
+            false => get(),
+        };
         if self.is_item(object, name) {
             return self.use_items(py, Word::Load, object, name, get);
         }
@@ -241,7 +270,7 @@ impl Host {
             self.keep_original_attribute(original);
             Ok(())
         };
-        let Some(slot) = self.find_attribute(object, name) else {
+        let Some(slot) = self.find_changed_attribute(py, object, name, false)? else {
             let Some(phase) = self.awake().map(|state| state.phase) else { return put() };
             self.note_uncontrolled(object, name)?;
             self.had_effect(py, "writes")?;
@@ -273,7 +302,7 @@ impl Host {
         // Those that are put later are not put through what keeps the original.
         let put_later = self.is_buffered(slot.location) || self.state().chooses(slot.location);
         if !puts_back || put_later {
-            self.check_fresh_attribute(py, object, name, slot, false)?;
+            self.check_fresh_attribute(py, object, name, slot.in_container, false)?;
         }
         self.require_settled_class(py, slot)?;
         if slot.in_container {
@@ -339,7 +368,7 @@ impl Host {
             self.keep_original_attribute(original);
             Ok(())
         };
-        let Some(slot) = self.find_attribute(object, name) else {
+        let Some(slot) = self.find_changed_attribute(py, object, name, true)? else {
             self.note_uncontrolled(object, name)?;
             self.had_effect(py, "writes")?;
             if self.kind(object) == TypeKind::Proxy {
@@ -358,7 +387,7 @@ impl Host {
         self.watch_left_class(object)?;
         self.note_unseen_readers(object, name)?;
         if !puts_back {
-            self.check_fresh_attribute(py, object, name, slot, true)?;
+            self.check_fresh_attribute(py, object, name, slot.in_container, true)?;
         }
         self.require_settled_class(py, slot)?;
         self.drain_if_owed(py)?;
@@ -387,11 +416,15 @@ impl Host {
         self.note_uncontrolled(object, name)?;
         if kind == TypeKind::Proxy {
             return match referent(object) {
-                Some(object) => self.load_attribute(py, &object, name),
+                // It gives what was asked for in place of one that is missing, too.
+                Some(object) => {
+                    let get: Box<dyn FnOnce() -> PyResult<Bound<'py, PyAny>> + '_> = Box::new(get);
+                    self.load_through(py, &object, name, Through::Class, get)
+                }
                 None => get(),
             };
         }
-        if kind == TypeKind::Module && !name.to_str()?.starts_with("__") {
+        if kind == TypeKind::Module && (is_variable(object, name)? || name.is(intern!(py, "__annotations__"))) {
             if let Some(namespace) = instrumented_namespace(object) {
                 return self.load_module_variable(py, &namespace, name, get);
             }
@@ -552,6 +585,11 @@ impl Host {
             None => self.delete_through(py, object, name, || object.delattr(name)),
         }
     }
+}
+
+/// Whether an attribute of a module is a variable of it, and not what modules have from their class.
+fn is_variable(module: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<bool> {
+    Ok(holder_of(&module.get_type(), name).is_none() || can_be_hidden(module, name)?)
 }
 
 /// Whether the type of an object in C tells the garbage collector what its instances hold.

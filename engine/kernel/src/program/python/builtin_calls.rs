@@ -124,13 +124,7 @@ impl Host {
                 self.created(names)
             }
             BuiltinEffect::Attributes if arguments.len() == 1 => {
-                if self.kind(&arguments.get_item(0)?) == TypeKind::Module {
-                    self.note_look_at_module(py, &arguments.get_item(0)?);
-                }
-                let parts = self.named_parts(&arguments.get_item(0)?)?;
-                let (names, _) =
-                    self.operate_on_wholes(py, &parts, Depth::Everything, || function.call(arguments, keywords))?;
-                self.created(names)
+                self.tell_attributes(py, &arguments.get_item(0)?, || function.call(arguments, keywords))
             }
             _ => {
                 let depth = match effect {
@@ -258,6 +252,21 @@ impl Host {
         let parts = self.reading_parts(&given(arguments, None), Depth::Text);
         self.operate_on_wholes(py, &parts, Depth::Text, || function.call(arguments, Some(&named)))?;
         buffer.call_method0(intern!(py, "getvalue"))
+    }
+
+    /// Let `tell` say which attributes an object has.
+    pub fn tell_attributes<'py>(
+        &self,
+        py: Python<'py>,
+        object: &Bound<'py, PyAny>,
+        tell: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if self.kind(object) == TypeKind::Module {
+            self.note_look_at_module(py, object);
+        }
+        let parts = self.named_parts(object)?;
+        let (names, _) = self.operate_on_wholes(py, &parts, Depth::Everything, tell)?;
+        self.created(names)
     }
 
     /// What `dir(object)` looks at: the attributes of the object and of its classes.

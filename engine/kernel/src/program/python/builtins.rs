@@ -174,6 +174,11 @@ impl Builtins {
         self.callables.get(&(callable.get_type_ptr() as usize)).copied().unwrap_or(CallableKind::Other)
     }
 
+    /// What the instances of a class are, if they are callables that are known by their type.
+    pub fn kind_of_class(&self, class: &Bound<'_, PyAny>) -> Option<CallableKind> {
+        self.callables.get(&(class.as_ptr() as usize)).copied()
+    }
+
     pub fn is_hash(&self, callable: &Bound<'_, PyAny>) -> bool {
         callable.is(&self.hash)
     }
@@ -232,17 +237,8 @@ const READING_OPERATORS: &[&str] = &[
     "xor",
 ];
 /// Functions of modules of the interpreter that read what they are given, as far as its items.
-const READING_OF_INTERPRETER: &[&str] = &[
-    "exception",
-    "exc_info",
-    "get_referents",
-    "get_referrers",
-    "getrefcount",
-    "getsizeof",
-    "intern",
-    "is_finalized",
-    "is_tracked",
-];
+const READING_OF_INTERPRETER: &[&str] =
+    &["exception", "exc_info", "get_referrers", "getrefcount", "getsizeof", "intern", "is_finalized", "is_tracked"];
 const READING_OF_STRUCT: &[&str] = &["calcsize", "iter_unpack", "pack", "unpack", "unpack_from"];
 
 pub fn attribute_effect(name: &str) -> Option<BuiltinEffect> {
@@ -277,6 +273,7 @@ pub fn c_function_effect(module: &Bound<'_, PyAny>, function: &str) -> BuiltinEf
         "operator" | "_operator" if READING_OPERATORS.contains(&function) => BuiltinEffect::Compare,
         "_statistics" => BuiltinEffect::Compare,
         "_json" | "_functools" => BuiltinEffect::Examine,
+        "gc" if function == "get_referents" => BuiltinEffect::Examine,
         "_pickle" if function == "dumps" => BuiltinEffect::Examine,
         "gc" | "sys" if READING_OF_INTERPRETER.contains(&function) => BuiltinEffect::Read,
         "_struct" if READING_OF_STRUCT.contains(&function) => BuiltinEffect::Read,

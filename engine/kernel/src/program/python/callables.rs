@@ -6,10 +6,12 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCFunction, PyCode, PyDict, PyModule, PyString, PyTuple, PyType};
 
-use super::builtins::interned;
+use super::ancestry::Ancestry;
+use super::builtins::{interned, CallableKind};
 use super::host::{report_escape, Host};
 use super::named_reads::Step;
 use super::state::Phase;
+use super::whole_reads::Depth;
 
 /// What a method in C is bound to: a call of it is an operation on that, whoever calls it. None for a function of a module or
 /// class, and for anything else.
@@ -107,6 +109,25 @@ impl Host {
         }
         let all: Vec<_> = kept.iter().chain(arguments.iter()).collect();
         controlled.call(PyTuple::new(py, all)?, Some(&named))
+    }
+
+    /// A class is about to be called with this for the first argument: `functools.partial` of another one takes over what that one
+    /// holds.
+    pub fn look_at_inner_partial<'py>(
+        &self,
+        py: Python<'py>,
+        class: &Bound<'py, PyAny>,
+        inner: &Bound<'py, PyAny>,
+    ) -> PyResult<()> {
+        let is_partial = |class: &Bound<'py, PyAny>| {
+            let known = self.state().builtins.kind_of_class(class);
+            known == Some(CallableKind::Partial)
+        };
+        let derives = |class: &Bound<'py, PyType>| class.ancestry().iter().any(|base| is_partial(&base));
+        match class.cast::<PyType>().is_ok_and(derives) && derives(&inner.get_type()) {
+            true => self.look(py, std::slice::from_ref(inner), Depth::Everything),
+            false => Ok(()),
+        }
     }
 
     /// `methodcaller`: `maker` is its class, or a partial of it that holds the name and the keywords.

@@ -8,18 +8,18 @@ use pyo3::exceptions::PyBaseException;
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyCFunction, PyFunction, PyString, PySuper, PyType};
+use pyo3::types::{PyCFunction, PyDict, PyFunction, PyList, PySet, PyString, PySuper, PyType};
 
-use super::ancestry::{found_in_class, told_by_type, Ancestry};
+use super::ancestry::{found_in_class, holder_of, told_by_type, Ancestry};
 use super::assumptions::{writer_of, AssumptionKind};
 use super::atomic::Atomic;
 use super::builtins::{
     attribute_effect, c_function_effect, gives_container, is_json_worker, BuiltinEffect, CallableKind,
 };
-use super::cells::is_cell;
 use super::controlled_call::{ControlledCall, How};
 use super::harmless_methods::{holder_of_harmful, is_harmless_method};
 use super::host::Host;
+use super::insides::own_dict;
 use super::object_state::gives_state;
 use super::origins::Origin;
 use super::primitives::{is_own_class, Condition, Lock, RLock};
@@ -172,26 +172,19 @@ impl Host {
                     return self.controlled(py, &function, How::Construct { reads_arguments });
                 }
             }
-            if is_cell(&object) {
-                let name: String = function.getattr(intern!(py, "__name__"))?.extract()?;
-                if let Some(effect) = attribute_effect(&name) {
-                    return self.controlled(py, &function, How::BoundAttribute { object: object.unbind(), effect });
-                }
+            let called = function.getattr(intern!(py, "__name__"))?.cast_into::<PyString>()?;
+            let name = called.to_str()?.to_owned();
+            if let Some(effect) = attribute_effect(&name) {
+                return self.controlled(py, &function, How::BoundAttribute { object: object.unbind(), effect });
+            }
+            if shows_attributes(&name, kind) {
+                return self.controlled(py, &function, How::Attributes { object: object.unbind() });
             }
             if kind.has_content() {
-                let name = function.getattr(intern!(py, "__name__"))?.cast_into::<PyString>()?;
                 let object = object.unbind();
-                return self.controlled(py, &function, How::Container { object, name: name.unbind() });
-            }
-            if matches!(kind, TypeKind::Instance | TypeKind::Class) {
-                let name: String = function.getattr(intern!(py, "__name__"))?.extract()?;
-                if let Some(effect) = attribute_effect(&name) {
-                    let object = object.unbind();
-                    return self.controlled(py, &function, How::BoundAttribute { object, effect });
-                }
+                return self.controlled(py, &function, How::Container { object, name: called.unbind() });
             }
             if kind == TypeKind::Instance {
-                let name: String = function.getattr(intern!(py, "__name__"))?.extract()?;
                 // A C method of an instance changes what C keeps of it.
                 if !name.starts_with("__") {
                     return self.controlled(py, &function, How::Foreign { object: object.unbind() });
@@ -205,12 +198,13 @@ impl Host {
                 if !of_object(&object, &name)? {
                     return self.controlled(py, &function, How::Foreign { object: object.unbind() });
                 }
-                return match self.calls_unseen(&object, &name)? {
+                // Its text shows the names of its class.
+                let is_text = matches!(name.as_str(), "__format__" | "__repr__" | "__str__");
+                return match is_text || self.calls_unseen(&object, &name)? {
                     true => self.controlled(py, &function, How::Value { object: object.unbind() }),
                     false => Ok(function),
                 };
             }
-            let name: String = function.getattr(intern!(py, "__name__"))?.extract()?;
             if kind == TypeKind::Immutable && makes_anew(&name) && !of_object(&object, &name)? {
                 self.refuse_unseen_change(py, &object)?;
             }
@@ -232,6 +226,9 @@ impl Host {
                 };
                 return self.controlled(py, &function, how);
             }
+            if kind == TypeKind::Module && holder_of(&object.get_type(), &called).is_some() {
+                return self.call_of_module(py, object, &name, function);
+            }
             if kind == TypeKind::Immutable && object.is_none() || kind == TypeKind::Module {
                 self.note_memory_told(&object, &name);
                 return self.controlled(py, &function, How::Builtin(c_function_effect(&object, &name)));
@@ -241,7 +238,21 @@ impl Host {
             // What is called may have itself for `__call__`, once or by way of others.
             return deeper(py, || self.control(py, called));
         }
-        if callable == CallableKind::Cached {
+        match self.called_by_class(&function)? {
+            Some(CallableKind::Partial) => return self.controlled(py, &function, How::Partial),
+            Some(CallableKind::StaticMethod) => {
+                return self.control(py, function.getattr(intern!(py, "__func__"))?);
+            }
+            _ => {}
+        }
+        if let Some(class) = origin_of_alias(&function)? {
+            if !is_heap_class(&class) && !is_heap_class(&function.get_type()) {
+                return self.control(py, class.into_any());
+            }
+            let reads_arguments = self.state().types.reads_when_made(&class)?;
+            return self.controlled(py, &function, How::Construct { reads_arguments });
+        }
+        if callable == CallableKind::Cached || is_unknown_in_c(&function)? {
             return self.controlled(py, &function, How::Foreign { object: function.clone().unbind() });
         }
         if is_json_worker(&function) {
@@ -269,6 +280,42 @@ impl Host {
             }
         }
         Ok(false)
+    }
+
+    /// What to call for a method that all modules have.
+    fn call_of_module<'py>(
+        &self,
+        py: Python<'py>,
+        module: Bound<'py, PyAny>,
+        name: &str,
+        method: Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        match name {
+            "__format__" | "__repr__" | "__str__" => {
+                self.controlled(py, &method, How::Value { object: module.unbind() })
+            }
+            "__eq__" | "__ge__" | "__gt__" | "__hash__" | "__init_subclass__" | "__le__" | "__lt__" | "__ne__"
+            | "__new__" | "__sizeof__" | "__subclasshook__" => {
+                self.controlled(py, &method, How::Builtin(BuiltinEffect::Compare))
+            }
+            _ => {
+                if !self.state().has_no_company() {
+                    self.assume(py, AssumptionKind::UnseenCode, "builtins.module");
+                }
+                self.controlled(py, &method, How::Foreign { object: module.unbind() })
+            }
+        }
+    }
+
+    /// What the class in C is, of which a class in Python has the code of its calls.
+    fn called_by_class(&self, function: &Bound<'_, PyAny>) -> PyResult<Option<CallableKind>> {
+        let class = function.get_type();
+        if !is_heap_class(&class) {
+            return Ok(None);
+        }
+        let Some(found) = found_in_class(&class, "__call__") else { return Ok(None) };
+        let Some(holder) = found.getattr_opt(intern!(function.py(), "__objclass__"))? else { return Ok(None) };
+        Ok(self.state().builtins.kind_of_class(&holder))
     }
 
     /// A method in C is called on a class. What it changes of the class, other threads and executions would find.
@@ -347,7 +394,11 @@ impl Host {
                 self.control(py, function)
             }
             _ => {
-                let function = object.getattr(name)?;
+                let is_attribute = !has_only_methods(object) && self.find_attribute(object, name).is_some();
+                let function = match is_attribute {
+                    true => self.load_attribute(py, object, name)?,
+                    false => object.getattr(name)?,
+                };
                 self.control(py, function)
             }
         }
@@ -363,6 +414,19 @@ impl Host {
     }
 }
 
+/// Whether an object is of the commonest containers, which can be given no attributes.
+fn has_only_methods(object: &Bound<'_, PyAny>) -> bool {
+    object.is_exact_instance_of::<PyList>()
+        || object.is_exact_instance_of::<PyDict>()
+        || object.is_exact_instance_of::<PySet>()
+}
+
+/// Whether a method in C tells which attributes its object has. That of instances which gives their state is known by itself.
+fn shows_attributes(method: &str, kind: TypeKind) -> bool {
+    method == "__dir__" && kind != TypeKind::Instance
+        || method == "__getstate__" && matches!(kind, TypeKind::Immutable | TypeKind::Class | TypeKind::Module)
+}
+
 /// What a call of a method of a descriptor in C, `K.slot.__get__(k)`, does to the attribute that it stands for.
 fn descriptor_effect(descriptor: &Bound<'_, PyAny>, method: &str) -> Option<BuiltinEffect> {
     let class = descriptor.get_type().name().ok()?;
@@ -375,6 +439,33 @@ fn descriptor_effect(descriptor: &Bound<'_, PyAny>, method: &str) -> Option<Buil
         "__delete__" => Some(BuiltinEffect::DeleteAttribute),
         _ => None,
     }
+}
+
+/// The class that a generic alias, of `types` or `typing`, makes instances of.
+fn origin_of_alias<'py>(function: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyType>>> {
+    let py = function.py();
+    let class = function.get_type();
+    let origin = match is_heap_class(&class) {
+        true if module_of(&class) == "typing" => {
+            own_dict(function).map(|own| own.get_item(intern!(py, "__origin__"))).transpose()?.flatten()
+        }
+        false if class.name()? == "GenericAlias" => Some(function.getattr(intern!(py, "__origin__"))?),
+        _ => None,
+    };
+    Ok(origin.and_then(|origin| origin.cast_into::<PyType>().ok()))
+}
+
+/// Whether a callable is one in C of which nothing is known: it may change all that it reaches.
+fn is_unknown_in_c(function: &Bound<'_, PyAny>) -> PyResult<bool> {
+    const KNOWN: &[(&str, &str)] =
+        &[("builtins", "builtin_function_or_method"), ("builtins", "method-wrapper"), ("weakref", "ReferenceType")];
+    let Some(found) = found_in_class(&function.get_type(), "__call__") else { return Ok(false) };
+    if found.is_instance_of::<PyFunction>() || found.get_type().name()? != "wrapper_descriptor" {
+        return Ok(false);
+    }
+    let holder = found.getattr(intern!(function.py(), "__objclass__"))?.cast_into::<PyType>()?;
+    let (module, name) = (module_of(&holder), qualified_name(&holder));
+    Ok(!is_own_class(&holder) && !KNOWN.iter().any(|(of, named)| *of == module && *named == name))
 }
 
 /// What a call of an instance of a class in Python calls, if that is no function in Python: what the class has as `__call__`.

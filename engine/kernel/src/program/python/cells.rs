@@ -9,7 +9,10 @@ use super::assumptions::AssumptionKind;
 use super::builtins::BuiltinEffect;
 use super::host::Host;
 use super::module_variables::is_instrumented_namespace;
+use super::state::{access, State};
 use super::variables::Cell;
+use super::whole_reads::{Inside, Look};
+use crate::operation::AccessMode;
 
 /// Whether an object is one of Python's own cells.
 pub fn is_cell(object: &Bound<'_, PyAny>) -> bool {
@@ -22,6 +25,22 @@ pub fn cell_behind<'py>(object: &Bound<'py, PyAny>, name: &Bound<'py, PyString>)
         return None;
     }
     object.getattr(name).ok()?.cast_into::<Cell>().ok()
+}
+
+impl State {
+    /// Note what an operation reads that looks into one of Python's own cells.
+    pub fn look_at_cell<'py>(&mut self, look: &mut Look<'py>, cell: &Bound<'py, Cell>, inside: Inside) {
+        let py = cell.py();
+        // It shows the kernel's cell where Python's own shows what it holds.
+        self.assume(py, AssumptionKind::UnseenCode, "builtins.cell");
+        let location = self.slot_of_cell(cell).location;
+        look.touches([access(location, AccessMode::Read)]);
+        if self.is_visible(location) {
+            look.moves(location, inside);
+        }
+        let value = cell.borrow().contents(py);
+        value.into_iter().for_each(|value| look.finds(value.into_bound(py), inside));
+    }
 }
 
 impl Host {

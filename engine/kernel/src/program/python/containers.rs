@@ -99,6 +99,10 @@ impl State {
         if !effect.is_on_cell() {
             self.note_namespace_taken(object, container);
         }
+        if !effect.reads_only() {
+            let written = key.filter(|_| effect.is_on_cell()).and_then(|key| self.cell_key(object, key));
+            self.note_written_dict(container.object, written);
+        }
         if self.driver.wants_values() {
             return (self.undivided_accesses(object, container, effect, key), 0);
         }
@@ -274,10 +278,10 @@ pub fn has_cell(object: &Bound<'_, PyAny>, key: &Bound<'_, PyAny>) -> bool {
     finds(object, key).unwrap_or(false)
 }
 
-/// Whether the container has the cell now; None if that takes an `__eq__` of the model, which is not asked.
+/// Whether the container has the cell now; None if that takes an `__eq__` or `__index__` of the model, which is not asked.
 fn finds(object: &Bound<'_, PyAny>, key: &Bound<'_, PyAny>) -> Option<bool> {
     if let Ok(list) = object.cast::<PyList>() {
-        let index: isize = key.extract().unwrap_or(isize::MAX);
+        let index: isize = key.cast::<PyInt>().ok()?.extract().unwrap_or(isize::MAX);
         let length = list.len() as isize;
         return Some(index < length && index >= -length);
     }

@@ -11,7 +11,7 @@ use pyo3::types::{PyDict, PyList, PySet, PyString, PyTuple};
 use super::assumptions::{package_of, AssumptionKind};
 use super::attributes::Through;
 use super::behind_iterators::{is_generator, runs_nothing, GeneratorKind};
-use super::builtins::{gives_container, interned, BuiltinEffect, CallableKind};
+use super::builtins::{attribute_effect, gives_container, interned, BuiltinEffect, CallableKind};
 use super::callback_results::ResultUse;
 use super::callbacks::{Callback, OpenOperation};
 use super::cells::cell_behind;
@@ -55,6 +55,8 @@ pub enum How {
     Reading,
     /// A method of an immutable value that reads its arguments or gives a new container.
     Value { object: Py<PyAny> },
+    /// A method of an object that tells which attributes it has.
+    Attributes { object: Py<PyAny> },
     /// A method of an object that gives what it holds.
     State { object: Py<PyAny> },
     /// A function whose calls make generators.
@@ -96,6 +98,7 @@ impl ControlledCall {
             How::ForeignFunction => "ForeignFunction".to_owned(),
             How::Reading => "Reading".to_owned(),
             How::Value { .. } => "Value".to_owned(),
+            How::Attributes { .. } => format!("{:?}", BuiltinEffect::Attributes),
             How::State { .. } => "State".to_owned(),
             How::Generator | How::Numbers => "Instrumented".to_owned(),
             How::Method => "Method".to_owned(),
@@ -171,6 +174,9 @@ impl ControlledCall {
                 host.stand_for_buffer(&made, &read);
                 host.created(made)
             }
+            How::Attributes { object } => {
+                host.tell_attributes(py, object.bind(py), || function.call(arguments, keywords))
+            }
             How::State { object } => host.call_for_state(py, object.bind(py), function, arguments, keywords),
             How::Container { object, name } => {
                 host.call_container(py, object.bind(py), name.bind(py), function, arguments, keywords)
@@ -184,6 +190,7 @@ impl ControlledCall {
             How::Construct { reads_arguments } => {
                 if let Some(value) = arguments.iter().next() {
                     host.note_member_wanted(function, &value);
+                    host.look_at_inner_partial(py, function, &value)?;
                 }
                 let read = given(arguments, keywords);
                 let parts = match reads_arguments {
@@ -392,6 +399,8 @@ impl Host {
             _ if whole && (calls_back || holds) => {
                 Some(if takes_items(kind, &object.get_type()) { Depth::Items } else { Depth::Everything })
             }
+            // How much is left, or what: it looks at what it runs over.
+            _ if kind == TypeKind::Iterator && text.starts_with("__") && text != "__iter__" => Some(Depth::Items),
             // A writer of rows writes to the stream that it holds.
             _ if whole && kind == TypeKind::Opaque && !keeps_to_itself(&object.get_type()) => Some(Depth::Everything),
             _ => None,
@@ -454,13 +463,15 @@ impl Host {
         keywords: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let Ok(object) = arguments.get_item(0) else { return function.call(arguments, keywords) };
-        let value = !is_harmless_method(&object, name.to_str()?) || gives_container(name.to_str()?);
-        if !self.kind(&object).is_container() && !value {
+        let text = name.to_str()?;
+        let kind = self.kind(&object);
+        let value = !is_harmless_method(&object, text) || gives_container(text) || attribute_effect(text).is_some();
+        if kind == TypeKind::Immutable && !value {
             return function.call(arguments, keywords);
         }
         let bound = function.call_method1(intern!(py, "__get__"), (&object, object.get_type()))?;
         let rest = arguments.get_slice(1, arguments.len());
-        if value {
+        if value || !kind.is_container() {
             return self.control(py, bound)?.call(rest, keywords);
         }
         self.call_container(py, &object, name, &bound, &rest, keywords)

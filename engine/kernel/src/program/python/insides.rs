@@ -223,7 +223,6 @@ pub fn holds_objects(object: &Bound<'_, PyAny>) -> bool {
     const HAS_REFERENTS: c_ulong = 1 << 14;
     // Their texts, comparisons and copies show none of what they hold.
     const SHOWING_NOTHING: &[&str] = &[
-        "ProxyType",
         "_lru_cache_wrapper",
         "classmethod_descriptor",
         "code",

@@ -2,28 +2,42 @@
 
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::assumptions::AssumptionKind;
+use super::builtins::CallableKind;
 use super::container_effects::ContainerEffect;
+use super::harmless_methods::is_own;
 use super::host::{report_escape, Host};
-use super::identity::ObjectId;
+use super::identity::{KeyId, ObjectId};
+use super::insides::own_dict;
 use super::place::lacks_dict;
-use super::types::TypeKind;
+use super::rebinding::can_be_hidden;
+use super::slots::Slot;
+use super::state::{Restart, State};
+use super::types::{module_of, qualified_name, TypeFacts, TypeKind};
 use super::whole_reads::{Depth, Part};
 
 #[derive(Default)]
 pub struct InstanceDicts {
     /// Instances whose `__dict__` was reached as a dict.
     reached: FxHashSet<ObjectId>,
-    /// Dicts that functions keep: of their attributes, their annotations, their defaults.
+    /// The types of these, by what stands for the dict.
+    types: FxHashMap<ObjectId, u32>,
+    /// What a thread beside others has stored in or deleted from such a dict: an attribute of a type, or any (None). It may hide
+    /// what the class has under that name.
+    written: FxHashSet<(u32, Option<KeyId>)>,
+    /// Dicts that functions keep: of their attributes, their annotations, their defaults. Annotations of a module are one, too.
     of_functions: FxHashSet<ObjectId>,
     /// Instances whose `__dict__` is a dict that the program has given them, in this execution.
     replaced: FxHashMap<ObjectId, ObjectId>,
 }
 
 impl InstanceDicts {
-    pub fn note(&mut self, instance: ObjectId) {
+    pub fn note(&mut self, instance: ObjectId, token: u32) {
         self.reached.insert(instance);
+        self.types.insert(instance, token);
     }
 
     /// The object is a dict that a function keeps: whoever touches it first, it may exist before executions begin.
@@ -41,8 +55,21 @@ impl InstanceDicts {
     }
 
     /// The attributes of the instance are the items of the dict from now on.
-    pub fn replace(&mut self, instance: ObjectId, dict: ObjectId) {
+    pub fn replace(&mut self, instance: ObjectId, token: u32, dict: ObjectId) {
         self.replaced.insert(instance, dict);
+        self.types.insert(dict, token);
+    }
+
+    /// Note that a dict is written, at a key or anywhere in it. Returns whether that is news of the attributes of a type.
+    fn note_written(&mut self, dict: ObjectId, key: Option<KeyId>) -> bool {
+        self.types.get(&dict).is_some_and(|token| self.written.insert((*token, key)))
+    }
+
+    /// Whether an instance of the type may have got an attribute by its `__dict__`.
+    #[inline]
+    fn may_hide(&self, token: u32, key: impl FnOnce() -> KeyId) -> bool {
+        !self.written.is_empty()
+            && (self.written.contains(&(token, None)) || self.written.contains(&(token, Some(key()))))
     }
 
     /// Whose items the attributes of the instance are: those of a dict that it was given, or its own.
@@ -60,6 +87,36 @@ impl InstanceDicts {
     }
 }
 
+impl State {
+    /// An operation is about to change a dict: what it stores there may hide what a class has under that name, which was constant
+    /// until then. What a thread does while it is alone, others find.
+    pub fn note_written_dict(&mut self, dict: ObjectId, key: Option<KeyId>) {
+        if self.instance_dicts.types.is_empty() || self.is_alone() {
+            return;
+        }
+        if self.instance_dicts.note_written(dict, key) && self.learning {
+            self.restart.get_or_insert(Restart::Visible);
+        }
+    }
+
+    /// The slot of what the class of an instance has under a name and the instance's `__dict__`, written as a dict, may hide.
+    #[inline]
+    pub fn hidden_slot(
+        &mut self,
+        object: &Bound<'_, PyAny>,
+        name: &Bound<'_, PyString>,
+        facts: TypeFacts,
+    ) -> Option<Slot> {
+        let identities = &mut self.identities;
+        let may_hide = self.instance_dicts.may_hide(facts.token, || identities.name(name));
+        if !may_hide || !can_be_hidden(object, name).unwrap_or(true) {
+            return None;
+        }
+        let (own, key) = (self.object(object, facts), self.identities.name(name));
+        Some(self.own_slot(own, key, facts))
+    }
+}
+
 impl Host {
     /// Somebody asks for the `__dict__` of an object. If it has none yet, it is made now, and what tells the state of the
     /// object shows it.
@@ -70,6 +127,9 @@ impl Host {
         if kind == TypeKind::Module {
             self.note_look_at_module(py, object);
         }
+        if kind == TypeKind::Immutable {
+            self.note_dict_beside_attributes(py, object);
+        }
         if kind == TypeKind::Instance {
             self.watch_left_class(object)?;
             self.note_dict_of_member(object);
@@ -79,6 +139,23 @@ impl Host {
             self.touch_wholes(py, &[made], Depth::Items)?;
         }
         Ok(())
+    }
+
+    /// Somebody asks for the `__dict__` of an object whose attributes are taken for constant, such as a `staticmethod`: what is
+    /// stored there, who loads an attribute does not see.
+    fn note_dict_beside_attributes(&self, py: Python<'_>, object: &Bound<'_, PyAny>) {
+        let class = object.get_type();
+        if matches!(self.callable_kind(object), CallableKind::Function | CallableKind::BoundMethod) || is_own(&class)
+        {
+            return;
+        }
+        if own_dict(object).is_some() {
+            let mut state = self.state();
+            if state.executes() && !state.has_no_company() {
+                let subject = format!("{}.{}.__dict__", module_of(&class), qualified_name(&class));
+                state.assume(py, AssumptionKind::UnseenCode, &subject);
+            }
+        }
     }
 
     /// Let the dict of an instance's attributes stand for the instance, and what shows those of a class for the class. That
@@ -93,7 +170,7 @@ impl Host {
             if state.reads.enabled && state.executes() {
                 state.untreated.get_or_insert("the attributes of a function as a dict");
             }
-            state.instance_dicts.note(id);
+            state.instance_dicts.note(id, facts.token);
             state.instance_dicts.note_of_function(id);
             state.take_whole(facts.token);
             return state.alias(namespace, id);
@@ -110,7 +187,7 @@ impl Host {
             if state.instance_dicts.replaced(id) != id {
                 return;
             }
-            state.instance_dicts.note(id);
+            state.instance_dicts.note(id, facts.token);
             state.take_whole(facts.token);
             if state.is_permanent(object) {
                 state.alias_permanent(namespace, id);
@@ -137,7 +214,8 @@ impl Host {
         let facts = state.types.facts(&object);
         let id = state.object(&object, facts);
         if let Some(dict) = state.container(value) {
-            state.instance_dicts.replace(id, dict.object);
+            state.instance_dicts.replace(id, facts.token, dict.object);
+            state.take_whole(facts.token);
         }
         Ok(())
     }

@@ -21,7 +21,7 @@ use super::origins::Origin;
 use super::place::Place;
 use super::recording::Word;
 use super::state::access;
-use super::types::{TypeKind, ITEMS};
+use super::types::{referent, TypeKind, ITEMS};
 use super::weak_memory::Store;
 use super::whole_reads::{reading_effect, Depth, Part};
 use crate::operation::{AccessMode, LocationId, MemoryOrder};
@@ -413,6 +413,16 @@ impl Host {
                 self.note(py, Word::Length, Some(object), None, Some(length.as_any()), event);
             }
             return Ok(value);
+        }
+        match self.kind(object) {
+            // What it shows tells whether it is empty.
+            TypeKind::View => self.look(py, std::slice::from_ref(object), Depth::Items)?,
+            TypeKind::Proxy => {
+                if let Some(object) = referent(object) {
+                    return self.truth(py, &object);
+                }
+            }
+            _ => {}
         }
         self.touch_foreign_items(py, object, &[])?;
         object.is_truthy()

@@ -187,6 +187,17 @@ fn has_slot(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<b
     Ok(false)
 }
 
+/// Under which keys a namespace keeps an attribute: since Python 3.14 a class has its annotations under another one, and those that
+/// it was written with as a function.
+fn kept_as<'py>(name: &Bound<'py, PyString>) -> Vec<Bound<'py, PyString>> {
+    let mut kept = vec![name.clone()];
+    if name == "__annotations__" {
+        let others = ["__annotations_cache__", "__annotate_func__", "__annotate__"];
+        kept.extend(others.map(|other| PyString::intern(name.py(), other)));
+    }
+    kept
+}
+
 /// The attribute that the object has itself, past what its class does about it: in its `__dict__`, or in a slot.
 pub fn own_attribute<'py>(
     object: &Bound<'py, PyAny>,
@@ -196,10 +207,16 @@ pub fn own_attribute<'py>(
     let load = plain_method(object, "__getattribute__")?;
     if !lacks_dict(object)? {
         if let Ok(own) = load.call1((object, intern!(py, "__dict__"))) {
-            if own.contains(name)? {
-                return own.get_item(name).map(Some);
+            for kept in kept_as(name) {
+                if own.contains(&kept)? {
+                    return own.get_item(&kept).map(Some);
+                }
             }
         }
+    }
+    // To ask for those that are not there makes them.
+    if name == "__annotations__" {
+        return Ok(None);
     }
     Ok(if has_slot(object, name)? { load.call1((object, name)).ok() } else { None })
 }

@@ -8,6 +8,7 @@ use pyo3::types::{PyDict, PyFunction, PyString, PyType};
 use super::ancestry::{holder_of, told_by_type};
 use super::assumptions::AssumptionKind;
 use super::host::Host;
+use super::lasting::Original;
 use super::module_variables::instrumented_namespace;
 use super::native_types::{descriptor_kind, Descriptor};
 use super::state::{Restart, State};
@@ -36,6 +37,15 @@ const HARMLESS_DUNDERS: &[&str] = &[
 /// Whether an attribute decides what other accesses to the object mean, by its name.
 pub fn decides_meaning(name: &str) -> bool {
     name.starts_with("__") && name.ends_with("__") && !HARMLESS_DUNDERS.contains(&name)
+}
+
+/// Whether what the class of an object has under a name gives way to an attribute of the object itself: not if it takes the store.
+pub fn can_be_hidden(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<bool> {
+    let py = object.py();
+    let Some(class) = holder_of(&object.get_type(), name) else { return Ok(false) };
+    // Not by `getattr`, which would call a descriptor of the model.
+    let found = told_by_type(&class, intern!(py, "__dict__"))?.get_item(name)?;
+    Ok(!found.get_type().hasattr(intern!(py, "__set__"))?)
 }
 
 /// How a report names an object that a definition belongs to: a function or class by its name, others by their class, which
@@ -100,16 +110,7 @@ impl Host {
                 !namespace.contains(name)?
                     || self.state().types.attribute(object, name, TypeKind::Class) == AttributeKind::Constant
             }
-            _ => match holder_of(&object.get_type(), name) {
-                // Not by `getattr`, which would call a descriptor of the model. One that takes the store itself rebinds
-                // nothing.
-                Some(class) => {
-                    let found = told_by_type(&class, intern!(py, "__dict__"))?.get_item(name)?;
-                    let constant = self.state().attribute_slot(object, name).is_none();
-                    constant && !found.get_type().hasattr(intern!(py, "__set__"))?
-                }
-                None => false,
-            },
+            _ => self.state().attribute_slot(object, name).is_none() && can_be_hidden(object, name)?,
         };
         if rebinds && self.state().types.note_rebound(name) {
             let mut state = self.state();
@@ -154,6 +155,43 @@ impl Host {
         }
         let undo = self.asleep(|| Undo::of_attribute(object, name))?;
         Ok(Some(OriginalAttribute { undo, decides, of_class: kind == TypeKind::Class }))
+    }
+
+    /// Get the annotations of an object with `get`. A class or module makes them if there are none yet.
+    #[cold]
+    pub fn made_annotations<'py>(
+        &self,
+        py: Python<'py>,
+        object: &Bound<'py, PyAny>,
+        name: &Bound<'py, PyString>,
+        get: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let whose = match self.kind(object) {
+            TypeKind::Class => "type",
+            TypeKind::Module => "module",
+            _ => return get(),
+        };
+        let former = self.asleep(|| Undo::of_attribute(object, name))?;
+        let made = get()?;
+        let makes = matches!(former, Undo::Attribute { value: None, .. });
+        if makes && self.state().puts_back() {
+            if !self.state().has_no_company() {
+                // Whoever looks at all attributes meanwhile finds them or not.
+                self.assume(py, AssumptionKind::UnseenCode, &format!("builtins.{whose}.__annotations__"));
+            }
+            self.state().lasting.originals.push(Original::Value(former));
+        }
+        let mut state = self.state();
+        if state.running() && made.is_exact_instance_of::<PyDict>() {
+            let facts = state.types.facts(object);
+            let (id, key) = (state.object(object, facts), state.identities.name(name));
+            let lasts = !makes && state.objects.current(&made).is_none();
+            state.adopt(&made, id, key);
+            if let (true, Some(dict)) = (lasts, state.container(&made)) {
+                state.instance_dicts.note_of_function(dict.object);
+            }
+        }
+        Ok(made)
     }
 
     /// Forget what followed from definitions that have been changed.

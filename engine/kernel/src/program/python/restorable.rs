@@ -10,7 +10,6 @@ use super::host::Host;
 use super::lasting::Original;
 use super::place::{lacks_dict, native_method};
 use super::rebinding::decides_meaning;
-use super::slots::Slot;
 use super::types::{is_heap_class, module_of, qualified_name, TypeKind};
 use super::undo::Undo;
 use super::variables::Cell;
@@ -80,19 +79,20 @@ impl Host {
         }
     }
 
-    /// The same before an attribute of an object is stored or, with `deletes`, deleted.
+    /// The same before an attribute of an object is stored or, with `deletes`, deleted. `in_container` tells whether C code keeps
+    /// it with the rest of the object.
     pub fn check_fresh_attribute(
         &self,
         py: Python<'_>,
         object: &Bound<'_, PyAny>,
         name: &Bound<'_, PyString>,
-        slot: Slot,
+        in_container: bool,
         deletes: bool,
     ) -> PyResult<()> {
         if self.is_of_execution(object) {
             return Ok(());
         }
-        if slot.in_container || !self.outlives_executions(object) {
+        if in_container || !self.outlives_executions(object) {
             return self.check_fresh(py, object);
         }
         let kind = self.kind(object);

@@ -1,5 +1,5 @@
-//! Names of functions and classes that the text of an object shows, and texts about them that functions look for. Nobody changes them while other threads run, as a rule;
-//! once somebody does, all texts read them.
+//! Names of functions, classes and modules that the text of an object shows, and texts about them that functions look for. Nobody
+//! changes them while other threads run, as a rule; once somebody does, all texts read them. The text of a module does so from the beginning.
 
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -7,12 +7,13 @@ use pyo3::types::PyString;
 
 use super::builtins::CallableKind;
 use super::host::Host;
+use super::module_variables::instrumented_namespace;
 use super::state::{Restart, State};
 use super::types::TypeKind;
 use super::whole_reads::{Depth, Look};
 use crate::operation::AccessMode;
 
-const SHOWN: &[&str] = &["__name__", "__qualname__", "__module__", "__doc__"];
+const SHOWN: &[&str] = &["__doc__", "__file__", "__loader__", "__module__", "__name__", "__qualname__", "__spec__"];
 
 impl State {
     /// Note what the text of an object reads of names.
@@ -24,11 +25,17 @@ impl State {
         let named = match self.builtins.kind_of(object) {
             CallableKind::Function => object.clone(),
             CallableKind::BoundMethod => object.getattr(intern!(py, "__func__")).unwrap_or_else(|_| object.clone()),
-            _ if kind == TypeKind::Class => object.clone(),
+            _ if matches!(kind, TypeKind::Class | TypeKind::Module) => object.clone(),
             _ => object.get_type().into_any(),
         };
         for name in SHOWN {
-            if let Some(slot) = self.attribute_slot(&named, &PyString::intern(py, name)) {
+            let name = PyString::intern(py, name);
+            let variables = if kind == TypeKind::Module { instrumented_namespace(&named) } else { None };
+            let slot = match variables {
+                Some(variables) => Some(self.slot_of_variable(&variables, &name)),
+                None => self.attribute_slot(&named, &name),
+            };
+            if let Some(slot) = slot {
                 look.touches(slot.accesses(AccessMode::Read));
             }
         }

@@ -97,8 +97,10 @@ impl State {
             TypeKind::Module => AttributeKind::Data,
             kind => self.types.attribute(object, name, kind),
         };
-        if matches!(kind, AttributeKind::Constant | AttributeKind::ComputedInC) {
-            return None;
+        match kind {
+            AttributeKind::Constant if facts.kind != TypeKind::Class => return self.hidden_slot(object, name, facts),
+            AttributeKind::Constant | AttributeKind::ComputedInC => return None,
+            _ => {}
         }
         if kind == AttributeKind::OfOrigin {
             if let Some(slot) = self.slot_behind_alias(object, name) {
@@ -118,17 +120,22 @@ impl State {
         }
         if kind == AttributeKind::DataOfAnyClass {
             let of_classes = self.identities.location(ObjectId::CLASSES, key, false);
-            let (whole, chosen) = (self.taken_whole(id, facts), self.reads.enabled);
             if is_class {
-                return Some(Slot::alone(of_classes, id, key).of_whole(whole, chosen));
+                let whole = self.taken_whole(id, facts);
+                return Some(Slot::alone(of_classes, id, key).of_whole(whole, self.reads.enabled));
             }
-            let location = self.identities.location(id, key, true);
-            let slot = Slot { default: Some(of_classes), class_decides: true, ..Slot::alone(location, id, key) };
-            return Some(slot.of_whole(whole, chosen));
+            return Some(Slot { default: Some(of_classes), class_decides: true, ..self.own_slot(own, key, facts) });
         }
-        let id =
-            if is_class && kind == AttributeKind::Data { self.holding_class(object, name).unwrap_or(id) } else { id };
-        let location = self.identities.location(id, key, !is_class);
+        let slot = match is_class {
+            true => {
+                let held = if kind == AttributeKind::Data { self.holding_class(object, name) } else { None };
+                let id = held.unwrap_or(id);
+                let location = self.identities.location(id, key, false);
+                let whole = self.taken_whole(id, facts);
+                Slot::alone(location, id, key).of_whole(whole, self.reads.enabled)
+            }
+            false => self.own_slot(own, key, facts),
+        };
         let default = match kind {
             AttributeKind::DataWithDefault => holder_of(&object.get_type(), name).map(|class| {
                 let facts = self.types.facts(&class);
@@ -137,8 +144,18 @@ impl State {
             }),
             _ => None,
         };
+        Some(Slot { default, ..slot })
+    }
+
+    /// The slot of an attribute that an instance has itself.
+    #[inline]
+    pub fn own_slot(&mut self, own: ObjectId, key: KeyId, facts: TypeFacts) -> Slot {
+        let id = self.instance_dicts.replaced(own);
+        let location = self.identities.location(id, key, true);
         let whole = self.taken_whole(id, facts);
-        Some(Slot { default, ..Slot::alone(location, id, key) }.of_whole(whole, self.reads.enabled))
+        // An item of a dict that the instance was given tells how many there are, too.
+        let changes_whole = id != own;
+        Slot { changes_whole, ..Slot::alone(location, id, key) }.of_whole(whole, self.reads.enabled)
     }
 
     /// The base of a class that it has an attribute from. A class that gets one of its own makes it an attribute of any class.
@@ -313,12 +330,8 @@ impl Host {
         if kind == Descriptor::Native {
             return Ok(Some(state.native_slot(object, facts, name)));
         }
-        let own = state.object(object, facts);
-        let id = state.instance_dicts.replaced(own);
-        let key = state.identities.name(name);
-        let location = state.identities.location(id, key, true);
-        let whole = state.taken_whole(id, facts);
-        Ok(Some(Slot::alone(location, id, key).of_whole(whole, state.reads.enabled)))
+        let (own, key) = (state.object(object, facts), state.identities.name(name));
+        Ok(Some(state.own_slot(own, key, facts)))
     }
 
     /// An access to a slot of which no value is kept: explorers that choose or compare values cannot treat one that races.

@@ -11,7 +11,7 @@ use super::identity::KeyId;
 use super::place::Place;
 use super::recording::Word;
 use super::slots::Slot;
-use super::state::Restart;
+use super::state::{Restart, State};
 use super::undo::Undo;
 use crate::operation::AccessMode;
 
@@ -87,6 +87,26 @@ fn named(name: &Bound<'_, PyString>, error: PyErr) -> PyResult<PyErr> {
     Ok(error)
 }
 
+impl State {
+    /// The slot of a variable of an instrumented module.
+    pub fn slot_of_variable(&mut self, namespace: &Bound<'_, PyDict>, name: &Bound<'_, PyString>) -> Slot {
+        let object = self.namespace(namespace);
+        let key = self.identities.name(name);
+        let location = self.identities.location(object, key, true);
+        let whole = self.namespace_taken_whole(object);
+        let slot = Slot::alone(location, object, key).of_whole(whole, self.reads.enabled);
+        Slot { changes_whole: whole.is_some(), ..slot }
+    }
+
+    /// The slot of a variable that functions share.
+    pub fn slot_of_cell(&mut self, cell: &Bound<'_, Cell>) -> Slot {
+        let facts = self.types.facts(cell.as_any());
+        let object = self.object(cell.as_any(), facts);
+        let location = self.identities.location(object, KeyId::WHOLE, false);
+        Slot::alone(location, object, KeyId::WHOLE)
+    }
+}
+
 impl Host {
     fn keep_variable(&self, event: bool, namespace: &Bound<'_, PyDict>, name: &Bound<'_, PyString>) -> PyResult<()> {
         if event && self.keeps_undo() {
@@ -105,16 +125,8 @@ impl Host {
     }
 
     fn variable_slot(&self, namespace: &Bound<'_, PyDict>, name: &Bound<'_, PyString>) -> Option<Slot> {
-        let mut state = self.awake()?;
-        if !state.running() {
-            return None;
-        }
-        let object = state.namespace(namespace);
-        let key = state.identities.name(name);
-        let location = state.identities.location(object, key, true);
-        let whole = state.namespace_taken_whole(object);
-        let slot = Slot::alone(location, object, key).of_whole(whole, state.reads.enabled);
-        Some(Slot { changes_whole: whole.is_some(), ..slot })
+        let mut state = self.awake().filter(|state| state.running())?;
+        Some(state.slot_of_variable(namespace, name))
     }
 
     /// Load a module's variable as an attribute of the module, with `get`.
@@ -134,14 +146,8 @@ impl Host {
     }
 
     fn cell_slot(&self, cell: &Bound<'_, Cell>) -> Option<Slot> {
-        let mut state = self.awake()?;
-        if !state.running() {
-            return None;
-        }
-        let facts = state.types.facts(cell.as_any());
-        let object = state.object(cell.as_any(), facts);
-        let location = state.identities.location(object, KeyId::WHOLE, false);
-        Some(Slot::alone(location, object, KeyId::WHOLE))
+        let mut state = self.awake().filter(|state| state.running())?;
+        Some(state.slot_of_cell(cell))
     }
 }
 

@@ -23,8 +23,9 @@ use super::native_types::keeps_to_itself;
 use super::recording::Word;
 use super::state::{access, Phase, Restart, State};
 use super::switching::Touch;
-use super::types::{TypeFacts, TypeKind};
+use super::types::{referent, TypeFacts, TypeKind};
 use super::undo::Undo;
+use super::variables::Cell;
 use crate::operation::{Access, AccessMode, Accesses, Buffering, LocationId, MemoryOrder, Operation, OperationKind};
 
 /// How deep an operation looks into the objects that it is given.
@@ -261,12 +262,19 @@ impl State {
         if self.look_at_list_iterator(look, object, effect, inside) {
             return;
         }
+        if let Ok(cell) = object.cast_exact::<Cell>() {
+            self.look_at_cell(look, cell, inside);
+            return;
+        }
         let facts = self.types.facts(object);
-        if self.names_change {
+        if self.names_change || facts.kind == TypeKind::Module {
             self.look_at_names(look, object, facts.kind);
         }
-        if facts.kind == TypeKind::Module {
-            self.look_at_variables(look, object, inside);
+        match facts.kind {
+            TypeKind::Module => self.look_at_variables(look, object, inside),
+            // It passes on what is asked of it.
+            TypeKind::Proxy => referent(object).into_iter().for_each(|object| look.finds(object, inside)),
+            _ => {}
         }
         let mut container = self.container(object);
         if container.is_none() && facts.kind.is_tracked() && (!effect.reads_only() || inside.native) {
@@ -348,7 +356,8 @@ impl Host {
             TypeKind::Immutable | TypeKind::Instance => {
                 !depth.looks_into(&facts) && (depth == Depth::Items || !object.is_instance_of::<PyTuple>())
             }
-            TypeKind::Module | TypeKind::Class => true,
+            TypeKind::Module => depth < Depth::Text,
+            TypeKind::Class => true,
             _ => false,
         }
     }
