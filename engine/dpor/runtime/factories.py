@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from dpor.runtime import current, escapes
 from dpor.runtime.mode import Mode
 
 _BASE_TYPE = 1 << 10
@@ -37,6 +38,19 @@ class Factory:
     @__class__.setter
     def __class__(self, other: type) -> None:
         raise TypeError(f"the class of {self.__name__} cannot be changed")
+
+    def __setattr__(self, name: str, value: object) -> None:
+        self._refuse_change()
+        super().__setattr__(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        self._refuse_change()
+        super().__delattr__(name)
+
+    def _refuse_change(self) -> None:
+        host = current.active_host()
+        if host is not None:
+            host.escape(escapes.with_calls(f"changes {self.__module__}.{self.__name__}"))
 
     def __eq__(self, other: object) -> bool:
         return other is self or other is self._controlled

@@ -257,6 +257,7 @@ impl Host {
                 return self.store_global(py, value, &namespace, name);
             }
             if matches!(self.kind(object), TypeKind::Class | TypeKind::Module) {
+                self.note_users_of_class(object, name)?;
                 self.check_rebinding(py, object, name)?;
                 self.keep_original_of_module(object, name)?;
             }
@@ -354,6 +355,7 @@ impl Host {
                     .map_err(|error| missing_in_module(py, error, object, name));
             }
             if matches!(self.kind(object), TypeKind::Class | TypeKind::Module) {
+                self.note_users_of_class(object, name)?;
                 // The attribute comes from another class then, or from none.
                 self.state().note_deleted_from_class(name);
                 self.keep_original_of_module(object, name)?;

@@ -145,16 +145,14 @@ impl Host {
     /// stored there, who loads an attribute does not see.
     fn note_dict_beside_attributes(&self, py: Python<'_>, object: &Bound<'_, PyAny>) {
         let class = object.get_type();
-        if matches!(self.callable_kind(object), CallableKind::Function | CallableKind::BoundMethod) || is_own(&class)
-        {
-            return;
-        }
-        if own_dict(object).is_some() {
-            let mut state = self.state();
-            if state.executes() && !state.has_no_company() {
-                let subject = format!("{}.{}.__dict__", module_of(&class), qualified_name(&class));
-                state.assume(py, AssumptionKind::UnseenCode, &subject);
-            }
+        let matters = self.awake().is_some_and(|state| {
+            let kind = state.builtins.kind_of(object);
+            let is_function = matches!(kind, CallableKind::Function | CallableKind::BoundMethod);
+            !is_function && state.executes() && !state.has_no_company()
+        });
+        if matters && !is_own(&class) && own_dict(object).is_some() {
+            let subject = format!("{}.{}.__dict__", module_of(&class), qualified_name(&class));
+            self.assume(py, AssumptionKind::UnseenCode, &subject);
         }
     }
 

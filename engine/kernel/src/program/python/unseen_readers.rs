@@ -11,6 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::ancestry::{told_by_type, Ancestry};
 use super::assumptions::AssumptionKind;
+use super::harmless_methods::is_own;
 use super::host::Host;
 use super::left_modules::named_class;
 use super::types::is_heap_class;
@@ -55,6 +56,31 @@ impl Host {
         };
         if let Some(module) = reading {
             self.assume(class.py(), AssumptionKind::UnseenCode, &module);
+        }
+        Ok(())
+    }
+
+    /// An attribute of a class is about to be stored or deleted beside other threads: bases of it that stand in for others, or are of
+    /// a module that runs on stand-ins, may use it unseen.
+    #[cold]
+    pub fn note_users_of_class(&self, class: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<()> {
+        if self.state().has_no_company() {
+            return Ok(());
+        }
+        let Ok(class) = class.cast::<PyType>() else { return Ok(()) };
+        for base in class.ancestry().iter() {
+            let Ok(base) = base.cast_into::<PyType>() else { continue };
+            let Some((module, _)) = named_class(&base) else { continue };
+            if !is_own(&base) && !self.state().types.origins.left.is_described(&module) {
+                continue;
+            }
+            let mut names = FxHashSet::default();
+            add_names_in_class(&base, &mut names)?;
+            let has = told_by_type(&base, intern!(class.py(), "__dict__"))?.contains(name)?;
+            if has || names.contains(name.to_str()?) {
+                let module = if module.starts_with("dpor.") { "threading" } else { &module };
+                self.assume(class.py(), AssumptionKind::UnseenCode, module);
+            }
         }
         Ok(())
     }
