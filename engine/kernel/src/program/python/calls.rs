@@ -252,11 +252,11 @@ impl Host {
             let reads_arguments = self.state().types.reads_when_made(&class)?;
             return self.controlled(py, &function, How::Construct { reads_arguments });
         }
-        if callable == CallableKind::Cached || is_unknown_in_c(&function)? {
-            return self.controlled(py, &function, How::Foreign { object: function.clone().unbind() });
-        }
         if is_json_worker(&function) {
             return self.controlled(py, &function, How::Builtin(BuiltinEffect::Examine));
+        }
+        if callable == CallableKind::Cached || is_unknown_in_c(&function)? {
+            return self.controlled(py, &function, How::Foreign { object: function.clone().unbind() });
         }
         Ok(function)
     }
