@@ -17,6 +17,7 @@ from dpor.runtime import current, escapes, timeouts
 from dpor.runtime.execution import Execution, name_of
 from dpor.runtime.identifiers import MAIN, STARTING, ident_of, told_ident
 from dpor.runtime.numbering import AllNumbers
+from dpor.runtime.started_flag import StartedFlag
 from dpor.runtime.unrun import PLAIN, unrun
 
 if TYPE_CHECKING:
@@ -417,6 +418,10 @@ class Thread(RealThread):
             raise RuntimeError("dictionary changed size during iteration")
         raise TypeError("cannot pickle '_thread.lock' object")
 
+    def _is_started(self) -> bool:
+        host = current.active_host()
+        return (self.dpor_index if host is None else self._started_index(host)) is not None
+
     def _has_ended(self, host: Host) -> bool:
         index = self._started_index(host)
         return index is not None and host.is_finished(index)
@@ -523,10 +528,7 @@ class Thread(RealThread):
         if name in ("_ident", "_native_id"):
             return self.ident
         if name == "_started":
-            event = threading.Event()
-            if index is not None:
-                event.set()
-            return event
+            return StartedFlag(self._is_started)
         if name == "_is_stopped":
             return index is not None and (self.dpor_finished if host is None else host.is_finished(index))
         if host is not None:
