@@ -120,11 +120,13 @@ impl Host {
         name: &Bound<'_, PyString>,
         deletes: bool,
     ) -> PyResult<Option<Slot>> {
-        let found = self.find_attribute(object, name);
+        if let Some(found) = self.find_attribute(object, name) {
+            return Ok(Some(found));
+        }
         let kind = self.kind(object);
         let has_attributes = kind == TypeKind::Instance || kind.is_container();
-        if found.is_some() || !has_attributes || !can_be_hidden(object, name)? {
-            return Ok(found);
+        if !has_attributes || !can_be_hidden(object, name)? {
+            return Ok(None);
         }
         self.check_rebinding(py, object, name)?;
         let found = self.find_attribute(object, name);

@@ -173,11 +173,11 @@ impl Host {
                 }
             }
             let called = function.getattr(intern!(py, "__name__"))?.cast_into::<PyString>()?;
-            let name = called.to_str()?.to_owned();
-            if let Some(effect) = attribute_effect(&name) {
+            let name = called.to_str()?;
+            if let Some(effect) = attribute_effect(name) {
                 return self.controlled(py, &function, How::BoundAttribute { object: object.unbind(), effect });
             }
-            if shows_attributes(&name, kind) {
+            if shows_attributes(name, kind) {
                 return self.controlled(py, &function, How::Attributes { object: object.unbind() });
             }
             if kind.has_content() {
@@ -189,49 +189,49 @@ impl Host {
                 if !name.starts_with("__") {
                     return self.controlled(py, &function, How::Foreign { object: object.unbind() });
                 }
-                if gives_state(&name) {
+                if gives_state(name) {
                     return self.controlled(py, &function, How::State { object: object.unbind() });
                 }
                 if name == "__init__" && object.is_instance_of::<PyBaseException>() {
                     return self.controlled(py, &function, How::Renewal { object: object.unbind() });
                 }
-                if !of_object(&object, &name)? {
+                if !of_object(&object, name)? {
                     return self.controlled(py, &function, How::Foreign { object: object.unbind() });
                 }
                 // Its text shows the names of its class.
-                let is_text = matches!(name.as_str(), "__format__" | "__repr__" | "__str__");
-                return match is_text || self.calls_unseen(&object, &name)? {
+                let is_text = matches!(name, "__format__" | "__repr__" | "__str__");
+                return match is_text || self.calls_unseen(&object, name)? {
                     true => self.controlled(py, &function, How::Value { object: object.unbind() }),
                     false => Ok(function),
                 };
             }
-            if kind == TypeKind::Immutable && makes_anew(&name) && !of_object(&object, &name)? {
+            if kind == TypeKind::Immutable && makes_anew(name) && !of_object(&object, name)? {
                 self.refuse_unseen_change(py, &object)?;
             }
-            if let Some(effect) = descriptor_effect(&object, &name) {
+            if let Some(effect) = descriptor_effect(&object, name) {
                 let name = object.getattr(intern!(py, "__name__"))?.cast_into::<PyString>()?;
                 return self.controlled(py, &function, How::Descriptor { name: name.unbind(), effect });
             }
             if kind == TypeKind::Immutable && name == "pack_into" {
                 return self.controlled(py, &function, How::Builtin(BuiltinEffect::Write));
             }
-            if kind == TypeKind::Immutable && (!is_harmless_method(&object, &name) || gives_container(&name)) {
+            if kind == TypeKind::Immutable && (!is_harmless_method(&object, name) || gives_container(name)) {
                 return self.controlled(py, &function, How::Value { object: object.unbind() });
             }
             if kind == TypeKind::Class {
                 self.require_harmless_class_method(&function, &object)?;
-                let how = match name.as_str() {
+                let how = match name {
                     "__subclasses__" => How::Subclasses { class: object.unbind() },
                     _ => How::Builtin(BuiltinEffect::Compare),
                 };
                 return self.controlled(py, &function, how);
             }
             if kind == TypeKind::Module && holder_of(&object.get_type(), &called).is_some() {
-                return self.call_of_module(py, object, &name, function);
+                return self.call_of_module(py, object, name, function);
             }
             if kind == TypeKind::Immutable && object.is_none() || kind == TypeKind::Module {
-                self.note_memory_told(&object, &name);
-                return self.controlled(py, &function, How::Builtin(c_function_effect(&object, &name)));
+                self.note_memory_told(&object, name);
+                return self.controlled(py, &function, How::Builtin(c_function_effect(&object, name)));
             }
         }
         if let Some(called) = called_in_c(&function)? {

@@ -100,8 +100,7 @@ impl State {
             self.note_namespace_taken(object, container);
         }
         if !effect.reads_only() {
-            let written = key.filter(|_| effect.is_on_cell()).and_then(|key| self.cell_key(object, key));
-            self.note_written_dict(container.object, written);
+            self.note_written_dict(object, container, key.filter(|_| effect.is_on_cell()));
         }
         if self.driver.wants_values() {
             return (self.undivided_accesses(object, container, effect, key), 0);

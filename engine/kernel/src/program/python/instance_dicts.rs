@@ -8,6 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::assumptions::AssumptionKind;
 use super::builtins::CallableKind;
 use super::container_effects::ContainerEffect;
+use super::containers::Container;
 use super::harmless_methods::is_own;
 use super::host::{report_escape, Host};
 use super::identity::{KeyId, ObjectId};
@@ -90,11 +91,18 @@ impl InstanceDicts {
 impl State {
     /// An operation is about to change a dict: what it stores there may hide what a class has under that name, which was constant
     /// until then. What a thread does while it is alone, others find.
-    pub fn note_written_dict(&mut self, dict: ObjectId, key: Option<KeyId>) {
+    #[inline]
+    pub fn note_written_dict(
+        &mut self,
+        dict: &Bound<'_, PyAny>,
+        container: Container,
+        key: Option<&Bound<'_, PyAny>>,
+    ) {
         if self.instance_dicts.types.is_empty() || self.is_alone() {
             return;
         }
-        if self.instance_dicts.note_written(dict, key) && self.learning {
+        let key = key.and_then(|key| self.cell_key(dict, key));
+        if self.instance_dicts.note_written(container.object, key) && self.learning {
             self.restart.get_or_insert(Restart::Visible);
         }
     }

@@ -16,6 +16,7 @@ use super::class_flags::is_made_at_run_time;
 use super::container_effects::{item_effect, ContainerEffect};
 use super::containers::{has_cell, Container};
 use super::host::{require_host, Host};
+use super::insides::has_nothing_inside;
 use super::iteration::ListSteps;
 use super::origins::Origin;
 use super::place::Place;
@@ -405,7 +406,11 @@ impl Host {
     /// The truth of a value in a condition.
     #[pyo3(signature = (object, /))]
     pub fn truth(&self, py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<bool> {
-        if self.kind(object).is_container() {
+        if has_nothing_inside(object) {
+            return object.is_truthy();
+        }
+        let kind = self.kind(object);
+        if kind.is_container() {
             let event = self.touch_container(py, object, ContainerEffect::Length, None)?;
             let value = object.is_truthy()?;
             if self.is_recording() {
@@ -414,7 +419,7 @@ impl Host {
             }
             return Ok(value);
         }
-        match self.kind(object) {
+        match kind {
             // What it shows tells whether it is empty.
             TypeKind::View => self.look(py, std::slice::from_ref(object), Depth::Items)?,
             TypeKind::Proxy => {
