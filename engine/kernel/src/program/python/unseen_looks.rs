@@ -17,6 +17,7 @@ use super::host::{report_escape, Host};
 use super::left_modules::LeftModules;
 use super::module_variables::instrumented_namespace;
 use super::primitives::keeps_attributes;
+use super::rebinding::can_be_hidden;
 use super::types::{module_of, TypeFacts};
 
 impl LeftModules {
@@ -218,9 +219,10 @@ fn tell(object: &Bound<'_, PyAny>, name: Option<&Bound<'_, PyString>>) -> PyResu
     runtime.getattr(intern!(py, "note_look"))?.call1((object, name)).map(drop)
 }
 
-/// Refuse an attribute that a program gives to one of the library's primitives, which the kernel's have no room for.
+/// Refuse an attribute that a program gives to one of the library's primitives, which the kernel's have no room for: a new one, or
+/// one that hides a method.
 pub fn refuse_new_attribute(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<()> {
-    if !keeps_attributes(object) || object.hasattr(name)? {
+    if !keeps_attributes(object) || object.hasattr(name)? && !can_be_hidden(object, name)? {
         return Ok(());
     }
     report_escape(object.py(), &format!("gives a threading.{} the attribute {name}", object.get_type().name()?))
