@@ -185,6 +185,27 @@ def model():
     }
 
 
+def test_annotations_of_a_function_are_put_back(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text("""
+import dpor
+
+def function(x: int):
+    pass
+
+@dpor.model
+def model():
+    assert function.__annotations__ == {"x": int}
+    def one():
+        function.__annotations__ = {"y": str}
+    dpor.spawn(one)
+    dpor.join_all()
+    dpor.choose(range(2))
+""")
+    result = check_model(CheckRequest("model.py", "model", str(tmp_path)))
+    assert result.verdict is Verdict.VERIFIED, result
+    assert result.executions == 2
+
+
 PARTIAL_CHANGES = ("s.keywords.update(z=5)", "s.__setstate__((add, (9,), {}, {}))")
 
 

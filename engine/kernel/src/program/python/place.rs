@@ -3,7 +3,7 @@
 use pyo3::exceptions::PyAttributeError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyString};
+use pyo3::types::{PyDict, PyFunction, PyList, PyString};
 
 use super::ancestry::{told_by_type, Ancestry};
 use super::atomic::Atomic;
@@ -187,16 +187,8 @@ fn has_slot(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<b
     Ok(false)
 }
 
-/// Under which keys a namespace keeps an attribute: since Python 3.14 a class has its annotations under another one, and those that
-/// it was written with as a function.
-fn kept_as<'py>(name: &Bound<'py, PyString>) -> Vec<Bound<'py, PyString>> {
-    let mut kept = vec![name.clone()];
-    if name == "__annotations__" {
-        let others = ["__annotations_cache__", "__annotate_func__", "__annotate__"];
-        kept.extend(others.map(|other| PyString::intern(name.py(), other)));
-    }
-    kept
-}
+/// Under which other keys a class keeps its annotations since Python 3.14: those that it has made, and the function that makes them.
+const ANNOTATIONS: &[&str] = &["__annotations_cache__", "__annotate_func__", "__annotate__"];
 
 /// The attribute that the object has itself, past what its class does about it: in its `__dict__`, or in a slot.
 pub fn own_attribute<'py>(
@@ -207,16 +199,16 @@ pub fn own_attribute<'py>(
     let load = plain_method(object, "__getattribute__")?;
     if !lacks_dict(object)? {
         if let Ok(own) = load.call1((object, intern!(py, "__dict__"))) {
-            for kept in kept_as(name) {
-                if own.contains(&kept)? {
-                    return own.get_item(&kept).map(Some);
-                }
+            if own.contains(name)? {
+                return own.get_item(name).map(Some);
+            }
+            let makes = name == "__annotations__" && !object.is_instance_of::<PyFunction>();
+            if makes {
+                // To ask for those that are not there makes them.
+                let kept = ANNOTATIONS.iter().find(|kept| own.contains(kept).unwrap_or(false));
+                return kept.map(|kept| own.get_item(kept)).transpose();
             }
         }
-    }
-    // To ask for those that are not there makes them.
-    if name == "__annotations__" {
-        return Ok(None);
     }
     Ok(if has_slot(object, name)? { load.call1((object, name)).ok() } else { None })
 }
