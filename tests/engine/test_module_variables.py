@@ -104,6 +104,38 @@ def model():
                 assert "assertion failed" in str(result), (store, load, model)
 
 
+LIBRARY = {
+    "variable": ("os.sep = 9", "os.sep", 9),
+    "function": ("os.getcwd = lambda: 9", "os.getcwd()", 9),
+    "mapping": ("os.environ = {'NEW': 1}", "'NEW' in os.environ", True),
+    "private": ("json.__version__ = 9", "json.__version__", 9),
+    "module in C": ("math.pi = 9", "math.pi", 9),
+    "used inside": ("textwrap._whitespace = 'x'", "textwrap._whitespace", "x"),
+}
+
+
+@pytest.mark.parametrize("name", LIBRARY)
+def test_a_store_to_a_variable_of_the_library_is_found_in_both_orders(tmp_path: Path, name: str) -> None:
+    store, load, new = LIBRARY[name]
+    for unwanted in (f"found == {new!r}", f"found != {new!r}"):
+        (tmp_path / "model.py").write_text(f"""
+import json, math, os, textwrap
+import dpor
+
+@dpor.model
+def model():
+    def write():
+        {store}
+    thread = dpor.spawn(write)
+    found = {load}
+    thread.join()
+    assert not ({unwanted})
+""")
+        result = check_model(CheckRequest("model.py", "model", str(tmp_path)))
+        assert result.verdict is Verdict.VIOLATED, unwanted
+        assert "assertion failed" in str(result)
+
+
 def test_a_deletion_is_seen(tmp_path: Path) -> None:
     assert check(tmp_path, "del helper.flag", "assert hasattr(helper, 'flag')").executions == 2
 

@@ -226,11 +226,14 @@ impl Host {
         let Some(module) = namespace.get_item(intern!(py, "__name__"))? else { return Ok(()) };
         let variable = (module.extract::<String>()?, name.to_string());
         let mut state = self.state();
-        if state.rebound.contains(&variable) || state.rebinding.contains(&variable) {
+        if state.rebound.contains(&variable) {
             return Ok(());
         }
         // The thread goes on up to its next visible operation: a module that binds its names when they are asked for binds many.
-        state.rebinding.push(variable);
+        // One that an execution has noted which had another reason to begin anew is still to be learned.
+        if !state.rebinding.contains(&variable) {
+            state.rebinding.push(variable);
+        }
         if matches!(state.restart, None | Some(Restart::Visible)) {
             state.restart = Some(Restart::Rebound);
         }
