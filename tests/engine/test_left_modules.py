@@ -77,6 +77,11 @@ READ = {
         "inspect.signature(s).parameters['a'].annotation is str",
         "s.__annotations__.update(a=str)",
     ),
+    "annotations that are replaced": (
+        "(lambda: lambda a: a)()",
+        "'b' in typing.get_type_hints(s)",
+        "setattr(s, '__annotations__', {'b': int})",
+    ),
     "arguments": (
         "inspect.signature(function).bind(1)",
         "s.args",
@@ -90,6 +95,16 @@ READ = {
         "s.clear()",
     ),
     "bytes": ("bytearray(b'ab')", "re.findall(b'a', s)", "s.clear()"),
+}
+# What functions of such modules store in what they are given.
+STORED = {
+    "final": ("K", "typing.final(s) and None", "getattr(s, '__final__', False)"),
+    "no type check": ("K()", "typing.no_type_check(s) and None", "getattr(s, '__no_type_check__', False)"),
+    "checked at run time": (
+        "types.new_class('Has', (typing.Protocol,))",
+        "typing.runtime_checkable(s) and None",
+        "getattr(s, '_is_runtime_protocol', False)",
+    ),
 }
 # What two threads do with one object.
 TAKEN = {
@@ -111,9 +126,9 @@ def check(folder: Path, body: str) -> ModelResult:
     return check_model(CheckRequest(str(path), "model", str(folder)))
 
 
-@pytest.mark.parametrize("name", [*READ, *TAKEN])
+@pytest.mark.parametrize("name", [*READ, *STORED, *TAKEN])
 def test_a_check_finds_what_both_orders_give(tmp_path: Path, name: str) -> None:
-    EitherOrder(HEADER, tmp_path).require_both(*{**READ, **TAKEN}[name])
+    EitherOrder(HEADER, tmp_path).require_both(*{**READ, **STORED, **TAKEN}[name])
 
 
 def test_a_function_that_takes_items_one_by_one_is_no_single_step(tmp_path: Path) -> None:

@@ -20,8 +20,8 @@ from dpor.results import AssumptionKind, CheckRequest, ModelResult, Verdict
 Check = Callable[..., Any]
 
 BEFORE = """
-import atexit, calendar, codecs, copyreg, cProfile, decimal, faulthandler, gc, gettext, linecache, locale, profile, re
-import readline, resource, signal, sqlite3, sys, threading, time, tracemalloc, typing, warnings
+import atexit, calendar, codecs, copyreg, cProfile, decimal, faulthandler, gc, gettext, importlib, linecache
+import locale, profile, re, readline, resource, signal, socket, sqlite3, sys, threading, time, tracemalloc, typing, warnings
 import _thread, builtins, ctypes, zoneinfo
 
 class Own: pass
@@ -136,6 +136,7 @@ def test_what_code_in_c_uses_of_a_module_is_one_too_when_another_check_has_had_i
 SETTINGS = {
     "gettext.textdomain": "'mine'",
     "locale.setlocale": "locale.LC_ALL, 'C'",
+    "socket.setdefaulttimeout": "5",
     "sys.setrecursionlimit": "5000",
     "sys.set_int_max_str_digits": "9000",
 }
@@ -147,17 +148,21 @@ def test_a_setting_that_code_reads_unseen_is_an_assumption_beside_threads(check:
     assert assumed(result) == {(AssumptionKind.CHANGED_DEFINITION, f"what {name} sets")}
 
 
-CACHES = {
+CHANGED_UNSEEN = {
     "re.purge()": "the cache of re",
+    "gettext.install('mine')": "builtins._",
+    "importlib.reload(calendar) and None": "what a module that is reloaded defines",
     "linecache.clearcache()": "linecache.cache",
     "linecache.checkcache('none')": "linecache.cache",
 }
 
 
-@pytest.mark.parametrize("call", CACHES)
-def test_a_cache_that_is_emptied_unseen_is_an_assumption_beside_threads(check: Check, call: str) -> None:
+@pytest.mark.parametrize("call", CHANGED_UNSEEN)
+def test_what_a_function_of_the_library_changes_unseen_is_an_assumption_beside_threads(
+    check: Check, call: str
+) -> None:
     _, result = check(call, "None", "None", before=BEFORE)
-    assert assumed(result) == {(AssumptionKind.CHANGED_DEFINITION, CACHES[call])}
+    assert assumed(result) == {(AssumptionKind.CHANGED_DEFINITION, CHANGED_UNSEEN[call])}
 
 
 def test_a_traceback_empties_no_cache_of_the_program(check: Check) -> None:

@@ -46,7 +46,7 @@ _SETTINGS = (
     _Setting("gettext", "textdomain", "textdomain", read_unseen=True),
     _Setting("locale", "setlocale", "setlocale", which=1, read_unseen=True),
     _Setting("signal", "signal", "getsignal", which=1),
-    _Setting("socket", "setdefaulttimeout", "getdefaulttimeout"),
+    _Setting("socket", "setdefaulttimeout", "getdefaulttimeout", read_unseen=True),
     _Setting("sys", "set_coroutine_origin_tracking_depth", "get_coroutine_origin_tracking_depth"),
     _Setting("sys", "set_int_max_str_digits", "get_int_max_str_digits", read_unseen=True),
     _Setting("sys", "setrecursionlimit", "getrecursionlimit", read_unseen=True),
@@ -67,6 +67,8 @@ _LEFT_BEHIND = (("builtins", "_"),)
 _FILTERS = "warnings.filters"
 # Functions in Python by module, with what they change that other functions of the module read.
 _CHANGING = {
+    "gettext": ("builtins._", ("install",)),
+    "importlib": ("what a module that is reloaded defines", ("reload",)),
     "linecache": ("linecache.cache", ("checkcache", "clearcache", "lazycache", "updatecache")),
     "re": ("the cache of re", ("purge",)),
     "warnings": (_FILTERS, ("filterwarnings", "resetwarnings", "simplefilter")),

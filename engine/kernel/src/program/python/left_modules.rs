@@ -2,14 +2,15 @@
 //!
 //! That is right as long as they compute from what nobody else changes, and keep nothing that two threads share. So such a
 //! module is instrumented after all, from the next execution on, as soon as
-//! - a function of it is given something that other threads change while it may read it, or
+//! - a function of it is given something that other threads change while it may read it, or an object whose attributes it may
+//!   store, or
 //! - an object is made of a class of it, unless such objects are known not to change.
 
 use pyo3::exceptions::PyBaseException;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString, PyTuple, PyType};
-use rustc_hash::FxHashSet;
+use pyo3::types::{PyDict, PyFunction, PyString, PyTuple, PyType};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::ancestry::told_by_type;
 use super::assumptions::{package_of, AssumptionKind};
@@ -18,7 +19,6 @@ use super::callback_results::ResultUse;
 use super::container_effects::ContainerEffect;
 use super::entered_code::Entry;
 use super::host::Host;
-use super::place::lacks_dict;
 use super::state::{Phase, Restart};
 use super::types::{is_heap_class, TypeKind};
 use super::unseen_readers::UnseenReaders;
@@ -44,6 +44,8 @@ pub struct LeftModules {
     /// Classes, by address, of objects whose attributes are changed, in this execution.
     changed: FxHashSet<usize>,
     pub readers: UnseenReaders,
+    /// Whether functions, by the address of their code, store attributes of objects.
+    writers: FxHashMap<usize, bool>,
 }
 
 impl LeftModules {
@@ -137,6 +139,7 @@ impl Host {
             watched: FxHashSet::default(),
             changed: FxHashSet::default(),
             readers: UnseenReaders::default(),
+            writers: FxHashMap::default(),
         };
     }
 }
@@ -151,6 +154,7 @@ impl Host {
         keywords: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let read = given(arguments, keywords);
+        self.watch_if_storing(function, &read)?;
         // Nobody else can have changed what it reads, nor will before it has read it: to look there would find nothing new.
         let alone = self.awake().is_some_and(|state| state.running() && state.is_alone());
         let depth = match named_function(function) {
@@ -188,14 +192,11 @@ impl Host {
             TypeKind::Instance if !object.is_instance_of::<PyBaseException>() => self.named_parts(object),
             TypeKind::Module => Ok(vec![Part { object: object.clone(), effect: ContainerEffect::ReadWhole }]),
             _ if self.callable_kind(object) == CallableKind::Function => {
-                let mut parts = Vec::new();
-                if !lacks_dict(object)? {
-                    let own = object.getattr(intern!(py, "__dict__"))?;
-                    self.alias_instance_dict(&own, object);
-                    parts.push(own);
-                }
-                parts.push(object.getattr(intern!(py, "__annotations__"))?);
-                Ok(self.reading_parts(&parts, Depth::Everything))
+                // A function cannot tell whether it had a dict before somebody asked.
+                let own = object.getattr(intern!(py, "__dict__"))?;
+                self.alias_instance_dict(&own, object);
+                let annotations = object.getattr(intern!(py, "__annotations__"))?;
+                Ok(self.reading_parts(&[own, annotations], Depth::Everything))
             }
             _ => Ok(Vec::new()),
         }
@@ -227,6 +228,39 @@ impl Host {
         };
         match wants {
             true => Err(self.restart_with(class.py(), Restart::Library)),
+            false => Ok(()),
+        }
+    }
+
+    /// If a function stores attributes of objects, such as those that it may be given, its stores are operations of their own.
+    fn watch_if_storing(&self, function: &Bound<'_, PyAny>, given: &[Bound<'_, PyAny>]) -> PyResult<()> {
+        let py = function.py();
+        let can_be_stored_to = |object: &Bound<'_, PyAny>| {
+            matches!(self.kind(object), TypeKind::Class | TypeKind::Instance) || object.is_instance_of::<PyFunction>()
+        };
+        if !given.iter().any(can_be_stored_to) {
+            return Ok(());
+        }
+        let function = behind_method(function)?;
+        let code = function.getattr(intern!(py, "__code__"))?;
+        let address = code.as_ptr() as usize;
+        let known = self.state().types.origins.left.writers.get(&address).copied();
+        let stores = match known {
+            Some(stores) => stores,
+            None => {
+                let ask = py.import(intern!(py, "dpor.instrument.stored_attributes"))?;
+                let stores =
+                    self.asleep(|| ask.call_method1(intern!(py, "stores_attributes"), (code,))?.is_truthy())?;
+                self.state().types.origins.left.writers.insert(address, stores);
+                stores
+            }
+        };
+        let wants = stores && {
+            let (module, _) = named_function(&function)?;
+            self.state().types.origins.watch(&module, &function)
+        };
+        match wants {
+            true => Err(self.restart_with(py, Restart::Library)),
             false => Ok(()),
         }
     }
