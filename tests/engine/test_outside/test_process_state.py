@@ -21,8 +21,8 @@ Check = Callable[..., Any]
 
 BEFORE = """
 import atexit, calendar, codecs, copyreg, cProfile, decimal, faulthandler, gc, gettext, importlib, linecache
-import locale, profile, re, readline, resource, signal, socket, sqlite3, sys, threading, time, tracemalloc, typing, warnings
-import _thread, builtins, ctypes, zoneinfo
+import locale, profile, re, readline, resource, signal, socket, sqlite3, sys, threading, time
+import tracemalloc, typing, warnings, _thread, builtins, ctypes, zoneinfo
 
 class Own: pass
 
