@@ -179,3 +179,36 @@ def test_a_parser_of_arguments_in_each_of_two_threads_is_as_cheap_as_before(tmp_
     )
     assert result.verdict is Verdict.VERIFIED, result
     assert result.executions <= 6
+
+
+@pytest.mark.parametrize("where", ["", "    import helper\n"])
+def test_a_module_that_decorates_its_functions_can_be_loaded_for_each_execution(
+    tmp_path: Path, where: str
+) -> None:
+    (tmp_path / "helper.py").write_text("""
+import abc, typing
+
+class Base(abc.ABC):
+    @abc.abstractmethod
+    def run(self):
+        pass
+
+@typing.final
+class Own(Base):
+    @typing.no_type_check
+    def run(self):
+        return 1
+
+# What cannot be put back has the modules loaded afresh.
+numbers = iter(range(9))
+""")
+    body = f"""{where}    assert next(helper.numbers) == 0 and helper.Own().run() == 1
+    both(int, int)
+    dpor.choose(range(2))
+"""
+    path = tmp_path / "model.py"
+    first = "" if where else "import helper\n"
+    path.write_text(f"{HEADER}\n{first}\n@dpor.model\ndef model():\n{body}")
+    result = check_model(CheckRequest(str(path), "model", str(tmp_path)))
+    assert result.verdict is Verdict.VERIFIED
+    assert result.executions == 2

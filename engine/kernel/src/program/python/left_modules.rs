@@ -6,6 +6,8 @@
 //!   store, or
 //! - an object is made of a class of it, unless such objects are known not to change.
 
+use std::sync::atomic::Ordering;
+
 use pyo3::exceptions::PyBaseException;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -232,13 +234,26 @@ impl Host {
         }
     }
 
+    /// Whether an object can be given attributes which another thread, or another execution, would find.
+    fn matters_to_others(&self, object: &Bound<'_, PyAny>) -> bool {
+        let Some(mut state) = self.awake().filter(|state| state.phase == Phase::Running) else { return false };
+        let made = match object.is_instance_of::<PyFunction>() {
+            true => state.types.code_token(object).is_some_and(|token| state.made_function(object, token).is_some()),
+            false => {
+                let kind = state.types.facts(object).kind;
+                if !matches!(kind, TypeKind::Class | TypeKind::Instance) {
+                    return false;
+                }
+                state.objects.current(object).is_some()
+            }
+        };
+        !made || !state.has_no_company()
+    }
+
     /// If a function stores attributes of objects, such as those that it may be given, its stores are operations of their own.
     fn watch_if_storing(&self, function: &Bound<'_, PyAny>, given: &[Bound<'_, PyAny>]) -> PyResult<()> {
         let py = function.py();
-        let can_be_stored_to = |object: &Bound<'_, PyAny>| {
-            matches!(self.kind(object), TypeKind::Class | TypeKind::Instance) || object.is_instance_of::<PyFunction>()
-        };
-        if !given.iter().any(can_be_stored_to) {
+        if self.importing.load(Ordering::Relaxed) || !given.iter().any(|object| self.matters_to_others(object)) {
             return Ok(());
         }
         let function = behind_method(function)?;
