@@ -62,6 +62,11 @@ READ = {
     ),
     "a tree": ("ast.parse('a')", "len(list(ast.walk(s)))", "s.body.append(ast.Pass())"),
     "a tree as text": ("ast.parse('a')", "ast.dump(s).count('Pass')", "s.body.append(ast.Pass())"),
+    "a tree that is compiled": (
+        "ast.parse('[a]', mode='eval')",
+        "len(compile(s, 'f', 'eval').co_names)",
+        "s.body.elts.clear()",
+    ),
     "a tree that is visited": (
         "ast.parse('a')",
         "(lambda found: (found.visit(s), found.names)[1])(Members())",

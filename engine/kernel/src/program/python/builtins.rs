@@ -99,7 +99,6 @@ const NOTHING: &[&str] = &[
     "open",
     "input",
     "__import__",
-    "compile",
     "hex",
     "oct",
     "bin",
@@ -131,6 +130,8 @@ impl Builtins {
         add(COMPARE, BuiltinEffect::Compare)?;
         add(SHOW, BuiltinEffect::Show)?;
         add(ALIAS, BuiltinEffect::Alias)?;
+        // A tree of syntax can be given in place of a text.
+        add(&["compile"], BuiltinEffect::Examine)?;
         add(&["len"], BuiltinEffect::Length)?;
         add(&["bool"], BuiltinEffect::Truth)?;
         add(&["eval", "exec"], BuiltinEffect::Evaluate)?;
