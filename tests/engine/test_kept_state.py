@@ -50,6 +50,8 @@ PUT_BACK = {
     "slot del": "del SLOTTED.a\n    assert not hasattr(SLOTTED, 'a')",
     "slot list": "SLOTTED.items.append(1)\n    assert len(SLOTTED.items) == 1",
     "slot holds": "SLOTHOLD.b.x += 1\n    assert SLOTHOLD.b.x == 2",
+    "annotations of a function": "assert annotated.__annotations__ == {'x': int}\n    annotated.__annotations__ = {}",
+    "annotations of a function in place": "assert annotated.__annotations__ == {'x': int}\n    annotated.__annotations__['y'] = int",
     "attr": "PLAIN.x += 1\n    assert PLAIN.x == 2",
     "attr new": "assert not hasattr(PLAIN, 'new')\n    PLAIN.new = 1",
     "attr del order": (
@@ -242,6 +244,7 @@ PUT_BACK = {
 }
 # What nobody can put back.
 LOADED_AFRESH = {
+    "view of memory": "assert VIEWED[0] == 0\n    VIEWED[0] = 5",
     "partial attr": "assert not hasattr(PART, 'z')\n    PART.z = 1",
     "exception attr": "assert not hasattr(EXC, 'z')\n    EXC.z = 1",
     "exception reduce": "assert len(EXC.__reduce__()) == 2\n    EXC.z = 1",

@@ -351,3 +351,9 @@ FIRST = random.Random(1).random()
 def inc_locked():
     with LOCK:
         PLAIN.x += 1
+
+VIEWED = memoryview(bytearray(1))
+
+
+def annotated(x: int):
+    pass

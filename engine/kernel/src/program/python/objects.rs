@@ -249,7 +249,7 @@ fn shown_by_view<'py>(view: &Bound<'py, PyAny>, facts: TypeFacts) -> Option<Boun
 }
 
 /// The object whose memory a `memoryview` shows; None for anything else.
-fn shown_by_memory_view<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+pub fn shown_by_memory_view<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
     if !object.is_instance_of::<PyMemoryView>() {
         return None;
     }

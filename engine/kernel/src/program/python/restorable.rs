@@ -8,6 +8,7 @@ use pyo3::types::{PyDict, PyString, PyType};
 use super::ancestry::{told_by_type, Ancestry};
 use super::host::Host;
 use super::lasting::Original;
+use super::objects::shown_by_memory_view;
 use super::place::{lacks_dict, native_method};
 use super::rebinding::decides_meaning;
 use super::types::{is_heap_class, module_of, qualified_name, TypeKind};
@@ -68,6 +69,9 @@ impl Host {
     /// Before an operation changes the items of one container and nothing in it: what an execution changes of one that exists
     /// before executions begin is put back, which costs less than to load the modules afresh.
     pub fn check_fresh_container(&self, py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<()> {
+        if let Some(shown) = shown_by_memory_view(object) {
+            return self.check_fresh_container(py, &shown);
+        }
         if self.is_of_execution(object) {
             return Ok(());
         }
