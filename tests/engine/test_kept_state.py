@@ -51,7 +51,9 @@ PUT_BACK = {
     "slot list": "SLOTTED.items.append(1)\n    assert len(SLOTTED.items) == 1",
     "slot holds": "SLOTHOLD.b.x += 1\n    assert SLOTHOLD.b.x == 2",
     "annotations of a function": "assert annotated.__annotations__ == {'x': int}\n    annotated.__annotations__ = {}",
-    "annotations of a function in place": "assert annotated.__annotations__ == {'x': int}\n    annotated.__annotations__['y'] = int",
+    "annotations of a function in place": (
+        "assert annotated.__annotations__ == {'x': int}\n    annotated.__annotations__['y'] = int"
+    ),
     "attr": "PLAIN.x += 1\n    assert PLAIN.x == 2",
     "attr new": "assert not hasattr(PLAIN, 'new')\n    PLAIN.new = 1",
     "attr del order": (

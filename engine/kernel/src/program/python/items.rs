@@ -14,7 +14,7 @@ use super::callback_results::{used_by_adding, ResultUse};
 use super::callbacks::OpenOperation;
 use super::class_flags::is_made_at_run_time;
 use super::container_effects::{item_effect, ContainerEffect};
-use super::containers::{has_cell, Container};
+use super::containers::{has_cell, is_from_end, Container};
 use super::host::{require_host, Host};
 use super::insides::has_nothing_inside;
 use super::iteration::ListSteps;
@@ -69,6 +69,8 @@ impl Host {
             true => self.touch_chosen_item(py, object, container, location, effect, key)?,
             false => self.touch_cell(py, object, container, effect, key)?,
         };
+        // Others may have run meanwhile, and made the list longer that an index counts from the end of.
+        let location = self.located_cell(object, key).map_or(location, |(_, location)| location);
         // An item that has been removed meanwhile is gone, whatever the thread has stored there.
         let forwarded = self.forwarded(py, location).filter(|_| has_cell(object, key));
         Ok((event, forwarded))
@@ -202,6 +204,16 @@ pub fn factory_in_c<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>
     let factory = descriptor.call_method1(intern!(object.py(), "__get__"), (object, &class)).ok()?;
     let seen = factory.is_none() || factory.is_instance_of::<PyType>() || factory.is_instance_of::<PyFunction>();
     (!seen).then_some(factory)
+}
+
+/// The index of a list's item counted from its start; any other key as it is.
+fn index_from_start<'py>(object: &Bound<'py, PyAny>, key: &Bound<'py, PyAny>) -> Bound<'py, PyAny> {
+    let (Ok(list), true) = (object.cast::<PyList>(), is_from_end(key)) else { return key.clone() };
+    let index = key.extract::<isize>().map(|index| index + list.len() as isize);
+    match index.map(|index| index.into_pyobject(object.py())) {
+        Ok(Ok(index)) => index.into_any(),
+        _ => key.clone(),
+    }
 }
 
 /// Whether item operations on an object go to built-in code.
@@ -352,7 +364,10 @@ impl Host {
             Some((container, location)) if self.is_buffered(location) => {
                 if self.finds_cell(py, object, container, key)? {
                     self.check_fresh_container(py, object)?;
-                    return self.buffer_item(py, value, object, key, container, location);
+                    // Which one an index from the end means is known now.
+                    let key = index_from_start(object, key);
+                    let location = self.located_cell(object, &key).map_or(location, |(_, location)| location);
+                    return self.buffer_item(py, value, object, &key, container, location);
                 }
                 self.touch_located(py, object, container, effect, Some(key))?
             }
