@@ -11,8 +11,5 @@ _STORING_BY_NAME = ("setattr", "delattr", "__setattr__", "__delattr__")
 
 def stores_attributes(code: CodeType) -> bool:
     """Whether code, not counting what it calls, stores or deletes an attribute of anything."""
-    return any(
-        instruction.opname in _STORING or instruction.argval in _STORING_BY_NAME
-        for instruction in dis.get_instructions(code)
-        if instruction.opname in _STORING or isinstance(instruction.argval, str)
-    )
+    by_name = any(name in code.co_names for name in _STORING_BY_NAME)
+    return by_name or any(instruction.opname in _STORING for instruction in dis.get_instructions(code))

@@ -78,8 +78,7 @@ impl Host {
             add_names_in_class(&base, &mut names)?;
             let has = told_by_type(&base, intern!(class.py(), "__dict__"))?.contains(name)?;
             if has || names.contains(name.to_str()?) {
-                let module = if module.starts_with("dpor.") { "threading" } else { &module };
-                self.assume(class.py(), AssumptionKind::UnseenCode, module);
+                self.assume(class.py(), AssumptionKind::UnseenCode, &module);
             }
         }
         Ok(())
