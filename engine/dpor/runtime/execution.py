@@ -10,7 +10,8 @@ from dpor.options import TaskOrder
 if TYPE_CHECKING:
     from dpor._kernel import Host
     from dpor.runtime.event_loop import EventLoop
-    from dpor.runtime.thread import MainThread, Thread
+    from dpor.runtime.main_thread import MainThread
+    from dpor.runtime.thread import Thread
 
 
 class Execution:

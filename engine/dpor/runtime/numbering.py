@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dpor._kernel import Host
-    from dpor.runtime.thread import MainThread
+    from dpor.runtime.main_thread import MainThread
 
 
 class Numbers:

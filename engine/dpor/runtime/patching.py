@@ -32,6 +32,7 @@ from dpor.runtime.futures import patch_futures
 from dpor.runtime.import_time_objects import ImportTimeObjects
 from dpor.runtime.imports import ImportWatcher
 from dpor.runtime.local import RealLocal, like, local
+from dpor.runtime.main_thread import MainThread
 from dpor.runtime.mode import Mode
 from dpor.runtime.module_locks import ModuleLocks
 from dpor.runtime.outside.stand_ins import Outside
@@ -42,7 +43,6 @@ from dpor.runtime.queues import PrimitiveQueues
 from dpor.runtime.randomness import Randomness
 from dpor.runtime.shared_fields import Barrier, patch_queues
 from dpor.runtime.slot_names import patch_slot_names
-from dpor.runtime.thread import MainThread
 from dpor.runtime.timer import Timer
 
 if TYPE_CHECKING:

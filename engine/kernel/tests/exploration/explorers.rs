@@ -1,5 +1,6 @@
 //! Source and optimal exploration against the exhaustive oracle, on named and on random programs.
 
+use crate::script::random::Seeded;
 use crate::script::{Instruction, Script};
 use _kernel::driver::Counts;
 use Instruction::*;
@@ -60,18 +61,6 @@ fn opposite_lock_orders_have_two_complete_classes_and_one_deadlock() {
 fn a_lock_that_is_never_released_blocks_each_thread_in_turn() {
     let script = program(vec![vec![Lock(0), Store(0, 1)], vec![Lock(0), Store(0, 2)]]);
     assert!(agrees_with_oracle(&script, "never released"));
-}
-
-/// A small deterministic generator (xorshift), so that a failing seed can be run again.
-struct Seeded(u64);
-
-impl Seeded {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % bound
-    }
 }
 
 fn random_thread(random: &mut Seeded, length: usize) -> Vec<Instruction> {
@@ -152,7 +141,7 @@ fn random_programs_on_several_locations_agree_with_the_oracle() {
     let count: u64 = std::env::var("DPOR_PROGRAMS").ok().and_then(|text| text.parse().ok()).unwrap_or(1000);
     let mut compared = 0;
     for seed in 1..=count {
-        let mut random = Seeded(seed.wrapping_mul(0xa076_1d64_78bd_642f) | 1);
+        let mut random = Seeded::salted(seed, 0xa076_1d64_78bd_642f);
         random.below(2);
         let threads = 2 + random.below(2) as usize;
         let budget = if threads == 2 { 4 } else { 2 };
@@ -167,7 +156,7 @@ fn random_programs_agree_with_the_oracle() {
     let count: u64 = std::env::var("DPOR_PROGRAMS").ok().and_then(|text| text.parse().ok()).unwrap_or(700);
     let mut compared = 0;
     for seed in 1..=count {
-        let mut random = Seeded(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let mut random = Seeded::salted(seed, 0x9e37_79b9_7f4a_7c15);
         random.below(2);
         let threads = 2 + random.below(2) as usize;
         let budget = if threads == 2 { 5 } else { 3 };
@@ -182,7 +171,7 @@ fn random_programs_agree_with_the_oracle() {
 fn larger_random_programs_have_the_same_classes_under_source_and_optimal() {
     let mut compared = 0;
     for seed in 1..=300u64 {
-        let mut random = Seeded(seed.wrapping_mul(0xd134_2543_de82_ef95) | 1);
+        let mut random = Seeded::salted(seed, 0xd134_2543_de82_ef95);
         random.below(2);
         let threads = 3 + random.below(2) as usize;
         let threads = (0..threads).map(|_| random_thread(&mut random, 7)).collect();

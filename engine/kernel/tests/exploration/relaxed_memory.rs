@@ -2,6 +2,7 @@
 
 use crate::litmus::brute_force::enumerate;
 use crate::litmus::{explore_classes, explore_litmus, rows, Statement, Value, CONDITIONS};
+use crate::script::random::Seeded;
 use _kernel::operation::MemoryOrder;
 
 #[test]
@@ -27,22 +28,6 @@ fn litmus_tests_have_as_many_consistent_graphs_as_brute_force_enumeration_found(
         }
     }
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
-}
-
-/// A small deterministic generator (xorshift), so that a failing seed can be run again.
-struct Seeded(u64);
-
-impl Seeded {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % bound
-    }
-
-    fn of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
-        &all[self.below(all.len() as u64) as usize]
-    }
 }
 
 fn random_thread(random: &mut Seeded, thread: usize, length: usize) -> Vec<Statement> {
@@ -110,7 +95,7 @@ fn compare_with_brute_force(algorithm: &str, count: u64, shapes: &[&[usize]], th
     let count: u64 = std::env::var("DPOR_PROGRAMS").ok().and_then(|text| text.parse().ok()).unwrap_or(count);
     let variables = ["x".to_owned(), "y".to_owned()];
     for seed in 1..=count {
-        let mut random = Seeded(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let mut random = Seeded::salted(seed, 0x9e37_79b9_7f4a_7c15);
         random.below(2);
         let lengths = random.of(shapes);
         let threads: Vec<Vec<Statement>> =

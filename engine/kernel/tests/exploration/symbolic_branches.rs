@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::script::random::Seeded;
 use crate::script::{Instruction, Outcome, Script, CONDITIONS, DOMAIN};
 use Instruction::*;
 
@@ -55,18 +56,6 @@ fn an_impossible_side_is_never_taken() {
     assert_eq!(counts(&script, "optimal"), (2, 0, 0));
 }
 
-/// A small deterministic generator (xorshift), so that a failing seed can be run again.
-struct Seeded(u64);
-
-impl Seeded {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % bound
-    }
-}
-
 fn random_thread(random: &mut Seeded, length: usize) -> Vec<Instruction> {
     let mut code = Vec::new();
     let mut held = None;
@@ -112,7 +101,7 @@ fn random_symbolic_programs_agree_with_the_oracle_and_with_trying_every_value() 
     let count = number_of_programs(600);
     let mut compared = 0;
     for seed in 1..=count {
-        let mut random = Seeded(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let mut random = Seeded::salted(seed, 0x9e37_79b9_7f4a_7c15);
         random.below(2);
         let threads = 2 + random.below(2) as usize;
         let budget = if threads == 2 { 5 } else { 3 };
@@ -141,7 +130,7 @@ fn random_symbolic_programs_agree_with_the_oracle_and_with_trying_every_value() 
 fn larger_symbolic_programs_have_the_same_classes_under_source_optimal_and_concolic() {
     let mut compared = 0;
     for seed in 1..=number_of_programs(150) {
-        let mut random = Seeded(seed.wrapping_mul(0xd134_2543_de82_ef95) | 1);
+        let mut random = Seeded::salted(seed, 0xd134_2543_de82_ef95);
         random.below(2);
         let threads = 3 + random.below(2) as usize;
         let script = program((0..threads).map(|_| random_thread(&mut random, 6)).collect());

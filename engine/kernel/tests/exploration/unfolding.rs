@@ -1,5 +1,6 @@
 //! QPOR against the exhaustive oracle, with full and with k-partial alternatives.
 
+use crate::script::random::Seeded;
 use crate::script::{Instruction, Script};
 use Instruction::*;
 
@@ -60,24 +61,6 @@ fn partial_alternatives_explore_less_redundant_the_larger_k_is() {
     assert!(redundant[0] > 0, "{redundant:?}");
 }
 
-/// A small deterministic generator (xorshift), so that a failing seed can be run again.
-struct Seeded(u64);
-
-impl Seeded {
-    fn new(seed: u64) -> Seeded {
-        let mut random = Seeded(seed.wrapping_mul(0xd1b5_4a32_d192_ed03) | 1);
-        random.below(2);
-        random
-    }
-
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % bound
-    }
-}
-
 fn random_thread(random: &mut Seeded, length: usize) -> Vec<Instruction> {
     let mut code = Vec::new();
     let mut held: Vec<u32> = Vec::new();
@@ -124,7 +107,8 @@ fn random_programs(first: u64, share: u64, oracle: &str, threads: std::ops::Rang
     let count = count.div_ceil(share);
     let mut compared = 0;
     for seed in first..first + count {
-        let mut random = Seeded::new(seed);
+        let mut random = Seeded::salted(seed, 0xd1b5_4a32_d192_ed03);
+        random.below(2);
         let spread = threads.end() - threads.start() + 1;
         let threads = threads.start() + random.below(spread as u64) as usize;
         let length = if threads == 2 { length + 2 } else { length };

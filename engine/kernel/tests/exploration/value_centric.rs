@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::script::random::Seeded;
 use crate::script::{Instruction, Recording, Script};
 use _kernel::driver::{Counts, Driver, Summary};
 use _kernel::explorer::{create, End, ExplorerOptions};
@@ -254,24 +255,6 @@ fn a_counter_under_a_lock_that_chooses_locks_leads_to_nothing_redundant() {
         let choices = (0..n).flat_map(|lock| [SkipUnless(i64::from(lock), 2), Lock(1 + lock), Unlock(1 + lock)]);
         let threads = (1..=n).map(touch).chain([counts_up, chooses.into_iter().chain(choices).collect()]);
         assert_eq!(counts(&program(threads.collect()), 1), (u64::from(2 * n), 0, 0), "n = {n}");
-    }
-}
-
-/// A small deterministic generator (xorshift), so that a failing seed can be run again.
-struct Seeded(u64);
-
-impl Seeded {
-    fn new(seed: u64) -> Seeded {
-        let mut random = Seeded(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        random.below(2);
-        random
-    }
-
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % bound
     }
 }
 

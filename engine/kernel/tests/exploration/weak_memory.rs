@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::script::machine::outcomes;
+use crate::script::random::Seeded;
 use crate::script::{Found, Instruction, Machine, Outcome, Script};
 use Instruction::*;
 
@@ -153,7 +154,7 @@ fn what_locks_guard_has_as_many_classes_as_under_sequential_consistency() {
 fn symbolic_branches_are_decided_as_under_sequential_consistency() {
     let mut compared = 0;
     for seed in 1..=60u64 {
-        let mut random = Seeded(seed.wrapping_mul(0xbf58_476d_1ce4_e5b9) | 1);
+        let mut random = Seeded::salted(seed, 0xbf58_476d_1ce4_e5b9);
         random.below(2);
         let threads = (0..2).map(|_| {
             let mut code = random_thread(&mut random, 3);
@@ -177,18 +178,6 @@ fn symbolic_branches_are_decided_as_under_sequential_consistency() {
         }
     }
     assert!(compared > 60, "only {compared} programs were small enough");
-}
-
-/// A small deterministic generator (xorshift), so that a failing seed can be run again.
-struct Seeded(u64);
-
-impl Seeded {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % bound
-    }
 }
 
 fn random_thread(random: &mut Seeded, length: usize) -> Vec<Instruction> {
@@ -236,7 +225,7 @@ fn random_programs(default: u64, salt: u64, largest: usize) -> (u64, u64) {
     let count: u64 = std::env::var("DPOR_PROGRAMS").ok().and_then(|text| text.parse().ok()).unwrap_or(default);
     let mut compared = 0;
     for seed in 1..=count {
-        let mut random = Seeded(seed.wrapping_mul(salt) | 1);
+        let mut random = Seeded::salted(seed, salt);
         random.below(2);
         let threads = 2 + random.below(2) as usize;
         let budget = if threads == 2 { largest } else { largest - 2 };

@@ -11,15 +11,14 @@ use super::builtins::{BuiltinEffect, CallableKind};
 use super::cells::cell_behind;
 use super::class_flags::tells_referents;
 use super::container_effects::ContainerEffect;
-use super::harmless_methods::is_own;
-use super::host::{report_escape, Host};
-use super::module_variables::{instrumented_namespace, is_instrumented_namespace};
+use super::host::Host;
+use super::module_variables::instrumented_namespace;
 use super::place::{is_intercepted, own_attribute, Place};
 use super::rebinding::can_be_hidden;
 use super::recording::Word;
 use super::slots::Slot;
 use super::state::{access, Phase};
-use super::types::{is_heap_class, referent, tells_itself, TypeKind};
+use super::types::{referent, TypeKind};
 use super::undo::Undo;
 use super::unseen_looks::refuse_new_attribute;
 use super::weak_memory::Store;
@@ -134,36 +133,6 @@ impl Host {
             self.check_fresh_attribute(py, object, name, false, deletes)?;
         }
         Ok(found)
-    }
-
-    /// Before an operation on an item of a dict, or on the dict: if it is the namespace of an instrumented module
-    /// (`globals()`), its items are variables.
-    pub fn touch_namespace(
-        &self,
-        py: Python<'_>,
-        object: &Bound<'_, PyAny>,
-        key: Option<&Bound<'_, PyAny>>,
-        effect: ContainerEffect,
-    ) -> PyResult<()> {
-        let Ok(namespace) = object.cast_exact::<PyDict>() else { return Ok(()) };
-        if !self.state().running() || !is_instrumented_namespace(namespace) {
-            return Ok(());
-        }
-        // Alone, a thread may do what it likes, such as while a module is loaded.
-        let (alone, by_value) = {
-            let state = self.state();
-            (state.threads.len() < 2 || state.is_over(), state.driver.wants_values())
-        };
-        if by_value && !alone {
-            return self.leave_untreated(py, "the variables of a module as a dict");
-        }
-        if effect.reads_only() || (alone && key.is_none()) {
-            return Ok(());
-        }
-        match key.and_then(|key| key.cast::<PyString>().ok()) {
-            Some(name) => self.require_rebound(py, namespace, name),
-            None => Err(self.escape_with(py, "changes the variables of a module as a dict".to_owned())),
-        }
     }
 
     fn keep_attribute(&self, event: bool, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<()> {
@@ -512,31 +481,6 @@ impl Host {
             let id = state.object(object, facts);
             state.alias(value, id);
         }
-    }
-
-    /// A change that is no visible operation: of an object whose type is taken for one that never changes, or
-    /// one that C code keeps of a generator and the like.
-    pub fn refuse_unseen_change(&self, py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<()> {
-        let constant = match self.kind(object) {
-            TypeKind::Immutable => self.callable_kind(object) != CallableKind::Function,
-            TypeKind::Iterator | TypeKind::Opaque | TypeKind::View => !is_heap_class(&object.get_type()),
-            _ => false,
-        };
-        if !constant {
-            return Ok(());
-        }
-        {
-            let Some(state) = self.awake() else { return Ok(()) };
-            if !state.running() || state.has_no_company() {
-                return Ok(());
-            }
-        }
-        // Stand-ins and the like tell of it themselves.
-        let class = object.get_type();
-        if is_own(&class) || tells_itself(&class) {
-            return Ok(());
-        }
-        report_escape(py, &format!("changes a {} while other threads run", class.name()?))
     }
 
     /// Give a value that was found in a slot an identity by that place, if it has none.

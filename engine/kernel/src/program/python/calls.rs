@@ -5,7 +5,6 @@
 //! taken as one atomic operation on its object, and the result names that assumption.
 
 use pyo3::exceptions::PyBaseException;
-use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyFunction, PyList, PySet, PyString, PySuper, PyType};
@@ -13,17 +12,14 @@ use pyo3::types::{PyCFunction, PyDict, PyFunction, PyList, PySet, PyString, PySu
 use super::ancestry::{found_in_class, holder_of, told_by_type, Ancestry};
 use super::assumptions::{writer_of, AssumptionKind};
 use super::atomic::Atomic;
-use super::builtins::{
-    attribute_effect, c_function_effect, gives_container, is_json_worker, BuiltinEffect, CallableKind,
-};
+use super::builtins::{attribute_effect, c_function_effect, gives_container, BuiltinEffect, CallableKind};
 use super::controlled_call::{ControlledCall, How};
 use super::harmless_methods::{holder_of_harmful, is_harmless_method};
 use super::host::Host;
-use super::insides::own_dict;
 use super::object_state::gives_state;
 use super::origins::Origin;
 use super::primitives::{is_own_class, Condition, Lock, RLock};
-use super::types::{is_heap_class, module_of, qualified_name, referent, TypeKind};
+use super::types::{module_of, qualified_name, referent, TypeKind};
 
 impl Host {
     /// The receiver of a module-level method (`random.random`) is who it is by its place in the module.
@@ -234,31 +230,7 @@ impl Host {
                 return self.controlled(py, &function, How::Builtin(c_function_effect(&object, name)));
             }
         }
-        if let Some(called) = called_in_c(&function)? {
-            // What is called may have itself for `__call__`, once or by way of others.
-            return deeper(py, || self.control(py, called));
-        }
-        match self.called_by_class(&function)? {
-            Some(CallableKind::Partial) => return self.controlled(py, &function, How::Partial),
-            Some(CallableKind::StaticMethod) => {
-                return self.control(py, function.getattr(intern!(py, "__func__"))?);
-            }
-            _ => {}
-        }
-        if let Some(class) = origin_of_alias(&function)? {
-            if !is_heap_class(&class) && !is_heap_class(&function.get_type()) {
-                return self.control(py, class.into_any());
-            }
-            let reads_arguments = self.state().types.reads_when_made(&class)?;
-            return self.controlled(py, &function, How::Construct { reads_arguments });
-        }
-        if is_json_worker(&function) {
-            return self.controlled(py, &function, How::Builtin(BuiltinEffect::Examine));
-        }
-        if callable == CallableKind::Cached || is_unknown_in_c(&function)? {
-            return self.controlled(py, &function, How::Foreign { object: function.clone().unbind() });
-        }
-        Ok(function)
+        self.control_object(py, function)
     }
 
     /// Whether a method of `object` calls another one whose code is not instrumented.
@@ -305,17 +277,6 @@ impl Host {
                 self.controlled(py, &method, How::Foreign { object: module.unbind() })
             }
         }
-    }
-
-    /// What the class in C is, of which a class in Python has the code of its calls.
-    fn called_by_class(&self, function: &Bound<'_, PyAny>) -> PyResult<Option<CallableKind>> {
-        let class = function.get_type();
-        if !is_heap_class(&class) {
-            return Ok(None);
-        }
-        let Some(found) = found_in_class(&class, "__call__") else { return Ok(None) };
-        let Some(holder) = found.getattr_opt(intern!(function.py(), "__objclass__"))? else { return Ok(None) };
-        Ok(self.state().builtins.kind_of_class(&holder))
     }
 
     /// A method in C is called on a class. What it changes of the class, other threads and executions would find.
@@ -439,62 +400,6 @@ fn descriptor_effect(descriptor: &Bound<'_, PyAny>, method: &str) -> Option<Buil
         "__delete__" => Some(BuiltinEffect::DeleteAttribute),
         _ => None,
     }
-}
-
-/// The class that a generic alias, of `types` or `typing`, makes instances of.
-fn origin_of_alias<'py>(function: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyType>>> {
-    let py = function.py();
-    let class = function.get_type();
-    let origin = match is_heap_class(&class) {
-        true if module_of(&class) == "typing" => {
-            own_dict(function).map(|own| own.get_item(intern!(py, "__origin__"))).transpose()?.flatten()
-        }
-        false if class.name()? == "GenericAlias" => Some(function.getattr(intern!(py, "__origin__"))?),
-        _ => None,
-    };
-    Ok(origin.and_then(|origin| origin.cast_into::<PyType>().ok()))
-}
-
-/// Whether a callable is one in C of which nothing is known: it may change all that it reaches.
-fn is_unknown_in_c(function: &Bound<'_, PyAny>) -> PyResult<bool> {
-    const KNOWN: &[(&str, &str)] =
-        &[("builtins", "builtin_function_or_method"), ("builtins", "method-wrapper"), ("weakref", "ReferenceType")];
-    let Some(found) = found_in_class(&function.get_type(), "__call__") else { return Ok(false) };
-    if found.is_instance_of::<PyFunction>() || found.get_type().name()? != "wrapper_descriptor" {
-        return Ok(false);
-    }
-    let holder = found.getattr(intern!(function.py(), "__objclass__"))?.cast_into::<PyType>()?;
-    let (module, name) = (module_of(&holder), qualified_name(&holder));
-    Ok(!is_own_class(&holder) && !KNOWN.iter().any(|(of, named)| *of == module && *named == name))
-}
-
-/// What a call of an instance of a class in Python calls, if that is no function in Python: what the class has as `__call__`.
-fn called_in_c<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let class = object.get_type();
-    let Some(found) = found_in_class(&class, "__call__") else { return Ok(None) };
-    // Who made the class is asked last: it takes longest, and most classes have a function.
-    if found.is_instance_of::<PyFunction>()
-        || found.get_type().name()? == "wrapper_descriptor"
-        || !is_heap_class(&class)
-    {
-        return Ok(None);
-    }
-    match found.get_type().getattr_opt(intern!(object.py(), "__get__"))? {
-        Some(get) => get.call1((&found, object, &class)).map(Some),
-        None => Ok(Some(found)),
-    }
-}
-
-/// Go one call deeper, as the interpreter does. Raises RecursionError where it does.
-fn deeper<T>(py: Python<'_>, go: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
-    // SAFETY: the interpreter is held, and each entry that succeeds is left.
-    if unsafe { ffi::Py_EnterRecursiveCall(c" while calling a Python object".as_ptr()) } != 0 {
-        return Err(PyErr::fetch(py));
-    }
-    let result = go();
-    // SAFETY: as above.
-    unsafe { ffi::Py_LeaveRecursiveCall() };
-    result
 }
 
 fn names_call(function: &Bound<'_, PyAny>) -> PyResult<bool> {

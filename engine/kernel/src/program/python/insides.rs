@@ -13,8 +13,8 @@ use pyo3::types::{
 use super::ancestry::{found_in_class, told_by_type, Ancestry};
 use super::builtins::interned;
 use super::callables::receiver_in_c;
+use super::default_factories::factory_in_c;
 use super::harmless_methods::is_own_primitive;
-use super::items::factory_in_c;
 use super::place::lacks_dict;
 use super::state::{access, State};
 use super::types::{is_heap_class, module_of, TypeKind};

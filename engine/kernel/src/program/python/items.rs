@@ -3,8 +3,7 @@
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{
-    PyBytes, PyCFunction, PyComplex, PyDict, PyFloat, PyFunction, PyInt, PyList, PyMemoryView, PySlice, PyString,
-    PyTuple, PyType,
+    PyBytes, PyComplex, PyDict, PyFloat, PyFunction, PyInt, PyList, PyMemoryView, PySlice, PyString, PyTuple, PyType,
 };
 use pyo3::PyTypeInfo;
 
@@ -12,9 +11,9 @@ use super::ancestry::{found_in_class, holder_of};
 use super::callables::receiver_in_c;
 use super::callback_results::{used_by_adding, ResultUse};
 use super::callbacks::OpenOperation;
-use super::class_flags::is_made_at_run_time;
 use super::container_effects::{item_effect, ContainerEffect};
 use super::containers::{has_cell, is_from_end, Container};
+use super::default_factories::{factory_in_c, factory_in_python};
 use super::host::{require_host, Host};
 use super::insides::has_nothing_inside;
 use super::iteration::ListSteps;
@@ -182,30 +181,6 @@ fn is_of_number_or_text(class: &Bound<'_, PyType>, name: &str) -> bool {
     holder_of(class, &name).is_some_and(|holder| types.iter().any(|known| holder.is(known)))
 }
 
-/// The factory of a `defaultdict`, if it runs code in Python: then what a lookup of a missing key does is a lookup, a call
-/// of the factory, and a store, between which other threads can run.
-fn factory_in_python<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let factory = object.getattr(intern!(object.py(), "default_factory"))?;
-    let native = match factory.cast::<PyType>() {
-        Ok(class) => !is_made_at_run_time(class),
-        Err(_) => factory.is_none() || factory.is_instance_of::<PyCFunction>(),
-    };
-    Ok(if native { None } else { Some(factory) })
-}
-
-/// The factory of a `defaultdict` that is neither a class nor a function in Python: what it calls, no hook sees.
-pub fn factory_in_c<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
-    // Not the attribute, which a dict of the model may have made up.
-    let class = object.get_type();
-    let descriptor = found_in_class(&class, "default_factory")?;
-    if descriptor.get_type().name().ok()? != "member_descriptor" {
-        return None;
-    }
-    let factory = descriptor.call_method1(intern!(object.py(), "__get__"), (object, &class)).ok()?;
-    let seen = factory.is_none() || factory.is_instance_of::<PyType>() || factory.is_instance_of::<PyFunction>();
-    (!seen).then_some(factory)
-}
-
 /// The index of a list's item counted from its start; any other key as it is.
 fn index_from_start<'py>(object: &Bound<'py, PyAny>, key: &Bound<'py, PyAny>) -> Bound<'py, PyAny> {
     let (Ok(list), true) = (object.cast::<PyList>(), is_from_end(key)) else { return key.clone() };
@@ -245,49 +220,6 @@ impl Host {
         }
         drop(state);
         Ok(object)
-    }
-}
-
-impl Host {
-    /// Have a `defaultdict` give an item where its factory is a method in C of `receiver`: nobody comes between the
-    /// look for the item, the call of the factory and the store.
-    pub fn use_factory_in_c<'py>(
-        &self,
-        py: Python<'py>,
-        object: &Bound<'py, PyAny>,
-        receiver: &Bound<'py, PyAny>,
-        key: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let part = |object: &Bound<'py, PyAny>| Part { object: object.clone(), effect: ContainerEffect::WriteWhole };
-        let parts = [part(object), part(receiver)];
-        let get = || Ok(object.get_item(key));
-        let (result, event) = self.operate_on_wholes(py, &parts, Depth::Items, get)?;
-        let value = self.noted(py, result, Word::Load, object, Some(key), event)?;
-        self.adopt_item(&value, object, key);
-        self.note(py, Word::Load, Some(object), Some(key), Some(&value), event);
-        Ok(value)
-    }
-
-    /// `__missing__` of a `defaultdict` whose factory is in C: None if it has another one, or the class another method.
-    pub fn missing_item<'py>(
-        &self,
-        py: Python<'py>,
-        object: &Bound<'py, PyAny>,
-        method: &str,
-        key: &Bound<'py, PyAny>,
-    ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        if factory_in_c(object).is_none() {
-            return Ok(None);
-        }
-        if method == "__getitem__" {
-            return self.load_item(py, object, key).map(Some);
-        }
-        self.touch_container(py, object, ContainerEffect::ReadWhole, None)?;
-        // Another thread may have set it meanwhile.
-        let Some(factory) = factory_in_c(object) else { return Ok(None) };
-        let value = self.control(py, factory)?.call0()?;
-        self.store_item(py, &value, object, key)?;
-        Ok(Some(value))
     }
 }
 
@@ -343,7 +275,7 @@ impl Host {
 
     /// `object[key] = value`
     #[pyo3(signature = (value, object, key, /))]
-    fn store_item(
+    pub fn store_item(
         &self,
         py: Python<'_>,
         value: &Bound<'_, PyAny>,

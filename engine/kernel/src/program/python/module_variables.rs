@@ -2,7 +2,10 @@
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyModule};
+use pyo3::types::{PyDict, PyModule, PyString};
+
+use super::container_effects::ContainerEffect;
+use super::host::Host;
 
 /// Whether a dict is the namespace of an instrumented module.
 pub fn is_instrumented_namespace(namespace: &Bound<'_, PyDict>) -> bool {
@@ -21,4 +24,36 @@ pub fn variables_of_module<'py>(module: &Bound<'py, PyAny>) -> Option<Bound<'py,
 /// The namespace of an instrumented module, if the object is one.
 pub fn instrumented_namespace<'py>(module: &Bound<'py, PyAny>) -> Option<Bound<'py, PyDict>> {
     variables_of_module(module).filter(is_instrumented_namespace)
+}
+
+impl Host {
+    /// Before an operation on an item of a dict, or on the dict: if it is the namespace of an instrumented module
+    /// (`globals()`), its items are variables.
+    pub fn touch_namespace(
+        &self,
+        py: Python<'_>,
+        object: &Bound<'_, PyAny>,
+        key: Option<&Bound<'_, PyAny>>,
+        effect: ContainerEffect,
+    ) -> PyResult<()> {
+        let Ok(namespace) = object.cast_exact::<PyDict>() else { return Ok(()) };
+        if !self.state().running() || !is_instrumented_namespace(namespace) {
+            return Ok(());
+        }
+        // Alone, a thread may do what it likes, such as while a module is loaded.
+        let (alone, by_value) = {
+            let state = self.state();
+            (state.threads.len() < 2 || state.is_over(), state.driver.wants_values())
+        };
+        if by_value && !alone {
+            return self.leave_untreated(py, "the variables of a module as a dict");
+        }
+        if effect.reads_only() || (alone && key.is_none()) {
+            return Ok(());
+        }
+        match key.and_then(|key| key.cast::<PyString>().ok()) {
+            Some(name) => self.require_rebound(py, namespace, name),
+            None => Err(self.escape_with(py, "changes the variables of a module as a dict".to_owned())),
+        }
+    }
 }

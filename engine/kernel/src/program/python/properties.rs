@@ -7,9 +7,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyFunction, PyString, PySuper, PyType};
 
 use super::ancestry::{found_in_class, holder_after, holder_of, told_by_type};
+use super::attribute_kinds::AttributeKind;
 use super::builtins::BuiltinEffect;
 use super::host::Host;
-use super::types::{AttributeKind, TypeKind};
+use super::types::TypeKind;
 
 /// The functions of a property, in the order of its arguments.
 const FUNCTIONS: [&str; 3] = ["fget", "fset", "fdel"];

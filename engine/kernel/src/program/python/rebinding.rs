@@ -7,12 +7,13 @@ use pyo3::types::{PyDict, PyFunction, PyString, PyType};
 
 use super::ancestry::{holder_of, told_by_type};
 use super::assumptions::AssumptionKind;
+use super::attribute_kinds::AttributeKind;
 use super::host::Host;
 use super::lasting::Original;
 use super::module_variables::instrumented_namespace;
 use super::native_types::{descriptor_kind, Descriptor};
 use super::state::{Restart, State};
-use super::types::{AttributeKind, TypeKind};
+use super::types::TypeKind;
 use super::undo::Undo;
 
 /// Attributes with two underscores that decide nothing of what other accesses to the object mean.

@@ -6,6 +6,7 @@ use pyo3::types::{PyString, PySuper, PyType};
 use smallvec::smallvec;
 
 use super::ancestry::{holder_after, holder_of, told_by_type};
+use super::attribute_kinds::AttributeKind;
 use super::builtins::CallableKind;
 use super::host::Host;
 use super::identity::{KeyId, ObjectId};
@@ -15,7 +16,7 @@ use super::native_types::{descriptor_kind, Descriptor};
 use super::rebinding::decides_meaning;
 use super::state::{access, Phase, Restart, State};
 use super::switching::Touch;
-use super::types::{module_of, AttributeKind, TypeFacts, TypeKind};
+use super::types::{module_of, TypeFacts, TypeKind};
 use crate::operation::{AccessMode, Accesses, LocationId, MemoryOrder, Operation, OperationKind, ThreadId};
 
 /// A place that holds one value: an attribute, a module variable, a closure variable.

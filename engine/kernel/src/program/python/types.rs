@@ -5,24 +5,22 @@
 
 use std::sync::Arc;
 
-use pyo3::exceptions::PyBaseException;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyAny as PyBaseObject, PyFunction, PyModule, PyString, PyType};
 use pyo3::PyTypeInfo;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::ancestry::{found_in_class, holder_of, told_by_type, Ancestry};
+use super::ancestry::{found_in_class, told_by_type, Ancestry};
 use super::assumptions::{calls_for_user, runs_first_party, AssumptionKind, Assumptions};
+use super::attribute_kinds::{attribute_kind, AttributeKind};
 use super::class_flags::{is_immutable_class, is_made_at_run_time};
 use super::entered_code::without_code;
 use super::function_code::code_of;
 use super::harmless_methods::is_own;
-use super::native_types::{calls_decoder, descriptor_kind, is_immutable, is_view, Descriptor};
+use super::native_types::{calls_decoder, is_immutable, is_view};
 use super::origins::{Origin, Origins};
 use super::primitives::{derives_from_own, is_own_class};
-use super::properties::calls_other_code;
-use super::raising::STORED_BY_RAISING;
 use super::special_methods::has_items_as_attributes;
 
 /// How values of a type behave as shared objects.
@@ -68,27 +66,6 @@ impl TypeKind {
     pub fn is_tracked(self) -> bool {
         self != TypeKind::Immutable
     }
-}
-
-/// How an attribute of a type's instances behaves.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum AttributeKind {
-    /// Lives in the instance (or its class) and can be rebound: loads and stores are visible operations.
-    Data,
-    /// The same, and the class holds a value that an instance without its own shows.
-    DataWithDefault,
-    /// The same, and it can come and go in any class of the instance.
-    DataOfAnyClass,
-    /// An attribute of a generic alias: its own or one that it shows of its class.
-    OfOrigin,
-    /// Part of what C code keeps of the object, which is taken as one piece.
-    Native,
-    /// Part of what raising an exception stores in it.
-    Raised,
-    /// A property of which one of the functions is not one in Python.
-    ComputedInC,
-    /// A method or descriptor that nothing rebinds: no visible operation by itself.
-    Constant,
 }
 
 struct TypeEntry {
@@ -433,7 +410,7 @@ pub fn qualified_name(ty: &Bound<'_, PyType>) -> String {
 }
 
 /// Whether the class was made by a `class` statement (or the like), so that instances can be given attributes.
-fn has_instance_dict(ty: &Bound<'_, PyType>) -> bool {
+pub fn has_instance_dict(ty: &Bound<'_, PyType>) -> bool {
     told_by_type(ty, intern!(ty.py(), "__dictoffset__")).and_then(|offset| offset.extract::<isize>()).unwrap_or(0)
         != 0
 }
@@ -548,52 +525,6 @@ fn is_c_module(py: Python<'_>, name: &str) -> bool {
                 })
         }
     }
-}
-
-/// How attribute `name` behaves on instances of `class` (on the class itself if `on_class`).
-fn attribute_kind(class: &Bound<'_, PyType>, name: &Bound<'_, PyString>, on_class: bool) -> PyResult<AttributeKind> {
-    let py = class.py();
-    for base in class.ancestry().iter() {
-        let namespace = told_by_type(&base, intern!(py, "__dict__"))?;
-        if !namespace.contains(name)? {
-            continue;
-        }
-        if base.cast::<PyType>().is_ok_and(is_own_class) {
-            return Ok(AttributeKind::Constant);
-        }
-        let value = namespace.get_item(name)?;
-        let descriptor = descriptor_kind(&value, name)?;
-        return Ok(match descriptor {
-            Descriptor::Method => AttributeKind::Constant,
-            Descriptor::Shadowed | Descriptor::Value if on_class => AttributeKind::Data,
-            _ if on_class => AttributeKind::Constant,
-            Descriptor::Computed if calls_other_code(&value)? => AttributeKind::ComputedInC,
-            Descriptor::Computed => AttributeKind::Constant,
-            // The value of a slot lives in the instance.
-            Descriptor::Slot => AttributeKind::Data,
-            Descriptor::Native
-                if base.is(py.get_type::<PyBaseException>()) && STORED_BY_RAISING.contains(&name.to_str()?) =>
-            {
-                AttributeKind::Raised
-            }
-            Descriptor::Native => AttributeKind::Native,
-            Descriptor::Shadowed | Descriptor::Value | Descriptor::Class => AttributeKind::DataWithDefault,
-        });
-    }
-    if let (true, Some(metaclass)) = (on_class, holder_of(&class.get_type(), name)) {
-        let value = told_by_type(&metaclass, intern!(py, "__dict__"))?.get_item(name)?;
-        return Ok(match descriptor_kind(&value, name)? {
-            Descriptor::Shadowed | Descriptor::Value => AttributeKind::DataWithDefault,
-            Descriptor::Computed if calls_other_code(&value)? => AttributeKind::ComputedInC,
-            _ => AttributeKind::Constant,
-        });
-    }
-    if !on_class && module_of(class) == "typing" {
-        return Ok(AttributeKind::OfOrigin);
-    }
-    // Some types in C give their instances a dict that they do not tell of.
-    let data = on_class || has_instance_dict(class) && name != "__dict__";
-    Ok(if data { AttributeKind::Data } else { AttributeKind::Constant })
 }
 
 /// The object that a weak proxy stands for, if there still is one.

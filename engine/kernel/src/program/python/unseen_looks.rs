@@ -12,13 +12,14 @@ use pyo3::types::{PyFunction, PyString, PyType};
 
 use super::ancestry::{found_in_class, told_by_type, Ancestry};
 use super::assumptions::{calls_for_user, AssumptionKind};
+use super::builtins::CallableKind;
 use super::harmless_methods::is_own;
 use super::host::{report_escape, Host};
 use super::left_modules::LeftModules;
 use super::module_variables::instrumented_namespace;
 use super::primitives::keeps_attributes;
 use super::rebinding::can_be_hidden;
-use super::types::{module_of, TypeFacts};
+use super::types::{is_heap_class, module_of, tells_itself, TypeFacts, TypeKind};
 
 impl LeftModules {
     /// Whether a class keeps what its code changes unseen, though the code runs on stand-ins.
@@ -156,6 +157,31 @@ impl Host {
         let (class, name) =
             (object.get_type().fully_qualified_name()?, name.map_or_else(String::new, |n| format!("{n} of ")));
         report_escape(object.py(), &format!("uses {name}a {class} that was made before the check began"))
+    }
+
+    /// A change that is no visible operation: of an object whose type is taken for one that never changes, or
+    /// one that C code keeps of a generator and the like.
+    pub fn refuse_unseen_change(&self, py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<()> {
+        let constant = match self.kind(object) {
+            TypeKind::Immutable => self.callable_kind(object) != CallableKind::Function,
+            TypeKind::Iterator | TypeKind::Opaque | TypeKind::View => !is_heap_class(&object.get_type()),
+            _ => false,
+        };
+        if !constant {
+            return Ok(());
+        }
+        {
+            let Some(state) = self.awake() else { return Ok(()) };
+            if !state.running() || state.has_no_company() {
+                return Ok(());
+            }
+        }
+        // Stand-ins and the like tell of it themselves.
+        let class = object.get_type();
+        if is_own(&class) || tells_itself(&class) {
+            return Ok(());
+        }
+        report_escape(py, &format!("changes a {} while other threads run", class.name()?))
     }
 
     #[cold]

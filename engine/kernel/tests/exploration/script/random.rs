@@ -7,9 +7,14 @@ pub struct Seeded(u64);
 
 impl Seeded {
     pub fn new(seed: u64) -> Seeded {
-        let mut random = Seeded(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let mut random = Seeded::salted(seed, 0x9e37_79b9_7f4a_7c15);
         random.below(2);
         random
+    }
+
+    /// Other draws for the same seed.
+    pub fn salted(seed: u64, salt: u64) -> Seeded {
+        Seeded(seed.wrapping_mul(salt) | 1)
     }
 
     pub fn below(&mut self, bound: u64) -> u64 {
@@ -17,6 +22,11 @@ impl Seeded {
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         self.0 % bound
+    }
+
+    /// One of these.
+    pub fn of<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
+        &choices[self.below(choices.len() as u64) as usize]
     }
 }
 
