@@ -40,7 +40,9 @@ impl Host {
             return deeper(py, || self.control(py, called));
         }
         let holder = found.getattr(intern!(py, "__objclass__"))?.cast_into::<PyType>()?;
-        match self.state().builtins.kind_of_class(&holder) {
+        // Bound first: what holds the state in a match is held by its arms, and they would find the host asleep.
+        let kind = self.state().builtins.kind_of_class(&holder);
+        match kind {
             Some(CallableKind::Partial) => return self.controlled(py, &object, How::Partial),
             Some(CallableKind::StaticMethod) => {
                 return self.control(py, object.getattr(intern!(py, "__func__"))?);
