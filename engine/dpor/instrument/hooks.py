@@ -10,6 +10,10 @@ from dpor.instrument.implicit import implicit_entries
 from dpor.instrument.matching import steps
 
 NAMESPACE = "__dpor_namespace__"
+"""What instrumented code passes to hooks as its module's namespace. It stays when a check ends, as the hooks do: there
+can be functions that need them."""
+INSTRUMENTED = "__dpor_instrumented__"
+"""What the namespace of a module has, itself, while a check has that module instrumented."""
 FIRST_PARTY = "__dpor_first_party__"
 SLICE = "__dpor_slice__"
 LENGTH = "__dpor_length__"
@@ -115,6 +119,18 @@ def namespace_entries(hooks: Mapping[str, object]) -> dict[str, object]:
     entries.update(steps(hooks))
     entries.update(implicit_entries(hooks, NAMESPACE))
     return entries
+
+
+def enter_namespace(namespace: dict[str, object], entries: Mapping[str, object]) -> None:
+    """Give a module's namespace its hooks, the `namespace_entries`, for a check that instruments it."""
+    namespace.update(entries)
+    namespace[NAMESPACE] = namespace
+    namespace[INSTRUMENTED] = namespace
+
+
+def leave_namespace(namespace: dict[str, object]) -> None:
+    """Take back that a check has a module instrumented. The hooks stay for functions that have them, and do nothing."""
+    namespace.pop(INSTRUMENTED, None)
 
 
 def is_temporary(name: str) -> bool:

@@ -20,7 +20,7 @@ from dpor.errors import DporError, too_deep
 from dpor.instrument.coverage import REACHED
 from dpor.instrument.entries import MARKER
 from dpor.instrument.first_party import OWN_MODULES, FirstParty
-from dpor.instrument.hooks import FIRST_PARTY, NAMESPACE, is_temporary, namespace_entries
+from dpor.instrument.hooks import FIRST_PARTY, enter_namespace, is_temporary, namespace_entries
 from dpor.instrument.library_code import Treatment, library_code
 from dpor.instrument.transformer import compile_instrumented
 from dpor.lines import split_lines
@@ -355,8 +355,7 @@ class Instrumentation:
             if self.imports.is_late(module.__name__):
                 self._late.append(module.__name__)
         self.files.add(Path(path))
-        module.__dict__.update(self._entries)
-        module.__dict__[NAMESPACE] = module.__dict__
+        enter_namespace(module.__dict__, self._entries)
         if module.__name__ in self._loaded or self._first_party.owns(module.__name__, path):
             module.__dict__[FIRST_PARTY] = True
         if self._is_covered(path):

@@ -13,7 +13,7 @@ from types import CellType, CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 from dpor.instrument.first_party import OWN_MODULES
-from dpor.instrument.hooks import NAMESPACE, Hook, namespace_entries
+from dpor.instrument.hooks import INSTRUMENTED, Hook, enter_namespace, leave_namespace, namespace_entries
 from dpor.instrument.library_code import LibraryCode, library_code
 from dpor.instrument.library_state import LibraryState
 from dpor.instrument.standard_library import (
@@ -83,9 +83,9 @@ class Library:
         while self._swapped:
             function, code = self._swapped.pop()
             function.__code__ = code
-        # The hooks stay: they go straight through, and there may be closures that were made with them.
         while self._namespaces:
             namespace = self._namespaces.pop()
+            leave_namespace(namespace)
             for name in _RUNNERS:
                 if namespace.get(name) in (self._exec, self._eval):
                     del namespace[name]
@@ -180,8 +180,7 @@ class Library:
         return table
 
     def _enter(self, namespace: dict[str, Any]) -> None:
-        namespace.update(self._entries)
-        namespace[NAMESPACE] = namespace
+        enter_namespace(namespace, self._entries)
         namespace.setdefault("exec", self._exec)
         namespace.setdefault("eval", self._eval)
         if not any(known is namespace for known in self._namespaces):
@@ -222,7 +221,7 @@ class Library:
         if isinstance(source, CodeType):
             return self._unseen(source)
         text = str(source)
-        instrumented = mode == "exec" and NAMESPACE in namespace
+        instrumented = mode == "exec" and INSTRUMENTED in namespace
         key = (f"{mode} {instrumented} {flags}", text)
         code = self._generated.get(key)
         if code is None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from dpor._kernel import Cell
 from dpor.instrument.calls import FRAME_BUILTINS
-from dpor.instrument.hooks import NAMESPACE
+from dpor.instrument.hooks import INSTRUMENTED
 from dpor.instrument.transformer import future_features, instrument_expression
 
 if TYPE_CHECKING:
@@ -43,7 +43,10 @@ class Texts:
         """
         frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
         namespace: Any = frame.f_globals if variables is None else variables
-        if type(namespace) is not dict or cast("dict[str, Any]", namespace).get(NAMESPACE) is not namespace:
+        if (
+            type(namespace) is not dict
+            or cast("dict[str, Any]", namespace).get(INSTRUMENTED) is not namespace
+        ):
             return None
         if local is None and variables is None:
             local = frame.f_locals

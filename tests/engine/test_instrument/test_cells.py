@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dpor.instrument.hooks import NAMESPACE, namespace_entries
+from dpor.instrument.hooks import enter_namespace, namespace_entries
 from dpor.instrument.scopes import analyze
 from dpor.instrument.transformer import compile_instrumented
 
@@ -38,8 +38,7 @@ def run(source: str, entries: dict[str, Any] | None) -> Any:
     if entries is None:
         exec(compile(source, "snippet.py", "exec", dont_inherit=True), namespace)
     else:
-        namespace.update(entries)
-        namespace[NAMESPACE] = namespace
+        enter_namespace(namespace, entries)
         exec(compile_instrumented(source, "snippet.py"), namespace)
     return namespace["main"](), namespace["main"].__doc__
 

@@ -55,7 +55,7 @@ def instrument(tmp_path: Path, hooks: Any) -> Iterator[Callable[..., Instrumenta
 
 
 def is_instrumented(module: Any) -> bool:
-    return "__dpor_namespace__" in vars(module)
+    return "__dpor_instrumented__" in vars(module)
 
 
 def test_a_file_and_what_it_imports_is_instrumented(write: Write, instrument: Any) -> None:

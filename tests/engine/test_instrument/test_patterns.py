@@ -13,7 +13,7 @@ import pattern_subjects
 import pytest
 from pattern_subjects import LOG, constants, subjects
 
-from dpor.instrument.hooks import NAMESPACE, is_temporary, namespace_entries
+from dpor.instrument.hooks import enter_namespace, is_temporary, namespace_entries
 from dpor.instrument.transformer import compile_instrumented
 
 PROGRAMS = 400
@@ -156,8 +156,7 @@ def outcomes(source: str, entries: dict[str, Any] | None) -> list[Any]:
     if entries is None:
         code = compile(source, "snippet.py", "exec", dont_inherit=True)
     else:
-        names |= entries
-        names[NAMESPACE] = names
+        enter_namespace(names, entries)
         code = compile_instrumented(source, "snippet.py")
     exec(code, names)
     found: list[Any] = []

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dpor.instrument.hooks import NAMESPACE, namespace_entries
+from dpor.instrument.hooks import enter_namespace, namespace_entries
 from dpor.instrument.transformer import compile_instrumented
 
 SETUP = """
@@ -28,8 +28,8 @@ def declare():
 def calls(line: str, hooks: Any) -> list[tuple[str, str]]:
     """The hook calls of one line of a function, each with the text at its position (spans of lines are numbers)."""
     source = f"{SETUP}declare()\ndef main():\n    {line}\n"
-    namespace: dict[str, Any] = {"__name__": "snippet", **namespace_entries(hooks.mapping())}
-    namespace[NAMESPACE] = namespace
+    namespace: dict[str, Any] = {"__name__": "snippet"}
+    enter_namespace(namespace, namespace_entries(hooks.mapping()))
     exec(compile_instrumented(source, "snippet.py"), namespace)
     hooks.log.clear()
     namespace["main"]()

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from dpor.instrument.hooks import NAMESPACE, namespace_entries
+from dpor.instrument.hooks import enter_namespace, namespace_entries
 from dpor.instrument.transformer import compile_instrumented
 
 ADDRESS = re.compile("0x[0-9a-f]+")
@@ -37,8 +37,7 @@ def run(source: str, entries: dict[str, Any] | None) -> tuple[Any, list[str]]:
         code = compile(source, "snippet.py", "exec", dont_inherit=True)
     else:
         code = compile_instrumented(source, "snippet.py")
-        namespace.update(entries)
-        namespace[NAMESPACE] = namespace
+        enter_namespace(namespace, entries)
     exec(code, namespace)
     try:
         outcome: Any = ("returns", ADDRESS.sub("", repr(namespace["main"]())))

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from dpor.instrument.hooks import NAMESPACE, namespace_entries
+from dpor.instrument.hooks import enter_namespace, namespace_entries
 from dpor.instrument.transformer import compile_instrumented
 
 
@@ -226,9 +226,9 @@ def load(name: str, compiled: Callable[[str, str], CodeType], entries: dict[str,
     assert path is not None
     module = ModuleType(name)
     vars(module).update(
-        entries, __file__=path, __package__=name if path.endswith("__init__.py") else name.rpartition(".")[0]
+        __file__=path, __package__=name if path.endswith("__init__.py") else name.rpartition(".")[0]
     )
-    vars(module)[NAMESPACE] = vars(module)
+    enter_namespace(vars(module), entries)
     if path.endswith("__init__.py"):
         module.__path__ = [str(Path(path).parent)]
     code = compiled(Path(path).read_text("utf-8"), path)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Collection
 from types import FrameType
 
-from dpor.instrument.hooks import FIRST_PARTY, NAMESPACE
+from dpor.instrument.hooks import FIRST_PARTY, INSTRUMENTED
 from dpor.instrument.standard_library import is_left, is_of_standard_library
 
 # What passes a call on to the system.
@@ -72,7 +72,7 @@ def _works_apart(frame: FrameType) -> bool:
         caller = _asking(frame, _PASSING_LINES)
         return (
             caller is None
-            or NAMESPACE not in caller.f_globals
+            or INSTRUMENTED not in caller.f_globals
             or is_of_standard_library(caller.f_globals.get("__name__", ""))
         )
     return name.startswith(_APART)
@@ -87,7 +87,7 @@ def is_asked_by_model() -> bool:
 def is_asked_by_instrumented() -> bool:
     """Whether it is the model's code, or code of a library that runs as the model's does."""
     frame = asking_frame()
-    return frame is not None and NAMESPACE in frame.f_globals
+    return frame is not None and INSTRUMENTED in frame.f_globals
 
 
 def is_asked_by_left() -> bool:
@@ -109,7 +109,7 @@ def is_importing() -> bool:
 def is_for_the_checker() -> bool:
     """Whether whatever runs now was called by the checker itself, rather than by the model's code."""
     frame = asking_frame()
-    while frame is not None and NAMESPACE not in frame.f_globals:
+    while frame is not None and INSTRUMENTED not in frame.f_globals:
         if _works_apart(frame):
             return True
         frame = frame.f_back

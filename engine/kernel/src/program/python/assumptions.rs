@@ -157,7 +157,7 @@ pub fn runs_instrumented(py: Python<'_>) -> bool {
             let globals = current.getattr(intern!(py, "f_globals"))?.cast_into::<PyDict>()?;
             let name = globals.get_item(intern!(py, "__name__"))?.and_then(|name| name.extract::<String>().ok());
             if !name.is_some_and(|name| name.starts_with("dpor.") || name == "queue") {
-                return globals.contains(intern!(py, "__dpor_namespace__"));
+                return globals.contains(intern!(py, "__dpor_instrumented__"));
             }
             frame = Some(current.getattr(intern!(py, "f_back"))?).filter(|back| !back.is_none());
         }
@@ -188,7 +188,7 @@ pub fn calls_for_user(py: Python<'_>, passed: &[&str]) -> bool {
             let globals = current.getattr(intern!(py, "f_globals"))?.cast_into::<PyDict>()?;
             let name = globals.get_item(intern!(py, "__name__"))?.and_then(|name| name.extract::<String>().ok());
             if !name.is_some_and(|name| passed.contains(&name.as_str())) {
-                let instrumented = globals.contains(intern!(py, "__dpor_namespace__"))?;
+                let instrumented = globals.contains(intern!(py, "__dpor_instrumented__"))?;
                 return Ok(!instrumented || is_first_party(&globals));
             }
             frame = Some(current.getattr(intern!(py, "f_back"))?).filter(|back| !back.is_none());
@@ -268,7 +268,7 @@ pub fn writer_of(function: &Bound<'_, PyAny>) -> String {
         let namespace = function.getattr(intern!(py, "__globals__"))?.cast_into::<PyDict>()?;
         let file: String =
             function.getattr(intern!(py, "__code__"))?.getattr(intern!(py, "co_filename"))?.extract()?;
-        let for_module = file.starts_with('<') && namespace.contains(intern!(py, "__dpor_namespace__"))?;
+        let for_module = file.starts_with('<') && namespace.contains(intern!(py, "__dpor_instrumented__"))?;
         let generated = for_module || !namespace.contains(intern!(py, "__name__"))?;
         Ok(generated.then_some(file))
     };

@@ -77,7 +77,7 @@ impl Host {
         let names =
             made.getattr(intern!(py, "__code__"))?.getattr(intern!(py, "co_names"))?.extract::<Vec<String>>()?;
         let namespace = made.getattr(intern!(py, "__globals__"))?.cast_into::<PyDict>()?;
-        let own = namespace.get_item(intern!(py, "__dpor_namespace__"))?.is_some_and(|own| own.is(&namespace));
+        let own = namespace.get_item(intern!(py, "__dpor_instrumented__"))?.is_some_and(|own| own.is(&namespace));
         match own || !names.iter().any(|name| name.starts_with("__dpor_")) {
             true => Ok(()),
             false => report_escape(py, "makes a function of its own code with the variables of another dict"),

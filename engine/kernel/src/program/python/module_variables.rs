@@ -9,7 +9,7 @@ use super::host::Host;
 
 /// Whether a dict is the namespace of an instrumented module.
 pub fn is_instrumented_namespace(namespace: &Bound<'_, PyDict>) -> bool {
-    namespace.contains(intern!(namespace.py(), "__dpor_namespace__")).unwrap_or(false)
+    namespace.contains(intern!(namespace.py(), "__dpor_instrumented__")).unwrap_or(false)
 }
 
 /// The namespace of a module. What its class says of `__dict__` is not asked: that could be code of the model.

@@ -131,7 +131,7 @@ impl Origins {
             return Ok(Origin::Safe);
         }
         // The library's keep their hooks after a check that has instrumented them.
-        if !self.is_standard(&name) && namespace.contains(intern!(py, "__dpor_namespace__"))? {
+        if !self.is_standard(&name) && namespace.contains(intern!(py, "__dpor_instrumented__"))? {
             // Otherwise it was made from text by code that is not instrumented, for a class or function of the module.
             let instrumented = self.told.is_copy_of_instrumented(code)?;
             return Ok(if instrumented { Origin::Instrumented } else { Origin::Foreign });
