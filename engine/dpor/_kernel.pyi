@@ -250,7 +250,7 @@ class Host:
 
     def frontier(self) -> str | None: ...
     def split(self) -> str | None: ...
-    def lessons(self) -> list[list[tuple[str, int]]]: ...
+    def learned(self) -> list[list[tuple[str, int]]]: ...
     @staticmethod
     def algorithms() -> list[str]: ...
     @staticmethod
@@ -301,7 +301,7 @@ class Host:
         `assumptions` (kind, subject, file or None, line), `restart` (None, `["module-state"]` or `["rebound",
         module, variable]`: explore again with that changed), `nondeterminism` (None, or step, thread, what it was about
         to do before and now, file or None, and line), `divergence` (None, or step, thread, reason), `frontier` (what
-        is left, for `frontiers`), `lessons` (schedules that a host has to follow with algorithm "learn" before it goes
+        is left, for `frontiers`), `learned` (schedules that a host has to follow with algorithm "learn" before it goes
         on with a frontier), `classes` (of the algorithm's own equivalence, or None) and `lacks_root` (whether no thread
         was the `root`).
         `on_failure(description, choices)` is told of each failure: `kind` ("exception", "misuse", "deadlock",

@@ -10,9 +10,17 @@ from typing import Any
 
 from dpor._kernel import Host
 from dpor.assumptions import merged, read_assumptions, refused_if_strict
+from dpor.checkpoints import (
+    Checkpoint,
+    FactKind,
+    LearnedError,
+    LearnedFact,
+    Sharing,
+    read_choices,
+    write_choices,
+)
 from dpor.codes import Code
 from dpor.contents import incomplete_if_changed, joined
-from dpor.continuing import LearnedError, Left, Lesson, LessonKind, Sharing, read_choices, write_choices
 from dpor.errors import DporError
 from dpor.executions import (
     Choices,
@@ -111,8 +119,8 @@ class _Check:
         self.sharing = sharing
         self.found: dict[tuple[object, ...], Found] = {}
         # What was counted before this process took over; nothing any more once the exploration began anew.
-        self.before = sharing.left or Left()
-        self.lessons = list(self.before.lessons)
+        self.before = sharing.checkpoint or Checkpoint()
+        self.learned = list(self.before.learned)
         self.shared = sharing.shared
         self.exploring = False
         self.kept = monotonic()
@@ -169,7 +177,7 @@ class _Check:
 
     def _coverage(self) -> Coverage | None:
         hosted = self.hosted
-        if self.sharing.shared or self.sharing.left is not None:
+        if self.sharing.shared or self.sharing.checkpoint is not None:
             return None
         source = hosted.instrumentation.source(str(hosted.file))
         return covered_lines(source, hosted.info.name, hosted.instrumentation.reached)
@@ -214,8 +222,8 @@ class _Check:
             )
             self.exploring = False
             seconds += outcome["seconds"]
-            outcome["seconds"] = seconds + (self.sharing.left or Left()).seconds
-            self._add_lessons(outcome)
+            outcome["seconds"] = seconds + (self.sharing.checkpoint or Checkpoint()).seconds
+            self._add_learned(outcome)
             if not apply_restart(hosted, outcome):
                 require_controlled(hosted, outcome)
                 require_root(hosted, outcome)
@@ -223,7 +231,7 @@ class _Check:
                 for count in ("executions", "blocked", "redundant", "events"):
                     outcome[count] += getattr(self.before, count)
                 if outcome["bound"] is not None and outcome["frontier"] is not None:
-                    self._keep(self._left(outcome, outcome["frontier"]))
+                    self._keep(self._checkpoint(outcome, outcome["frontier"]))
                 return outcome
         raise DporError(
             Code.NONDETERMINISTIC,
@@ -234,16 +242,16 @@ class _Check:
     def _learn(self) -> None:
         """Learn of the model what was known where this check was stopped or split."""
         hosted = self.hosted
-        for lesson in self.before.lessons:
-            if lesson.kind is not LessonKind.VISIBLE:
-                apply_restart(hosted, {"restart": [lesson.kind.value, *lesson.names]})
+        for fact in self.before.learned:
+            if fact.kind is not FactKind.VISIBLE:
+                apply_restart(hosted, {"restart": [fact.kind.value, *fact.names]})
                 continue
             hosted.host.explore(
                 hosted.main,
                 hosted.patches.main_thread,
                 algorithm="learn",
                 memory_model=hosted.options.memory_model.value,
-                steps=read_choices(lesson.schedule),
+                steps=read_choices(fact.schedule),
                 max_steps=hosted.options.max_steps,
                 stop_at_failure=not self.all_violations,
                 everything_visible=not hosted.elide,
@@ -255,22 +263,22 @@ class _Check:
                 data_races=hosted.options.races.value,
             )
 
-    def _add_lessons(self, outcome: dict[str, Any]) -> None:
+    def _add_learned(self, outcome: dict[str, Any]) -> None:
         """Note what an exploration has learned. Raises LearnedError if others have to know of it."""
-        new = [Lesson(LessonKind.VISIBLE, write_choices(choices)) for choices in outcome["lessons"]]
+        new = [LearnedFact(FactKind.VISIBLE, write_choices(choices)) for choices in outcome["learned"]]
         if outcome["restart"] is not None and outcome["restart"] != ["library"]:
             kind, *names = outcome["restart"]
-            new.append(Lesson(LessonKind(kind), names=tuple(names)))
+            new.append(LearnedFact(FactKind(kind), names=tuple(names)))
         if not new:
             return
-        self.lessons += new
+        self.learned += new
         if self.shared:
-            raise LearnedError(self.lessons)
-        self.before = Left()
+            raise LearnedError(self.learned)
+        self.before = Checkpoint()
 
-    def _left(self, counts: dict[str, Any], frontier: str, fraction: float = 0.0) -> Left:
-        lessons = (Lesson(LessonKind.VISIBLE, write_choices(one)) for one in self.hosted.host.lessons())
-        return Left(
+    def _checkpoint(self, counts: dict[str, Any], frontier: str, fraction: float = 0.0) -> Checkpoint:
+        learned = (LearnedFact(FactKind.VISIBLE, write_choices(one)) for one in self.hosted.host.learned())
+        return Checkpoint(
             executions=counts["executions"],
             blocked=counts["blocked"],
             redundant=counts["redundant"],
@@ -278,16 +286,16 @@ class _Check:
             seconds=counts["seconds"],
             fraction=fraction,
             frontiers=(frontier,),
-            lessons=(*self.lessons, *lessons) if self.exploring else tuple(self.lessons),
+            learned=(*self.learned, *learned) if self.exploring else tuple(self.learned),
             dependencies=self._dependencies(),
             contents=self._contents(),
             assumptions=self._assumptions(),
         )
 
-    def _keep(self, left: Left) -> None:
+    def _keep(self, checkpoint: Checkpoint) -> None:
         # What was found so far would be lost: whoever wants all violations has to have them from one run.
         if self.sharing.keep is not None and not self.found:
-            self.sharing.keep(left)
+            self.sharing.keep(checkpoint)
             self.kept = monotonic()
 
     def _share(self, progress: Progress) -> None:
@@ -304,20 +312,20 @@ class _Check:
             name: getattr(progress, name)
             for name in ("executions", "blocked", "redundant", "events", "seconds")
         }
-        left = self._left(counts, frontier, progress.fraction)
+        checkpoint = self._checkpoint(counts, frontier, progress.fraction)
         if wanted:
             assert sharing.give is not None
-            part = None if given is None else Left(frontiers=(given,), lessons=left.lessons)
+            part = None if given is None else Checkpoint(frontiers=(given,), learned=checkpoint.learned)
             self.shared = self.shared or part is not None
-            sharing.give(part, left)
+            sharing.give(part, checkpoint)
         else:
-            self._keep(left)
+            self._keep(checkpoint)
 
     def _note(self, description: dict[str, Any] | None, choices: Choices) -> bool:
         if description is None:
             # The exploration has begun again with more visible operations: what was found will be found again.
             self.found.clear()
-            self.before = Left()
+            self.before = Checkpoint()
             return not self.shared
         found = Found(description, choices, self.hosted.symbolic.values())
         if isinstance(found.exception, MemoryError):
@@ -346,7 +354,7 @@ class _Check:
             blocked + before.blocked,
             redundant + before.redundant,
             events + before.events,
-            seconds + (self.sharing.left or before).seconds,
+            seconds + (self.sharing.checkpoint or before).seconds,
             fraction,
         )
         go_on = self.on_progress(progress) is not False

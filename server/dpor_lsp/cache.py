@@ -13,18 +13,18 @@ from pathlib import Path
 from typing import TypeVar
 
 from dpor.assumptions import is_known_to_hold
+from dpor.checkpoints import Checkpoint
 from dpor.codes import Code
 from dpor.contents import Kind, key_of
-from dpor.continuing import Left
 from dpor.results import VERSION, ModelResult, to_json
 from dpor_lsp.cached_rows import (
     Counterexample,
     MisfitError,
     digest,
     may_be_kept,
+    read_checkpoint,
     read_contents,
     read_counterexample,
-    read_left,
     read_result,
     stored_contents,
 )
@@ -98,13 +98,13 @@ class Cache:
         """
         self._guarded(lambda connection: self._keep(connection, target, result))
 
-    def find_left(self, target: CheckTarget) -> Left | None:
+    def find_checkpoint(self, target: CheckTarget) -> Checkpoint | None:
         """Return what is left of a check of the same code that was stopped, or None; forget it if the code changed."""
-        return self._guarded(lambda connection: self._find_left(connection, target))
+        return self._guarded(lambda connection: self._find_checkpoint(connection, target))
 
-    def keep_left(self, target: CheckTarget, left: Left | None) -> None:
-        """Keep what is left of a check that was stopped, for `find_left`; None forgets what was kept."""
-        self._guarded(lambda connection: self._keep_left(connection, target, left))
+    def keep_checkpoint(self, target: CheckTarget, checkpoint: Checkpoint | None) -> None:
+        """Keep what is left of a check that was stopped, for `find_checkpoint`; None forgets what was kept."""
+        self._guarded(lambda connection: self._keep_checkpoint(connection, target, checkpoint))
 
     def last_counterexample(self, model: str) -> Counterexample | None:
         """Return the last counterexample that was found for the model of this id, or None."""
@@ -221,7 +221,7 @@ class Cache:
         stored = stored_contents(here, target.root)
         return None if stored is None else (key_for(target, text, self._environment), stored)
 
-    def _find_left(self, connection: sqlite3.Connection, target: CheckTarget) -> Left | None:
+    def _find_checkpoint(self, connection: sqlite3.Connection, target: CheckTarget) -> Checkpoint | None:
         text = self._hasher.value(key_of(Kind.FILE, str(target.path)), target.texts)
         key = continuation_key(target, text, self._environment)
         row = connection.execute(
@@ -231,7 +231,7 @@ class Cache:
             return None
         try:
             if self._holds(target, key, row):
-                return replace(read_left(row[2]), contents=read_contents(row[1], target.root))
+                return replace(read_checkpoint(row[2]), contents=read_contents(row[1], target.root))
         except MisfitError as error:
             self._drop(connection, "stopped", "key", key, error)
             return None
@@ -239,17 +239,19 @@ class Cache:
             connection.execute("DELETE FROM stopped WHERE key = ?", (key,))
         return None
 
-    def _keep_left(self, connection: sqlite3.Connection, target: CheckTarget, left: Left | None) -> None:
+    def _keep_checkpoint(
+        self, connection: sqlite3.Connection, target: CheckTarget, checkpoint: Checkpoint | None
+    ) -> None:
         with connection:
             # One for each model is enough, and those of older code must not pile up.
             connection.execute("DELETE FROM stopped WHERE model = ?", (_told(target.info.id),))
-            if left is None or not all(map(is_known_to_hold, left.assumptions)):
+            if checkpoint is None or not all(map(is_known_to_hold, checkpoint.assumptions)):
                 return
-            found = self._found_texts(target, left.contents, continuation_key)
+            found = self._found_texts(target, checkpoint.contents, continuation_key)
             if found is None:
                 return
             key, contents = found
-            row = (_told(target.info.id), contents, json.dumps(to_json(replace(left, contents={}))))
+            row = (_told(target.info.id), contents, json.dumps(to_json(replace(checkpoint, contents={}))))
             connection.execute(
                 "INSERT OR REPLACE INTO stopped VALUES (?, ?, ?, ?, ?, ?)",
                 (key, *row, time.time(), digest(key, *row)),

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from dpor.assumptions import is_known_to_hold
+from dpor.checkpoints import VERSION as CHECKPOINT_VERSION
+from dpor.checkpoints import Checkpoint, read_choices
 from dpor.codes import Code
 from dpor.contents import UNSTABLE, Kind, key_of, parts_of
-from dpor.continuing import VERSION as CONTINUING_VERSION
-from dpor.continuing import Left, read_choices
 from dpor.counterexample.schedule import decode, model_id
 from dpor.errors import DporError
 from dpor.results import VERSION, ModelResult, Reason, Verdict, from_json
@@ -27,7 +27,7 @@ from dpor_lsp.options import ENGINE_OPTIONS, read_option
 _NOT_KEPT = {Code.TIMEOUT, Code.CANCELLED}
 _COUNTS = ("executions", "blocked", "redundant", "events")
 
-Record = TypeVar("Record", ModelResult, Left)
+Record = TypeVar("Record", ModelResult, Checkpoint)
 
 
 class MisfitError(Exception):
@@ -80,22 +80,22 @@ def read_result(target: CheckTarget, text: object) -> ModelResult:
     return result
 
 
-def read_left(text: object) -> Left:
+def read_checkpoint(text: object) -> Checkpoint:
     """What a row holds of a check that was stopped. Raises MisfitError for anything else."""
-    left = _read(Left, text)
-    _require(left.version == CONTINUING_VERSION, "it is of another version")
-    _require_counts(left)
-    _require(0 <= left.fraction <= 1, "its numbers are out of range")
+    checkpoint = _read(Checkpoint, text)
+    _require(checkpoint.version == CHECKPOINT_VERSION, "it is of another version")
+    _require_counts(checkpoint)
+    _require(0 <= checkpoint.fraction <= 1, "its numbers are out of range")
     _require(
-        all(isinstance(one, str) for one in cast("tuple[object, ...]", left.frontiers)),
+        all(isinstance(one, str) for one in cast("tuple[object, ...]", checkpoint.frontiers)),
         "its frontier is no text",
     )
     try:
-        for lesson in left.lessons:
-            read_choices(lesson.schedule)
+        for fact in checkpoint.learned:
+            read_choices(fact.schedule)
     except (ValueError, OverflowError) as error:
         raise MisfitError(f"it cannot be read ({error})") from error
-    return left
+    return checkpoint
 
 
 def read_counterexample(model: str, schedule: object, parameters: object, options: object) -> Counterexample:
@@ -159,7 +159,7 @@ def _mapping(text: object) -> dict[str, Any]:
     return cast("dict[str, Any]", data)
 
 
-def _require_counts(record: ModelResult | Left) -> None:
+def _require_counts(record: ModelResult | Checkpoint) -> None:
     numbers: Iterable[int] = (getattr(record, name) for name in _COUNTS)
     seconds = record.seconds
     in_range = all(0 <= number < 1 << 63 for number in numbers) and math.isfinite(seconds) and seconds >= 0

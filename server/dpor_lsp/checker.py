@@ -18,7 +18,7 @@ from dpor_lsp.report import Entry
 from dpor_lsp.targets import Problem
 
 if TYPE_CHECKING:
-    from dpor.continuing import Left
+    from dpor.checkpoints import Checkpoint
     from dpor_lsp.scheduler import Event, Job
 
 
@@ -107,20 +107,20 @@ class Checker:
         kept = self.find(target)
         return None if kept is not None and kept.verdict is Verdict.INCOMPLETE else kept
 
-    def _left(self, target: CheckTarget) -> Left | None:
+    def _checkpoint(self, target: CheckTarget) -> Checkpoint | None:
         """Return what is left of a check that is to go on."""
         cache = self.cache(target.root)
-        return cache.find_left(target) if self.settings.resume and cache else None
+        return cache.find_checkpoint(target) if self.settings.resume and cache else None
 
-    def _keep(self, job: Job, result: ModelResult, left: Left | None) -> None:
+    def _keep(self, job: Job, result: ModelResult, checkpoint: Checkpoint | None) -> None:
         from dpor_lsp.sharing import can_continue
 
         # What a bound stopped in several steps is not what a check with that bound would say.
-        if job.left is None or result.verdict is not Verdict.INCOMPLETE:
+        if job.checkpoint is None or result.verdict is not Verdict.INCOMPLETE:
             self.keep(job.target, result)
         cache = self.cache(job.target.root)
         if cache and can_continue(job.target):
-            cache.keep_left(job.target, left)
+            cache.keep_checkpoint(job.target, checkpoint)
 
     def close(self) -> None:
         """Let go of the caches."""
@@ -169,7 +169,7 @@ class Checker:
             with interrupts_as_events(lambda: events.put(Interrupted())):
                 for index, item in enumerate(planned):
                     if isinstance(item, CheckTarget) and index not in entries:
-                        job = Job(item, self.limits(item), left=self._left(item))
+                        job = Job(item, self.limits(item), checkpoint=self._checkpoint(item))
                         open_jobs[job] = index
                         scheduler.submit(job)
                 while open_jobs:
@@ -186,7 +186,7 @@ class Checker:
                     elif isinstance(event, Finished):
                         index = open_jobs.pop(event.job)
                         entries[index] = Entry(event.result, event.job.target.root)
-                        self._keep(event.job, event.result, event.left)
+                        self._keep(event.job, event.result, event.checkpoint)
                         yield
         finally:
             scheduler.close()

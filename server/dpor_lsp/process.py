@@ -18,7 +18,7 @@ from math import inf
 from time import monotonic
 from typing import Any, cast
 
-from dpor.continuing import Left
+from dpor.checkpoints import Checkpoint
 from dpor.results import CheckRequest, Progress, ReplayRequest, TraceRequest, from_json, to_json
 from dpor_lsp.check_target import Limits
 from dpor_lsp.descendants import VARIABLE, end_descendants, end_marked, new_mark
@@ -133,7 +133,7 @@ def run_worker(
     }
     worker = start() if start is not None else Worker(list(command or worker_command()))
     if share is not None:
-        message |= {"left": to_json(share.left), "shared": share.shared}
+        message |= {"checkpoint": to_json(share.checkpoint), "shared": share.shared}
     cancellation.add(worker.cancel)
     try:
         worker.send(message)
@@ -155,16 +155,16 @@ def _kind(request: CheckRequest | ReplayRequest) -> str:
 class Share:
     """How a worker takes part in a check.
 
-    `left` is where it begins (None: at the beginning), `shared` whether others explore parts too; `started` gets the
-    worker once it has its request, `kept` what is left of its part from time to time, and `split` the answer to
+    `checkpoint` is where it begins (None: at the beginning), `shared` whether others explore parts too; `started` gets
+    the worker once it has its request, `kept` checkpoints of its part from time to time, and `split` the answer to
     `Worker.ask`: a part (None if it has nothing to spare) and what is left without it.
     """
 
-    left: Left | None
+    checkpoint: Checkpoint | None
     shared: bool
     started: Callable[[Worker], None]
-    kept: Callable[[Left], None]
-    split: Callable[[Left | None, Left], None]
+    kept: Callable[[Checkpoint], None]
+    split: Callable[[Checkpoint | None, Checkpoint], None]
 
 
 class _Event(enum.Enum):
@@ -192,7 +192,7 @@ class _Told:
         match message["kind"]:
             case "result":
                 self.result = message["result"]
-            case "left" | "part":
+            case "checkpoint" | "part":
                 if self.share is not None:
                     _pass_on(message, self.share)
             case _:
@@ -202,12 +202,12 @@ class _Told:
 
 
 def _pass_on(message: dict[str, Any], share: Share) -> None:
-    left = from_json(Left, message["left"])
-    if message["kind"] == "left":
-        share.kept(left)
+    checkpoint = from_json(Checkpoint, message["checkpoint"])
+    if message["kind"] == "checkpoint":
+        share.kept(checkpoint)
     else:
         part = message["part"]
-        share.split(None if part is None else from_json(Left, part), left)
+        share.split(None if part is None else from_json(Checkpoint, part), checkpoint)
 
 
 class Worker:

@@ -8,8 +8,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from dpor.checkpoints import Checkpoint
 from dpor.codes import Code
-from dpor.continuing import Left
 from dpor.results import ModelResult, Progress, Reason, ReplayRequest, ReplayResult, Verdict, from_json
 from dpor_lsp.check_target import CheckTarget, Limits
 from dpor_lsp.failures import reason_of
@@ -24,7 +24,7 @@ class Job:
 
     `start` gives the worker (None: the scheduler's own command), `directory` is the model's working directory.
     `first` is a counterexample to replay before the check, so that a bug that is still there is known at once.
-    Jobs of different `group`s take turns. `left` is what is left of an earlier check, to go on with.
+    Jobs of different `group`s take turns. `checkpoint` is what is left of an earlier check, to go on with.
     """
 
     target: CheckTarget
@@ -34,16 +34,16 @@ class Job:
     directory: str | None = None
     first: ReplayRequest | None = None
     group: str = ""
-    left: Left | None = None
+    checkpoint: Checkpoint | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Finished:
-    """A job is over; `left` is what is left of a check that was stopped and can be continued."""
+    """A job is over; `checkpoint` is what is left of a check that was stopped and can be continued."""
 
     job: Job
     result: ModelResult
-    left: Left | None = None
+    checkpoint: Checkpoint | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +104,7 @@ def run_job(
     on_progress: Callable[[Progress], None] | None = None,
     command: Sequence[str] | None = None,
     places: Places | None = None,
-) -> tuple[ModelResult, Left | None]:
+) -> tuple[ModelResult, Checkpoint | None]:
     """Check one model in a worker, or in several if there are `places` for them.
 
     Returns its result, and what is left of it if it was stopped and can be continued. Never raises for anything that
@@ -113,7 +113,7 @@ def run_job(
     try:
         if can_continue(job.target):
             shared = SharedCheck(job, places, on_progress, command)
-            return shared.run(), shared.left
+            return shared.run(), shared.checkpoint
         end = run_worker(
             job.target.request,
             job.limits,
@@ -231,10 +231,10 @@ class Scheduler:
                     self._threads.discard(threading.current_thread())
                     return
             number, job = taken
-            result, left = self._run(job)
+            result, checkpoint = self._run(job)
             with self._lock:
                 del self._open[number]
-            self._deliver(Finished(job, result, left))
+            self._deliver(Finished(job, result, checkpoint))
 
     def borrow(self) -> bool:
         """Take a place for one more worker of a job that runs, if no job needs it; returns whether it did."""
@@ -248,9 +248,9 @@ class Scheduler:
         with self._lock:
             self._lent -= 1
 
-    def _run(self, job: Job) -> tuple[ModelResult, Left | None]:
+    def _run(self, job: Job) -> tuple[ModelResult, Checkpoint | None]:
         if job.cancellation.cancelled:
-            return cancelled(job.target), job.left
+            return cancelled(job.target), job.checkpoint
         self._deliver(Started(job))
         try:
             replayed = replay_first(job, self._command)

@@ -4,8 +4,8 @@ The explorations of a part of a `parsimonious` check have nothing to do with tho
 long as there are free places, the one that seems to have most left is asked for a part, which another worker takes
 over, until all have run dry. The counts of the parts add up to those of one worker alone.
 
-A worker that learns something new of the model (`dpor.continuing`) makes the whole check begin again, with what is then
-known to all. The first violation ends all, and so does a worker that dies: what it had not explored is not known.
+A worker that learns something new of the model (`dpor.checkpoints`) makes the whole check begin again, with what is
+then known to all. The first violation ends all, and so does a worker that dies: what it had not explored is not known.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dpor.assumptions import merged, refused_if_strict
+from dpor.checkpoints import Checkpoint, LearnedFact
 from dpor.codes import Code
 from dpor.contents import incomplete_if_changed, joined
-from dpor.continuing import Left, Lesson
 from dpor.options import Algorithm
 from dpor.results import Assumption, ModelResult, Progress, Verdict, from_json
 from dpor_lsp.check_target import CheckTarget, Limits
@@ -79,11 +79,11 @@ def _option(target: CheckTarget, name: str) -> Any:
 class _Part:
     """A part that a worker explores.
 
-    `left` is what was last known to be left of it (None: all, from the beginning); `begun` when its worker was started,
-    `started` when it last gave a part away (or began).
+    `checkpoint` is what was last known to be left of it (None: all, from the beginning); `begun` when its worker was
+    started, `started` when it last gave a part away (or began).
     """
 
-    left: Left | None
+    checkpoint: Checkpoint | None
     cancellation: Cancellation = field(default_factory=Cancellation)
     worker: Worker | None = None
     progress: Progress | None = None
@@ -107,7 +107,7 @@ class _Event:
 
 
 class SharedCheck:
-    """The check of one model, from where `job.left` says, by as many workers as there are places."""
+    """The check of one model, from where `job.checkpoint` says, by as many workers as there are places."""
 
     def __init__(
         self,
@@ -123,16 +123,16 @@ class SharedCheck:
         self._events: queue.SimpleQueue[_Event] = queue.SimpleQueue()
         self._begun = monotonic()
         self._running: dict[_Part, threading.Thread] = {}
-        self._waiting: deque[Left | None] = deque()
+        self._waiting: deque[Checkpoint | None] = deque()
         self._finished: list[ModelResult] = []
-        self._unfinished: list[Left | None] = []
+        self._unfinished: list[Checkpoint | None] = []
         self._parted = False
         self._restarted = False
         # Seconds that workers took whose part has ended, and the share that was done before this run.
         self._spent = 0.0
-        self._done_before = 0.0 if job.left is None else job.left.fraction
+        self._done_before = 0.0 if job.checkpoint is None else job.checkpoint.fraction
         self._final: ModelResult | None = None
-        self.left: Left | None = None
+        self.checkpoint: Checkpoint | None = None
         """After `run`: what is left of a check that was stopped, if it can be continued."""
 
     def run(self) -> ModelResult:
@@ -140,7 +140,7 @@ class SharedCheck:
 
         Raises OSError if no worker can be started.
         """
-        self._waiting.append(self._job.left)
+        self._waiting.append(self._job.checkpoint)
         self._job.cancellation.add(self._stop)
         try:
             while (self._waiting and not self._is_over()) or self._running:
@@ -189,7 +189,7 @@ class SharedCheck:
     def _seconds_left(self, part: _Part, now: float) -> float:
         """How long a part seems to take still, by what all parts together took for what they have done."""
         known = [other.progress.fraction for other in self._running if other.progress is not None]
-        waiting = sum(1.0 - left.fraction for left in self._waiting if left is not None)
+        waiting = sum(1.0 - checkpoint.fraction for checkpoint in self._waiting if checkpoint is not None)
         done = 1.0 - sum(1.0 - fraction for fraction in known) - waiting - self._done_before
         spent = self._spent + sum(now - other.begun for other in self._running)
         return part.remaining * spent / done if done > 0.0 else float("inf")
@@ -212,11 +212,11 @@ class SharedCheck:
         if limits.timeout is not None and limits is not self._job.limits:
             request = replace(request, options={**request.options, "timeout": limits.timeout})
         share = Share(
-            left=part.left,
+            checkpoint=part.checkpoint,
             shared=self._parted,
             started=lambda worker: put(_Event(part, "worker", worker)),
-            kept=lambda left: put(_Event(part, "left", left)),
-            split=lambda given, left: put(_Event(part, "part", left, given)),
+            kept=lambda checkpoint: put(_Event(part, "checkpoint", checkpoint)),
+            split=lambda given, checkpoint: put(_Event(part, "part", checkpoint, given)),
         )
         try:
             end: WorkerEnd | Exception = run_worker(
@@ -243,12 +243,12 @@ class SharedCheck:
             case "progress":
                 part.progress = event.value
                 self._report()
-            case "left":
-                part.left = event.value
+            case "checkpoint":
+                part.checkpoint = event.value
             case "part":
                 part.asked = False
                 part.started = monotonic()
-                part.left = event.value
+                part.checkpoint = event.value
                 if event.other is not None:
                     self._parted = True
                     self._waiting.append(event.other)
@@ -268,23 +268,23 @@ class SharedCheck:
         if isinstance(end, Exception):
             self._stop()
             raise end
-        if end.ending is Ending.FINISHED and end.result is not None and "lessons" in end.result:
+        if end.ending is Ending.FINISHED and end.result is not None and "learned" in end.result:
             if not self._is_over():
-                self._begin_again(tuple(from_json(Lesson, lesson) for lesson in end.result["lessons"]))
+                self._begin_again(tuple(from_json(LearnedFact, fact) for fact in end.result["learned"]))
             return
         result = check_outcome(self._job.target, end, self._job.limits)
         if result.verdict is Verdict.VERIFIED:
             self._finished.append(result)
         elif result.verdict is Verdict.INCOMPLETE:
             # What a bound stopped has said what is left of it; it ends the others, which were stopped by it too.
-            self._unfinished.append(part.left)
-            self._finished.append(result if part.left is None else _without_counts(result))
+            self._unfinished.append(part.checkpoint)
+            self._finished.append(result if part.checkpoint is None else _without_counts(result))
             self._stop()
         elif self._final is None:
             self._final = result
             self._stop()
 
-    def _begin_again(self, lessons: tuple[Lesson, ...]) -> None:
+    def _begin_again(self, learned: tuple[LearnedFact, ...]) -> None:
         self._stop()
         for part, thread in list(self._running.items()):
             thread.join()
@@ -296,16 +296,16 @@ class SharedCheck:
         self._parted = False
         self._restarted = True
         self._spent = self._done_before = 0.0
-        self._waiting.append(Left(lessons=lessons))
+        self._waiting.append(Checkpoint(learned=learned))
 
-    def _parts_left(self) -> list[Left | None]:
-        return [*self._unfinished, *(part.left for part in self._running), *self._waiting]
+    def _checkpoints(self) -> list[Checkpoint | None]:
+        return [*self._unfinished, *(part.checkpoint for part in self._running), *self._waiting]
 
     def _report(self) -> None:
         if self._on_progress is None:
             return
         reports = [part.progress for part in self._running if part.progress is not None]
-        waiting = sum(1.0 - left.fraction for left in self._waiting if left is not None)
+        waiting = sum(1.0 - checkpoint.fraction for checkpoint in self._waiting if checkpoint is not None)
         remaining = sum(1.0 - report.fraction for report in reports) + waiting
         self._on_progress(
             Progress(
@@ -322,45 +322,49 @@ class SharedCheck:
         return sum(getattr(result, count) for result in self._finished)
 
     def _seconds(self) -> float:
-        before = 0.0 if self._job.left is None else self._job.left.seconds
+        before = 0.0 if self._job.checkpoint is None else self._job.checkpoint.seconds
         return before + monotonic() - self._begun
 
     def _conclude(self) -> ModelResult:
         if self._final is not None:
             return self._final if not self._parted else self._merged(self._final, [])
-        lefts = self._parts_left()
+        checkpoints = self._checkpoints()
         last = self._finished[-1] if self._finished else None
         if last is None:
             last = check_outcome(self._job.target, WorkerEnd(Ending.CANCELLED), self._job.limits)
-        known = [left for left in lefts if left is not None]
-        if lefts and len(known) == len(lefts):
-            self.left = self._joined(known)
+        known = [checkpoint for checkpoint in checkpoints if checkpoint is not None]
+        if checkpoints and len(known) == len(checkpoints):
+            self.checkpoint = self._joined(known)
         return self._merged(last, known)
 
-    def _joined(self, lefts: Sequence[Left]) -> Left:
+    def _joined(self, checkpoints: Sequence[Checkpoint]) -> Checkpoint:
         """What is left in all, with the counts of what was finished."""
 
         def total(count: str) -> int:
-            return self._sum(count) + sum(getattr(left, count) for left in lefts)
+            return self._sum(count) + sum(getattr(checkpoint, count) for checkpoint in checkpoints)
 
-        return Left(
+        return Checkpoint(
             executions=total("executions"),
             blocked=total("blocked"),
             redundant=total("redundant"),
             events=total("events"),
             seconds=self._seconds(),
-            fraction=min(1.0, max(0.0, 1.0 - sum(1.0 - left.fraction for left in lefts))),
-            frontiers=tuple(itertools.chain.from_iterable(left.frontiers for left in lefts)),
-            lessons=max((left.lessons for left in lefts), key=len),
-            dependencies=tuple(sorted({name for left in lefts for name in left.dependencies})),
-            contents=joined(left.contents for left in (*self._finished, *lefts)),
-            assumptions=self._assumptions(lefts),
+            fraction=min(1.0, max(0.0, 1.0 - sum(1.0 - checkpoint.fraction for checkpoint in checkpoints))),
+            frontiers=tuple(
+                itertools.chain.from_iterable(checkpoint.frontiers for checkpoint in checkpoints)
+            ),
+            learned=max((checkpoint.learned for checkpoint in checkpoints), key=len),
+            dependencies=tuple(
+                sorted({name for checkpoint in checkpoints for name in checkpoint.dependencies})
+            ),
+            contents=joined(checkpoint.contents for checkpoint in (*self._finished, *checkpoints)),
+            assumptions=self._assumptions(checkpoints),
         )
 
-    def _assumptions(self, others: Sequence[ModelResult | Left]) -> tuple[Assumption, ...]:
+    def _assumptions(self, others: Sequence[ModelResult | Checkpoint]) -> tuple[Assumption, ...]:
         return merged(one for part in (*self._finished, *others) for one in part.assumptions)
 
-    def _merged(self, last: ModelResult, lefts: Sequence[Left]) -> ModelResult:
+    def _merged(self, last: ModelResult, checkpoints: Sequence[Checkpoint]) -> ModelResult:
         """`last`, with the counts of all parts; of those that did not end, what was last told of them."""
         results = [*self._finished, *([] if last in self._finished else [last])]
         reason = last.reason
@@ -369,7 +373,7 @@ class SharedCheck:
             reason = replace(reason, message=f"{_TIMED_OUT} of {self._job.limits.timeout:g} s")
 
         def total(count: str) -> int:
-            return sum(getattr(item, count) for item in (*results, *lefts))
+            return sum(getattr(item, count) for item in (*results, *checkpoints))
 
         whole = replace(
             last,
@@ -379,10 +383,10 @@ class SharedCheck:
             redundant=total("redundant"),
             events=total("events"),
             seconds=self._seconds(),
-            assumptions=self._assumptions([last, *lefts]),
+            assumptions=self._assumptions([last, *checkpoints]),
             dependencies=tuple(sorted({name for result in results for name in result.dependencies})),
             contents=joined(result.contents for result in results),
-            coverage=last.coverage if len(results) == 1 and not lefts else None,
+            coverage=last.coverage if len(results) == 1 and not checkpoints else None,
             output="".join(dict.fromkeys(result.output for result in results)),
         )
         return refused_if_strict(incomplete_if_changed(whole))

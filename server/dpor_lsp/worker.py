@@ -17,8 +17,8 @@ import sys
 from time import monotonic
 from typing import Any
 
+from dpor.checkpoints import Checkpoint, LearnedError, Sharing
 from dpor.codes import Code
-from dpor.continuing import LearnedError, Left, Sharing
 from dpor.errors import DporError
 from dpor.results import (
     CheckRequest,
@@ -100,8 +100,8 @@ class Alarm:
             return
         self._armed = now
         # Beyond its timeout the engine may still explain what it has found, as long as it goes on reporting.
-        left = self._hang if self._end is None else min(self._hang, max(self._end - now, 0.0) + GRACE)
-        faulthandler.dump_traceback_later(left, exit=True, file=self._descriptor)
+        seconds = self._hang if self._end is None else min(self._hang, max(self._end - now, 0.0) + GRACE)
+        faulthandler.dump_traceback_later(seconds, exit=True, file=self._descriptor)
 
     def off(self) -> None:
         """Never fire again."""
@@ -178,19 +178,19 @@ def _check(message: dict[str, Any], channel: Channel, alarm: Alarm, wanted: Part
             sent = now
             channel.send(kind="progress", progress=to_json(progress))
 
-    def keep(left: Left) -> None:
-        channel.send(kind="left", left=to_json(left))
+    def keep(checkpoint: Checkpoint) -> None:
+        channel.send(kind="checkpoint", checkpoint=to_json(checkpoint))
 
-    def give(part: Left | None, left: Left) -> None:
+    def give(part: Checkpoint | None, checkpoint: Checkpoint) -> None:
         wanted.answered()
-        channel.send(kind="part", part=to_json(part), left=to_json(left))
+        channel.send(kind="part", part=to_json(part), checkpoint=to_json(checkpoint))
 
     try:
         from dpor.checking import check_model
 
-        left = message.get("left")
+        checkpoint = message.get("checkpoint")
         sharing = Sharing(
-            left=None if left is None else from_json(Left, left),
+            checkpoint=None if checkpoint is None else from_json(Checkpoint, checkpoint),
             keep=keep,
             wanted=wanted.any,
             give=give,
@@ -198,7 +198,7 @@ def _check(message: dict[str, Any], channel: Channel, alarm: Alarm, wanted: Part
         )
         return to_json(check_model(request, on_progress, sharing))
     except LearnedError as learned:
-        return {"lessons": to_json(learned.lessons)}
+        return {"learned": to_json(learned.learned)}
     except BaseException as error:
         return to_json(_failed(request, error))
 

@@ -10,8 +10,8 @@ import pytest
 from dpor._kernel import Host
 from dpor.assumptions import assumption, merged
 from dpor.checking import check_model
+from dpor.checkpoints import Checkpoint, Sharing
 from dpor.codes import Code
-from dpor.continuing import Left, Sharing
 from dpor.results import (
     AssumptionKind,
     CheckRequest,
@@ -151,18 +151,18 @@ def test_an_assumption_survives_json(project: Path) -> None:
 
 
 def test_a_check_that_goes_on_rests_on_what_was_assumed_before_it_was_stopped(project: Path) -> None:
-    kept: list[Left] = []
+    kept: list[Checkpoint] = []
     file = project / "model.py"
     statement = "boxes.put(items, 1)"
     check(project, statement)
     options = {"algorithm": "parsimonious", "max_executions": 1}
     request = CheckRequest(str(file), "model", str(project), options=options)
     assert check_model(request, None, Sharing(keep=kept.append)).verdict is Verdict.INCOMPLETE
-    left = from_json(Left, json.loads(json.dumps(to_json(kept[-1]))))
-    assert [one.subject for one in left.assumptions] == ["boxes"]
+    checkpoint = from_json(Checkpoint, json.loads(json.dumps(to_json(kept[-1]))))
+    assert [one.subject for one in checkpoint.assumptions] == ["boxes"]
     going_on = CheckRequest(str(file), "model", str(project), options={"algorithm": "parsimonious"})
-    result = check_model(going_on, None, Sharing(left=left))
-    assert (result.verdict, result.assumptions) == (Verdict.VERIFIED, left.assumptions)
+    result = check_model(going_on, None, Sharing(checkpoint=checkpoint))
+    assert (result.verdict, result.assumptions) == (Verdict.VERIFIED, checkpoint.assumptions)
 
 
 def test_the_kernel_and_the_reports_know_the_same_kinds() -> None:

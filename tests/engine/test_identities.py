@@ -30,18 +30,22 @@ def model():
 """
 
 
-def lessons(tmp_path: Path, made: str) -> int:
+def facts_learned(tmp_path: Path, made: str) -> int:
     """How often the exploration began anew, since it had learned that a location is visible."""
     file = tmp_path / "model.py"
     file.write_text(MODEL.format(made=made))
     with HostedModel(str(file), "model", str(tmp_path), {}, {}) as hosted:
         outcome = hosted.host.explore(hosted.main, hosted.patches.main_thread)
     assert outcome["complete"]
-    return len(outcome["lessons"])
+    return len(outcome["learned"])
 
 
 @pytest.mark.parametrize("made", ["{}", "threading.Semaphore()", "threading.Thread()"])
 def test_what_is_made_under_a_condition_leaves_the_identity_of_other_types_alone(
     tmp_path: Path, made: str
 ) -> None:
-    assert lessons(tmp_path, f"if seen: other = {made}") == lessons(tmp_path, "if seen: other = None") > 0
+    assert (
+        facts_learned(tmp_path, f"if seen: other = {made}")
+        == facts_learned(tmp_path, "if seen: other = None")
+        > 0
+    )

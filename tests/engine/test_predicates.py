@@ -385,7 +385,7 @@ OUTSIDE = {
         "explore",
         "frontier",
         "split",
-        "lessons",
+        "learned",
         "rebind",
         "escape",
         "refuse",

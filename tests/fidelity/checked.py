@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from dpor import checking
+from dpor.checkpoints import Sharing
 from dpor.codes import Code
-from dpor.continuing import Sharing
 from dpor.errors import DporError
 from dpor.executions import Found
 from dpor.hosted import HostedModel

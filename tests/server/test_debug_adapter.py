@@ -19,8 +19,8 @@ from dpor.checking import check_model
 from dpor.counterexample.trace_document import TraceDocument
 from dpor.results import CheckRequest, ReplayRequest
 from dpor.tracing import trace_model
+from dpor_lsp.debug_adapter.evaluation import recorded_value, variable_of
 from dpor_lsp.debug_adapter.framing import ProtocolError, Reader, Writer
-from dpor_lsp.debug_adapter.recalling import recall, recall_variable
 from dpor_lsp.debug_adapter.sources import Sources
 from dpor_lsp.debug_adapter.timeline import Access, Breakpoints, Timeline, Watch, place_of
 from dpor_lsp.trace import trace_to_json
@@ -169,11 +169,11 @@ def test_going_back_to_a_write_finds_the_last_one(timeline: Timeline) -> None:
 
 def test_an_expression_is_followed_through_recorded_values(timeline: Timeline) -> None:
     local = {"bank": "Bank#1"}
-    assert recall_variable(timeline, "bank.main.balance", timeline.end, local) == "Account#1.balance"
-    assert recall(timeline, "bank.main", timeline.end, local) == "Account#1"
-    assert recall(timeline, "bank", timeline.end, local) == "Bank#1"
+    assert variable_of(timeline, "bank.main.balance", timeline.end, local) == "Account#1.balance"
+    assert recorded_value(timeline, "bank.main", timeline.end, local) == "Account#1"
+    assert recorded_value(timeline, "bank", timeline.end, local) == "Bank#1"
     for nothing in ("bank.other", "bank.main()", "1 + 1", "", "bank.", "..", "bank.main.balance.real"):
-        assert recall(timeline, nothing, timeline.end, local) is None
+        assert recorded_value(timeline, nothing, timeline.end, local) is None
 
 
 def test_sources_are_found_by_path_and_by_uri(document: TraceDocument, tmp_path: Path) -> None:

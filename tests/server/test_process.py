@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from dpor.checkpoints import Checkpoint
 from dpor.codes import Code
-from dpor.continuing import Left
 from dpor.results import Progress, Verdict
 from dpor_lsp.check_target import CheckTarget, Limits
 from dpor_lsp.head_and_tail import OUTPUT_LIMIT, HeadAndTail
@@ -219,19 +219,19 @@ def test_what_is_read_after_a_cancellation_counts(act: Act, make_target: MakeTar
             super().cancel()
             self.may_read.set()
 
-    code = "send(kind='left', left={'executions': 3}); answer()"
-    left: list[Left] = []
+    code = "send(kind='checkpoint', checkpoint={'executions': 3}); answer()"
+    checkpoints: list[Checkpoint] = []
 
     def cancel_soon(worker: Worker) -> None:
         threading.Thread(target=cancellation.cancel).start()
 
-    share = Share(None, False, started=cancel_soon, kept=left.append, split=lambda part, rest: None)
+    share = Share(None, False, started=cancel_soon, kept=checkpoints.append, split=lambda part, rest: None)
     worker = CancelledLate(act(code))
     end = run_worker(
         make_target().request, Limits(), cancellation=cancellation, start=lambda: worker, share=share
     )
     assert end.ending is Ending.FINISHED
-    assert [item.executions for item in left] == [3]
+    assert [item.executions for item in checkpoints] == [3]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no fork")

@@ -99,11 +99,11 @@ def test_parts_of_a_check_count_what_the_whole_does(eager: list[int], make_targe
 
 # Acting workers. The first gives a part away when it is asked for one, and then goes on until it is ended.
 GIVING = """
-left = dict(frontiers=["rest"], executions=2)
-if message["left"] is None:
+checkpoint = dict(frontiers=["rest"], executions=2)
+if message["checkpoint"] is None:
     progress(2)
     sys.stdin.readline()
-    send(kind="part", part=dict(frontiers=["given"]), left=left)
+    send(kind="part", part=dict(frontiers=["given"]), checkpoint=checkpoint)
     {then}
 """
 
@@ -131,8 +131,8 @@ def test_a_part_that_finds_a_violation_ends_the_others(
 def test_what_a_part_learns_makes_the_whole_begin_again(
     eager: list[int], act: Act, make_target: MakeTarget
 ) -> None:
-    learned = "send(kind='result', result={'lessons': [dict(kind='visible', schedule='main')]}); os._exit(0)"
-    again = "if message['left'] and message['left']['lessons']: answer(executions=7)\n"
+    learned = "send(kind='result', result={'learned': [dict(kind='visible', schedule='main')]}); os._exit(0)"
+    again = "if message['checkpoint'] and message['checkpoint']['learned']: answer(executions=7)\n"
     command = act(again + GIVING.format(then="time.sleep(60)") + learned)
     result = checked(make_target(options=PARSIMONIOUS), command)
     assert (result.verdict, result.executions) == (Verdict.VERIFIED, 7)
@@ -219,8 +219,8 @@ def test_what_cannot_go_on_is_a_usage_error(run_command: Run, adds: Path, words:
 @pytest.mark.usefixtures("ctrl_c")
 def test_a_check_that_ctrl_c_ended_goes_on_from_what_was_last_told(act: Act, make_target: MakeTarget) -> None:
     target = make_target(options=PARSIMONIOUS)
-    left = "left=dict(frontiers=['rest'], executions=2, contents=contents)"
-    told = f"send(kind='left', {left}); progress(2); time.sleep(60)"
+    given = "checkpoint=dict(frontiers=['rest'], executions=2, contents=contents)"
+    told = f"send(kind='checkpoint', {given}); progress(2); time.sleep(60)"
     checker = Checker(RunSettings(jobs=1), warn, act(told))
 
     def interrupt(event: Event) -> None:
@@ -230,6 +230,6 @@ def test_a_check_that_ctrl_c_ended_goes_on_from_what_was_last_told(act: Act, mak
     (entry,) = checker.check([target], interrupt)
     assert entry.result.verdict is Verdict.INCOMPLETE
     assert entry.result.executions == 2
-    goes_on = "answer(executions=9 if message['left']['frontiers'] == ['rest'] else 0)"
+    goes_on = "answer(executions=9 if message['checkpoint']['frontiers'] == ['rest'] else 0)"
     result = checked(target, act(goes_on), jobs=1, cache=True, resume=True)
     assert counts(result) == (Verdict.VERIFIED, 9, 0, 0)

@@ -7,7 +7,7 @@ from typing import Any
 
 from dpor.codes import Code
 from dpor.errors import DporError
-from dpor_lsp.debug_adapter import inspection, movements, stopping_places
+from dpor_lsp.debug_adapter import breakpoints, inspection, stepping
 from dpor_lsp.debug_adapter.answers import Answer, Arguments, RefusedError, shown
 from dpor_lsp.debug_adapter.parameters import checked
 from dpor_lsp.debug_adapter.session import Reply, Session
@@ -28,7 +28,7 @@ CAPABILITIES: Mapping[str, Any] = {
     "supportsTerminateRequest": True,
     "supportsRestartRequest": True,
     "supportsCancelRequest": True,
-    "exceptionBreakpointFilters": list(stopping_places.FILTERS),
+    "exceptionBreakpointFilters": list(breakpoints.FILTERS),
 }
 
 
@@ -99,16 +99,16 @@ _HANDLERS: Mapping[str, Handler] = {
     "terminate": _terminate,
     "disconnect": _disconnect,
     "cancel": _cancel,
-    "next": movements.next_line,
-    "stepIn": movements.step_in,
-    "stepOut": movements.step_out,
-    "stepBack": movements.step_back,
-    "continue": movements.go_on,
-    "reverseContinue": movements.reverse_continue,
-    "pause": movements.pause,
-    "gotoTargets": movements.goto_targets,
-    "goto": movements.goto,
-    "dpor/step": movements.jump,
+    "next": stepping.next_line,
+    "stepIn": stepping.step_in,
+    "stepOut": stepping.step_out,
+    "stepBack": stepping.step_back,
+    "continue": stepping.go_on,
+    "reverseContinue": stepping.reverse_continue,
+    "pause": stepping.pause,
+    "gotoTargets": stepping.goto_targets,
+    "goto": stepping.goto,
+    "dpor/step": stepping.jump,
     "threads": inspection.threads,
     "stackTrace": inspection.stack_trace,
     "scopes": inspection.scopes_of_frame,
@@ -117,9 +117,9 @@ _HANDLERS: Mapping[str, Handler] = {
     "exceptionInfo": inspection.exception_info,
     "source": inspection.source,
     "loadedSources": inspection.loaded_sources,
-    "setBreakpoints": stopping_places.set_breakpoints,
-    "breakpointLocations": stopping_places.breakpoint_locations,
-    "dataBreakpointInfo": stopping_places.data_breakpoint_info,
-    "setDataBreakpoints": stopping_places.set_data_breakpoints,
-    "setExceptionBreakpoints": stopping_places.set_exception_breakpoints,
+    "setBreakpoints": breakpoints.set_breakpoints,
+    "breakpointLocations": breakpoints.breakpoint_locations,
+    "dataBreakpointInfo": breakpoints.data_breakpoint_info,
+    "setDataBreakpoints": breakpoints.set_data_breakpoints,
+    "setExceptionBreakpoints": breakpoints.set_exception_breakpoints,
 }

@@ -14,7 +14,7 @@ from dpor_lsp.debug_adapter.answers import (
     optional_number,
     shown,
 )
-from dpor_lsp.debug_adapter.recalling import recall
+from dpor_lsp.debug_adapter.evaluation import recorded_value
 from dpor_lsp.debug_adapter.session import Session
 
 _MOST_FRAMES = 16
@@ -114,7 +114,7 @@ def evaluate(session: Session, given: Arguments) -> Answer:
     timeline, _ = session.ready()
     expression = str(given.get("expression", ""))
     local = scopes.locals_of(timeline, session.frame_number(given), session.position)
-    value = recall(timeline, expression, session.position, local)
+    value = recorded_value(timeline, expression, session.position, local)
     if value is None:
         raise RefusedError(
             f"{shown(expression.strip())} was not recorded: names of variables can be asked for, nothing is run"

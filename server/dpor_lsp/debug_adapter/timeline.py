@@ -1,4 +1,4 @@
-"""Moving through a recorded trace: what is so after a step, and where a movement leads.
+"""Moving through a recorded trace: what is so after a step, and where a step in either direction leads.
 
 A position is the index of a step, from 1; at a position that step has just been taken. Nothing here knows of the
 protocol.
@@ -40,7 +40,7 @@ class Watch:
 
 @dataclass(frozen=True)
 class Stop:
-    """Where a movement ended, and why: `reason` is the protocol's word, `text` for people."""
+    """Where stepping ended, and why: `reason` is the protocol's word, `text` for people."""
 
     position: int
     reason: str
@@ -50,7 +50,7 @@ class Stop:
 
 @dataclass
 class Breakpoints:
-    """What a movement stops at: lines by file name, variables, each with the client's number, and kinds of steps."""
+    """What stepping stops at: lines by file name, variables, each with the client's number, and kinds of steps."""
 
     lines: dict[str, dict[int, int]] = field(default_factory=dict[str, dict[int, int]])
     watches: dict[int, Watch] = field(default_factory=dict[int, Watch])
@@ -162,7 +162,7 @@ class Timeline:
         places = (place for step in self.steps for place in (step.location, step.call_site))
         return sorted({place.line for place in places if place is not None and place.file == file})
 
-    # Movements
+    # Stepping
 
     def first(self, start: str) -> int:
         """Where a session begins: at the `first` step, the first that `matters`, or the `failure`."""

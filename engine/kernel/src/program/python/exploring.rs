@@ -161,7 +161,7 @@ impl Host {
     /// `divergence`, `assumptions` (a list of kind, subject, file or None, line).
     ///
     /// Two more entries say how to go on, here or elsewhere: `frontier`, what is left to explore (None if nothing is, or if
-    /// the algorithm cannot tell), and `lessons`, the schedules that made locations visible, in order. A host that has
+    /// the algorithm cannot tell), and `learned`, the schedules that made locations visible, in order. A host that has
     /// followed them with the algorithm `learn` sees what this one sees.
     ///
     /// `on_failure(description, schedule)` is called for each failure; its value False ends the exploration. It is called
@@ -199,9 +199,9 @@ impl Host {
         self.state().driver.explorer_mut().split()
     }
 
-    /// While an exploration reports its progress: `lessons`, as `explore` returns them.
-    fn lessons(&self) -> Vec<Vec<(String, u32)>> {
-        self.state().lessons.clone()
+    /// While an exploration reports its progress: `learned`, as `explore` returns them.
+    fn learned(&self) -> Vec<Vec<(String, u32)>> {
+        self.state().learned.clone()
     }
 
     /// The algorithms, the default first.
@@ -266,7 +266,7 @@ impl Host {
         state.stop_at_race = plan.stop_at_failure && state.races_are_errors;
         state.restart = None;
         state.rebinding.clear();
-        state.lessons.clear();
+        state.learned.clear();
         state.escape = None;
         state.forbidden = None;
         state.difference = None;
@@ -337,11 +337,11 @@ impl Host {
             }
             match restart {
                 Some(Restart::Visible | Restart::Library) if !plan.repeats() => {
-                    let lesson = self.schedule(py)?.extract()?;
+                    let schedule = self.schedule(py)?.extract()?;
                     let mut guard = self.state();
                     let state = &mut *guard;
                     state.restart = None;
-                    state.lessons.push(lesson);
+                    state.learned.push(schedule);
                     let explorer = plan.explorer(&mut state.identities, &state.noted)?;
                     state.driver.restart(explorer);
                     if !state.driver.meter.allows_execution(0) {
@@ -435,7 +435,7 @@ impl Host {
             "frontier",
             if finished && bound.is_none() { None } else { state.driver.explorer().frontier() },
         )?;
-        outcome.set_item("lessons", &state.lessons)?;
+        outcome.set_item("learned", &state.learned)?;
         outcome.set_item("classes", state.driver.explorer().classes())?;
         outcome.set_item("lacks_root", state.driver.explorer().lacks_root())?;
         outcome.set_item("nondeterminism", state.told_difference())?;

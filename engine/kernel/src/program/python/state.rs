@@ -115,7 +115,7 @@ pub struct State {
     pub misuses: Vec<Py<PyAny>>,
     pub restart: Option<Restart>,
     /// The executions that made locations visible in this exploration: paths of threads and outcomes.
-    pub lessons: Vec<Vec<(String, u32)>>,
+    pub learned: Vec<Vec<(String, u32)>>,
     /// What the model did that cannot be controlled.
     pub escape: Option<String>,
     /// What a predicate did that it may not do.
@@ -262,7 +262,7 @@ impl State {
             failures: Vec::new(),
             misuses: Vec::new(),
             restart: None,
-            lessons: Vec::new(),
+            learned: Vec::new(),
             escape: None,
             forbidden: None,
             difference: None,

@@ -12,7 +12,7 @@ _PART = re.compile(rf"^{_NAME}(?:#\d+)?|\.{_NAME}|\[[^\[\]]+\]")
 _OBJECT = re.compile(rf"{_NAME}#\d+(\.{_NAME}|\[[^\[\]]+\])*")
 
 
-def recall_variable(timeline: Timeline, expression: str, position: int, local: dict[str, str]) -> str | None:
+def variable_of(timeline: Timeline, expression: str, position: int, local: dict[str, str]) -> str | None:
     """Return the name of the state that an expression means: `self.value` is `Counter#1.value`.
 
     `local` are the local variables to begin from. None if nothing of that name was recorded.
@@ -36,10 +36,10 @@ def recall_variable(timeline: Timeline, expression: str, position: int, local: d
     return None
 
 
-def recall(timeline: Timeline, expression: str, position: int, local: dict[str, str]) -> str | None:
+def recorded_value(timeline: Timeline, expression: str, position: int, local: dict[str, str]) -> str | None:
     """Return the recorded value of a local variable or of state; None if there is none at this position."""
     text = expression.strip()
     if text in local:
         return local[text]
-    variable = recall_variable(timeline, text, position, local)
+    variable = variable_of(timeline, text, position, local)
     return None if variable is None else timeline.value(variable, position)

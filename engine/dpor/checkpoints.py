@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 
 from dpor.results import Assumption
 
-VERSION = 3
+VERSION = 4
 
 Choices = list[tuple[str, int]]
 
 
-class LessonKind(enum.Enum):
+class FactKind(enum.Enum):
     """What made an exploration begin again."""
 
     VISIBLE = "visible"
@@ -29,20 +29,20 @@ class LessonKind(enum.Enum):
 
 
 @dataclass(frozen=True)
-class Lesson:
+class LearnedFact:
     """Something that an exploration found out about its model.
 
     `schedule` is the execution that made a location visible, as `write_choices` gives it; `names` the module and the
     variable that is rebound, and so on.
     """
 
-    kind: LessonKind
+    kind: FactKind
     schedule: str = ""
     names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class Left:
+class Checkpoint:
     """What is left of a check, and what was counted up to there.
 
     `frontiers` are the kernel's texts; none means the whole exploration. `seconds` were used and `fraction` (0 to 1)
@@ -57,7 +57,7 @@ class Left:
     seconds: float = 0.0
     fraction: float = 0.0
     frontiers: tuple[str, ...] = ()
-    lessons: tuple[Lesson, ...] = ()
+    learned: tuple[LearnedFact, ...] = ()
     dependencies: tuple[str, ...] = ()
     contents: Mapping[str, str] = field(default_factory=dict[str, str])
     assumptions: tuple[Assumption, ...] = ()
@@ -65,27 +65,27 @@ class Left:
 
 
 class LearnedError(Exception):
-    """A check that others take part in has learned something: all have to begin again with these lessons."""
+    """A check that others take part in has learned something: all have to begin again with these facts."""
 
-    def __init__(self, lessons: Iterable[Lesson]) -> None:
+    def __init__(self, learned: Iterable[LearnedFact]) -> None:
         super().__init__("a check that is shared has to begin again")
-        self.lessons = tuple(lessons)
+        self.learned = tuple(learned)
 
 
 @dataclass(frozen=True)
 class Sharing:
     """How a check that can be continued is continued and shared.
 
-    `left` is where to begin (None: at the beginning). `keep` is called with what is left about once a second, and when
-    a bound ends the check. `wanted` says whether somebody wants a part of it; `give` is then called with that part
+    `checkpoint` is where to begin (None: at the beginning). `keep` is called with a checkpoint about once a second, and
+    when a bound ends the check. `wanted` says whether somebody wants a part of it; `give` is then called with that part
     (None if there is nothing to spare) and with what is left without it. `shared` says that others explore parts
     already.
     """
 
-    left: Left | None = None
-    keep: Callable[[Left], None] | None = None
+    checkpoint: Checkpoint | None = None
+    keep: Callable[[Checkpoint], None] | None = None
     wanted: Callable[[], bool] | None = None
-    give: Callable[[Left | None, Left], None] | None = None
+    give: Callable[[Checkpoint | None, Checkpoint], None] | None = None
     shared: bool = False
 
 

@@ -10,7 +10,15 @@ from pathlib import Path
 import pytest
 
 from dpor.checking import check_model
-from dpor.continuing import LearnedError, Left, Lesson, LessonKind, Sharing, read_choices, write_choices
+from dpor.checkpoints import (
+    Checkpoint,
+    FactKind,
+    LearnedError,
+    LearnedFact,
+    Sharing,
+    read_choices,
+    write_choices,
+)
 from dpor.results import CheckRequest, ModelResult, Verdict, from_json, to_json
 
 PROGRAMS = Path(__file__).parents[2] / "benchmarks" / "programs"
@@ -44,15 +52,15 @@ def _request(
 
 def _stopped_every(executions: int, file: Path, model: str, parameters: dict[str, int], **options: object):
     """Check the model, stopping and going on as another process would, after so many executions."""
-    left: Left | None = None
+    checkpoint: Checkpoint | None = None
     for _ in range(1000):
-        kept: list[Left] = []
-        sharing = Sharing(left=left, keep=kept.append)
+        kept: list[Checkpoint] = []
+        sharing = Sharing(checkpoint=checkpoint, keep=kept.append)
         request = _request(file, model, parameters, max_executions=executions, **options)
         result = check_model(request, None, sharing)
         if result.verdict is not Verdict.INCOMPLETE:
             break
-        left = from_json(Left, json.loads(json.dumps(to_json(kept[-1]))))
+        checkpoint = from_json(Checkpoint, json.loads(json.dumps(to_json(kept[-1]))))
     return result
 
 
@@ -125,13 +133,13 @@ def late(tmp_path):
 
 def test_another_process_learns_what_the_first_has_learned(late):
     whole = check_model(_request(late, "late"))
-    kept: list[Left] = []
+    kept: list[Checkpoint] = []
     check_model(_request(late, "late", max_executions=10), None, Sharing(keep=kept.append))
-    assert [lesson.kind for lesson in kept[-1].lessons] == [LessonKind.VISIBLE] * 2
+    assert [fact.kind for fact in kept[-1].learned] == [FactKind.VISIBLE] * 2
     program = (
-        "import json, sys; from dpor.checking import check_model; from dpor.continuing import *; "
-        "from dpor.results import *; request, left = json.load(sys.stdin); "
-        "sharing = Sharing(left=from_json(Left, left), shared=True); "
+        "import json, sys; from dpor.checking import check_model; from dpor.checkpoints import *; "
+        "from dpor.results import *; request, checkpoint = json.load(sys.stdin); "
+        "sharing = Sharing(checkpoint=from_json(Checkpoint, checkpoint), shared=True); "
         "print(json.dumps(to_json(check_model(from_json(CheckRequest, request), None, sharing))))"
     )
     sent = json.dumps([to_json(_request(late, "late")), to_json(kept[-1])])
@@ -149,15 +157,19 @@ def test_another_process_learns_what_the_first_has_learned(late):
 def test_who_shares_a_check_and_learns_something_new_makes_all_begin_again(late):
     with pytest.raises(LearnedError) as first:
         check_model(_request(late, "late"), None, Sharing(shared=True))
-    assert len(first.value.lessons) == 1
+    assert len(first.value.learned) == 1
     with pytest.raises(LearnedError) as second:
         check_model(
-            _request(late, "late"), None, Sharing(left=Left(lessons=first.value.lessons), shared=True)
+            _request(late, "late"),
+            None,
+            Sharing(checkpoint=Checkpoint(learned=first.value.learned), shared=True),
         )
-    assert second.value.lessons[:1] == first.value.lessons
-    assert len(second.value.lessons) == 2
+    assert second.value.learned[:1] == first.value.learned
+    assert len(second.value.learned) == 2
     result = check_model(
-        _request(late, "late"), None, Sharing(left=Left(lessons=second.value.lessons), shared=True)
+        _request(late, "late"),
+        None,
+        Sharing(checkpoint=Checkpoint(learned=second.value.learned), shared=True),
     )
     whole = check_model(_request(late, "late"))
     assert (result.verdict, result.executions) == (Verdict.VERIFIED, whole.executions)
@@ -165,7 +177,7 @@ def test_who_shares_a_check_and_learns_something_new_makes_all_begin_again(late)
 
 def test_what_is_left_is_not_told_once_something_was_found(late):
     late.write_text(LATE + "    assert s.first == 3\n", encoding="utf-8")
-    kept: list[Left] = []
+    kept: list[Checkpoint] = []
     request = _request(late, "late", max_executions=8)
     request = CheckRequest(**{**vars(request), "all_violations": True})
     assert check_model(request, None, Sharing(keep=kept.append)).verdict is Verdict.VIOLATED
@@ -179,6 +191,6 @@ def test_choices_are_written_and_read():
     assert read_choices("") == []
 
 
-def test_a_lesson_survives_json():
-    lesson = Lesson(LessonKind.REBOUND, names=("bank", "rate"))
-    assert from_json(Lesson, json.loads(json.dumps(to_json(lesson)))) == lesson
+def test_a_learned_fact_survives_json():
+    fact = LearnedFact(FactKind.REBOUND, names=("bank", "rate"))
+    assert from_json(LearnedFact, json.loads(json.dumps(to_json(fact)))) == fact

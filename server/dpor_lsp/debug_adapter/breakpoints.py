@@ -1,4 +1,4 @@
-"""Requests that say where movements stop: at lines, at variables, at kinds of steps."""
+"""Requests that say where stepping stops: at lines, at variables, at kinds of steps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dpor_lsp.debug_adapter.answers import (
     number,
     optional_number,
 )
-from dpor_lsp.debug_adapter.recalling import recall_variable
+from dpor_lsp.debug_adapter.evaluation import variable_of
 from dpor_lsp.debug_adapter.session import Session
 from dpor_lsp.debug_adapter.timeline import Access, Watch
 
@@ -61,7 +61,7 @@ def data_breakpoint_info(session: Session, given: Arguments) -> Answer:
         except ValueError as error:
             raise RefusedError(f"there are no variables {reference}") from error
     local = scopes.locals_of(timeline, frame, session.position)
-    name = recall_variable(timeline, text, session.position, local)
+    name = variable_of(timeline, text, session.position, local)
     if name is None:
         return {
             "dataId": None,
