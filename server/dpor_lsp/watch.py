@@ -1,4 +1,4 @@
-"""`--check --watch`: check again what a changed file touches, until Ctrl-C."""
+"""`--check --watch`: check again what a changed file accesses, until Ctrl-C."""
 
 from __future__ import annotations
 

@@ -366,7 +366,7 @@ OUTSIDE = {
         "together",
         "open_pools",
         "begin_anew",
-        "touch_whole",
+        "access_whole",
         "outside",
         "set_importing",
         "sleep",

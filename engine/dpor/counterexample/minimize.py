@@ -106,7 +106,7 @@ def _is_release(step: TraceStep) -> bool:
 
 
 def _subject(step: TraceStep) -> str | None:
-    """The name of the data that a step touches: that of the container for a method's call."""
+    """The name of the data that a step accesses: that of the container for a method's call."""
     if step.operation != Operation.CALL.value or step.target is None:
         return step.target
     container, _, _ = step.target.rpartition(".")

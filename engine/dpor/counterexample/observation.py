@@ -171,7 +171,7 @@ class Observation:
             self._remember_globals()
         # A store leaves its buffer at any time, whatever its thread is doing then.
         lane = thread if operation is Operation.FLUSH else self._lane(thread, len(self.steps))
-        places, changes = self._touched(operation, target, key, value, effect)
+        places, changes = self._accessed(operation, target, key, value, effect)
         if is_content(value):
             self._glimpse(value, Sketch.of(value))
         for place in places:
@@ -217,21 +217,21 @@ class Observation:
                 if not name.startswith("__"):
                     self._globals[id(namespace), name] = Sketch.of(value)
 
-    def _touched(
+    def _accessed(
         self, operation: Operation, target: object, key: object, value: object, effect: tuple[bool, bool]
     ) -> tuple[list[Place], list[PlaceChange]]:
-        """The places that an operation touches, and how it changes them."""
+        """The places that an operation accesses, and how it changes them."""
         if not operation.is_memory or target is None:
             return [], []
         if is_content(target) and not is_namespace(target):
-            return self._touch_container(target, effect[1] and operation is not Operation.BUFFER)
+            return self._access_container(target, effect[1] and operation is not Operation.BUFFER)
         if _is_atomic(target):
-            return self._touch_atomic(operation, target, key, value, effect[1])
+            return self._access_atomic(operation, target, key, value, effect[1])
         if operation in _KEYED and key is not None:
-            return self._touch_variable(operation, target, key, value)
+            return self._access_variable(operation, target, key, value)
         return [], []
 
-    def _touch_variable(
+    def _access_variable(
         self, operation: Operation, target: object, key: object, value: object
     ) -> tuple[list[Place], list[PlaceChange]]:
         name = key if type(key) is str else None
@@ -260,7 +260,7 @@ class Observation:
             return [place], [self._set(place, sketch, value, written=False)]
         return [place], []
 
-    def _touch_atomic(
+    def _access_atomic(
         self, operation: Operation, target: object, key: Any, value: object, writes: bool
     ) -> tuple[list[Place], list[PlaceChange]]:
         place = self._places.get((id(target), None))
@@ -278,7 +278,7 @@ class Observation:
             return [place], [self._set(place, Sketch.of(value), None)]
         return [place], []
 
-    def _touch_container(self, target: object, writes: bool) -> tuple[list[Place], list[PlaceChange]]:
+    def _access_container(self, target: object, writes: bool) -> tuple[list[Place], list[PlaceChange]]:
         direct = [place for place in self._places.values() if place.container is target]
         if not direct:
             place = self._places[id(target), None] = Place(target, None, container=target)

@@ -78,8 +78,8 @@ class Operation(enum.Enum):
 
     @property
     def scheduled(self) -> str:
-        """The word in a schedule. What an operation without a name touches depends on what is visible, which a schedule
-        does not say.
+        """The word in a schedule. What an operation without a name accesses depends on what is visible, which a
+        schedule does not say.
         """
         return _NAMELESS if self.is_nameless else self.value
 

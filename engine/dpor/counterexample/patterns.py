@@ -203,7 +203,7 @@ def _missed(execution: Execution, wait: Wait) -> bool:
     )
     if signal is None:
         return False
-    shared = _touched_by_others(records, wait.thread)
+    shared = _accessed_by_others(records, wait.thread)
     return not any(
         record.thread == wait.thread and record.reads and (record.subject, record.key) in shared
         for record in records[signal.index : wait.since]
@@ -250,7 +250,7 @@ def _last_same(records: Sequence[Record], tested: Record, since: int) -> Iterato
             return
 
 
-def _touched_by_others(records: Sequence[Record], thread: str) -> set[tuple[int, str | None]]:
+def _accessed_by_others(records: Sequence[Record], thread: str) -> set[tuple[int, str | None]]:
     return {(record.subject, record.key) for record in records if record.writes and record.thread != thread}
 
 

@@ -404,7 +404,7 @@ class Recorder:
         return self._paths.get(id(thread), _MAIN)
 
     def _part(self, operation: Operation, target: object, key: object) -> str | None:
-        """The text that says which part of its target an operation touches; None for all of it."""
+        """The text that says which part of its target an operation accesses; None for all of it."""
         if key is None or operation not in _WITH_ITEM or _is_cell(target):
             return None
         if is_namespace(target):

@@ -1,6 +1,6 @@
 """What is known of a recorded step before it becomes a line of a report.
 
-A `TraceStep` is for people and editors; relevance and patterns need more: which object was touched, not
+A `TraceStep` is for people and editors; relevance and patterns need more: which object was accessed, not
 only what it is called, and the whole chain of calls that led there.
 """
 
@@ -66,7 +66,7 @@ class Record:
         return next((site.span for site in self.sites if site.first_party), None)
 
     def overlaps(self, other: Record) -> bool:
-        """True if both touch the same data: the same object, and the same part of it or all of it."""
+        """True if both access the same data: the same object, and the same part of it or all of it."""
         return (
             self.subject >= 0
             and self.subject == other.subject
@@ -74,7 +74,7 @@ class Record:
         )
 
     def conflicts(self, other: Record) -> bool:
-        """True if both touch the same data and at least one of them writes it."""
+        """True if both access the same data and at least one of them writes it."""
         return (
             self.operation.is_memory
             and other.operation.is_memory

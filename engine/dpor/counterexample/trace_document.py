@@ -137,9 +137,9 @@ class Waiting:
 
 @dataclass(frozen=True)
 class Variable:
-    """A piece of state that steps touch: its readable name, its value before the first step that changes it.
+    """A piece of state that steps access: its readable name, its value before the first step that changes it.
 
-    `initial` is None if it was not there (or not seen) before; `threads` are the lanes that touch it.
+    `initial` is None if it was not there (or not seen) before; `threads` are the lanes that access it.
     """
 
     name: str
@@ -148,7 +148,7 @@ class Variable:
 
     @property
     def shared(self) -> bool:
-        """True if more than one thread or task touches it."""
+        """True if more than one thread or task accesses it."""
         return len(self.threads) > 1
 
 

@@ -165,7 +165,7 @@ class ThreadHandle:
     def dpor_start(self, function: Callable[..., object], daemon: bool) -> None:
         """Start the thread; RuntimeError if the handle has one."""
         host = cast("Host", current.active_host())
-        self._touch(writes=True)
+        self._access(writes=True)
         if _THREAD in self._states:
             raise RuntimeError("thread already started")
         begun = _of_library(function)
@@ -183,13 +183,13 @@ class ThreadHandle:
         finally:
             self._ended.set()
 
-    def _touch(self, *, writes: bool) -> None:
+    def _access(self, *, writes: bool) -> None:
         host = current.active_host()
         if host is not None:
-            host.touch_whole(self._states, writes, self)
+            host.access_whole(self._states, writes, self)
 
     def _started(self, *, writes: bool = False) -> Thread:
-        self._touch(writes=writes)
+        self._access(writes=writes)
         thread: Thread | None = self._states.get(_THREAD)
         if thread is None:
             raise RuntimeError("thread not started")
@@ -198,7 +198,7 @@ class ThreadHandle:
     @property
     def ident(self) -> int:
         """The identifier of the thread; 0 before it is started."""
-        self._touch(writes=False)
+        self._access(writes=False)
         thread: Thread | None = self._states.get(_THREAD)
         return 0 if thread is None or thread.dpor_index in (None, STARTING) else ident_of(thread)
 

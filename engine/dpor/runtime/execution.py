@@ -74,7 +74,7 @@ class Execution:
     def _change_threads(self, host: Host, thread: Thread) -> None:
         # Few programs ask which threads there are, and all start threads.
         if self.main.dpor_listed:
-            host.touch_whole(self.threads, True, thread)
+            host.access_whole(self.threads, True, thread)
 
     def list_threads(self, host: Host, *, unmet: bool = False) -> list[Thread]:
         """The threads started so far that `threading` knows, or all: one operation, which conflicts with starts.
@@ -88,7 +88,7 @@ class Execution:
             main.dpor_listed = True
             host.begin_anew()
         if main.dpor_listed:
-            host.touch_whole(self.threads, False, main)
+            host.access_whole(self.threads, False, main)
         return [thread for thread in self.threads if unmet or thread.dpor_is_known()]
 
     def next_hash(self) -> int:

@@ -15,7 +15,7 @@ from typing import Any
 
 from dpor.runtime.event_loop import EventLoop
 from dpor.runtime.mode import Mode
-from dpor.runtime.outside.world import Touched, World
+from dpor.runtime.outside.world import Footprint, World
 from dpor.runtime.patchset import PatchSet
 from dpor.runtime.thread import LoopOfThread, Thread
 
@@ -54,11 +54,11 @@ class LoopPolicies:
                 self._patches.replace(policy, "_Local", local)
             if vars(policy).get("_loop_factory") in loops:
                 self._patches.replace(policy, "_loop_factory", loops[policy._loop_factory])
-        reading, writing = Touched(reads=(_POLICY,)), Touched(writes=(_POLICY,))
-        for name, touched in (("get_event_loop_policy", reading), ("set_event_loop_policy", writing)):
+        reading, writing = Footprint(reads=(_POLICY,)), Footprint(writes=(_POLICY,))
+        for name, footprint in (("get_event_loop_policy", reading), ("set_event_loop_policy", writing)):
             for known in (name, f"_{name}"):
                 if hasattr(events, known):
-                    visible = self._visible(getattr(events, known), touched, f"asyncio.{name}")
+                    visible = self._visible(getattr(events, known), footprint, f"asyncio.{name}")
                     self._patches.replace(events, known, visible)
                     self._patches.replace_if_present(asyncio, known, visible)
 
@@ -70,11 +70,11 @@ class LoopPolicies:
             self._has_begun = True
         setattr(events, _VARIABLE, self._imported)
 
-    def _visible(self, real: Callable[..., Any], touched: Touched, label: str) -> Callable[..., Any]:
+    def _visible(self, real: Callable[..., Any], footprint: Footprint, label: str) -> Callable[..., Any]:
         @functools.wraps(real)
         def call(*args: Any) -> Any:
             if self._mode.host.active:
-                self._world.look(label, touched)
+                self._world.look(label, footprint)
             return real(*args)
 
         return call

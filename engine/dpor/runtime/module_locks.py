@@ -21,7 +21,7 @@ from typing import Any
 from dpor._kernel import OwnedLock
 from dpor.instrument.implicit import import_from
 from dpor.results import AssumptionKind
-from dpor.runtime.outside.world import Touched, World
+from dpor.runtime.outside.world import Footprint, World
 from dpor.runtime.patchset import PatchSet
 
 _IMPORT = opcode.opmap["IMPORT_NAME"]
@@ -122,7 +122,7 @@ class ModuleLocks:
         """The body of a module has run: it is about to become an attribute of its package."""
         package = name.rpartition(".")[0]
         if package and self.controls(package):
-            self._world.look(f"import {name}", Touched(writes=(_found(package),)))
+            self._world.look(f"import {name}", Footprint(writes=(_found(package),)))
 
     def controls(self, name: str) -> bool:
         """Whether the lock of this module is the kernel's, for whoever asks for it now."""
@@ -144,7 +144,7 @@ class ModuleLocks:
             if module.owner is not None and not module.locked:
                 self._world.refuse(f"imports {name} in a thread that was started while {name} was loaded")
             # What the thread does next depends on what it finds when this operation takes place.
-            self._world.look(f"import {name}", Touched(reads=(_found(name),)))
+            self._world.look(f"import {name}", Footprint(reads=(_found(name),)))
             if module.done and name in sys.modules:
                 held.append(False)
                 return
@@ -155,7 +155,7 @@ class ModuleLocks:
         # What it stores in sys.modules and in the package it stores unseen.
         self._host.assume(AssumptionKind.LATE_IMPORT.value, name)
         # Which of two threads that would wait for each other goes on depends on the order in which they come to this.
-        self._world.look(f"import {name}", Touched(writes=("threads that wait for imports",)))
+        self._world.look(f"import {name}", Footprint(writes=("threads that wait for imports",)))
         if self._goes_round(module.owner, me):
             raise self._bootstrap._DeadlockError(f"deadlock detected by the lock of {name}")
         self._state.waiting[me] = name
@@ -180,14 +180,14 @@ class ModuleLocks:
         locked, is_loaded = module.locked, name in sys.modules
         if locked:
             if is_loaded and not module.done:
-                self._world.look(f"import {name}", Touched(writes=(_found(name),)))
+                self._world.look(f"import {name}", Footprint(writes=(_found(name),)))
                 module.done = True
             module.lock.release(self._host.thread_path(me))
         module.locked, module.owner, module.done = False, None, is_loaded
         found = sys.modules.get(name)
         if locked and isinstance(found, ModuleType) and "__path__" in vars(found):
             # Next it may look which modules are in it.
-            self._world.look(f"import {name}", Touched(reads=(_found(name),)))
+            self._world.look(f"import {name}", Footprint(reads=(_found(name),)))
 
     def _module(self, name: str) -> _Loading:
         found = self._state.modules.get(name)

@@ -46,7 +46,7 @@ class Numbers:
         elif drawer != self._drawer:
             self._by_several = True
         if self._is_seen:
-            host.touch_whole(self._place, True, self._main)
+            host.access_whole(self._place, True, self._main)
         self._drawn += 1
         return self._first + self._drawn - 1
 

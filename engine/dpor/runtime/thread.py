@@ -245,7 +245,7 @@ class Thread(RealThread):
         assert execution is not None
         states = self.dpor_states
         if states is not None:
-            host.touch_whole(states, True, self)
+            host.access_whole(states, True, self)
             if states:
                 self._refuse_second_start(host)
             states[_STARTED] = False
@@ -263,7 +263,7 @@ class Thread(RealThread):
         else:
             self._begin_by(host, execution, starter)
         if states is not None:
-            host.touch_whole(states, True, self)
+            host.access_whole(states, True, self)
             states[_STARTED] = True
 
     def _refuse_second_start(self, host: Host) -> NoReturn:
@@ -293,7 +293,7 @@ class Thread(RealThread):
             execution.remove_thread(host, self)
             self.dpor_index = None
             if self.dpor_states is not None:
-                host.touch_whole(self.dpor_states, True, self)
+                host.access_whole(self.dpor_states, True, self)
                 self.dpor_states.clear()
             raise
         if self.dpor_index == STARTING:
@@ -403,7 +403,7 @@ class Thread(RealThread):
         """The kernel's number of the thread if it was started in this execution."""
         states = self.dpor_states
         if states is not None:
-            host.touch_whole(states, False, self)
+            host.access_whole(states, False, self)
             # A thread that runs was started, though whoever starts it may not have gone on yet.
             if not states.get(_STARTED) and self is not host.current_thread():
                 return None

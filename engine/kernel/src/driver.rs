@@ -12,7 +12,7 @@ use crate::memory::{Effect, MemoryModel};
 use crate::operation::{
     AccessMode, Accesses, Buffering, Choice, EventId, LocationId, Operation, OperationKind, ThreadId,
 };
-use crate::threads::{Foreseen, Status, Threads};
+use crate::threads::{PendingFootprint, Status, Threads};
 
 /// Who acts next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,9 +162,9 @@ impl Driver {
         state.alternatives = alternatives;
     }
 
-    /// What a thread that has arrived is about to touch, if the explorer wants to know.
-    pub fn foresee(&mut self, thread: ThreadId, foreseen: Foreseen) {
-        self.threads.get_mut(thread).foreseen = foreseen;
+    /// What a thread that has arrived is about to access, if the explorer wants to know.
+    pub fn note_footprint(&mut self, thread: ThreadId, footprint: PendingFootprint) {
+        self.threads.get_mut(thread).footprint = footprint;
     }
 
     /// Whether the explorer asks for `foresee` and `note_values`.
@@ -251,13 +251,13 @@ impl Driver {
         self.outcome
     }
 
-    /// The write that the operation chosen by the last `next_turn` reads from, `EventId::NONE` for the initial value; None
-    /// where it reads what memory holds.
+    /// The write that the operation chosen by the last `next_turn` reads from, `EventId::NONE` for the initial value;
+    /// None where it reads what memory holds.
     pub fn reads(&self) -> Option<EventId> {
         self.reads
     }
 
-    /// The chosen thread performs its pending operation. `accesses` are what it touches, if the caller knows better
+    /// The chosen thread performs its pending operation. `accesses` are what it accesses, if the caller knows better
     /// than the memory model; `before` likewise replaces the state token of its primary location.
     pub fn commit(
         &mut self,
@@ -343,7 +343,8 @@ impl Driver {
         Ok(effect)
     }
 
-    /// Whether all other threads have ended and `thread` comes after their ends by the code alone, whatever the schedule is.
+    /// Whether all other threads have ended and `thread` comes after their ends by the code alone, whatever the
+    /// schedule is.
     pub fn has_joined_all(&self, thread: ThreadId) -> bool {
         if self.threads.alive() != [thread] {
             return false;
@@ -415,8 +416,8 @@ impl Driver {
         Summary { end, waiting, assumption_failed, more }
     }
 
-    /// A thread waits for ever for a predicate that reads `accesses`; it held before each of `firsts`, where it read what
-    /// is given there.
+    /// A thread waits for ever for a predicate that reads `accesses`; it held before each of `firsts`, where it read
+    /// what is given there.
     pub fn note_blocked_predicate(&mut self, thread: ThreadId, accesses: Accesses, firsts: Vec<(EventId, Accesses)>) {
         let state = self.threads.get(thread);
         self.execution.note_blocked(Event {

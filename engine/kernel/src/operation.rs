@@ -22,7 +22,7 @@ impl ThreadId {
 pub struct LocationId(pub u32);
 
 impl LocationId {
-    /// The location of operations that touch none.
+    /// The location of operations that access none.
     pub const NONE: LocationId = LocationId(u32::MAX);
 
     pub fn index(self) -> usize {
@@ -45,7 +45,7 @@ impl EventId {
 /// The state token of a location that holds a symbolic value, which can be equal to any other.
 pub const ANY_VALUE: u32 = u32::MAX - 2;
 
-/// How an operation touches a location.
+/// How an operation accesses a location.
 ///
 /// `Intent*` modes are those of multi-granularity locking: an operation on one cell of a container announces
 /// itself on the container, so that cells do not conflict with each other but do with whole-container operations.
@@ -62,7 +62,7 @@ impl AccessMode {
     pub const ALL: [AccessMode; 4] =
         [AccessMode::Read, AccessMode::Write, AccessMode::IntentRead, AccessMode::IntentWrite];
 
-    /// Whether two operations that touch one location in these modes do not commute.
+    /// Whether two operations that access one location in these modes do not commute.
     #[inline]
     pub fn conflicts(self, other: AccessMode) -> bool {
         use AccessMode::*;
@@ -70,14 +70,14 @@ impl AccessMode {
     }
 }
 
-/// One location that an operation touches, and how.
+/// One location that an operation accesses, and how.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Access {
     pub location: LocationId,
     pub mode: AccessMode,
 }
 
-/// All locations that one operation touches; rarely more than two.
+/// All locations that one operation accesses; rarely more than two.
 pub type Accesses = SmallVec<[Access; 2]>;
 
 /// Whether two access sets conflict.
@@ -125,7 +125,7 @@ pub enum OperationKind {
     End,
     /// Reads whether the thread in `detail` has ended, without waiting (`is_alive`, a timed join).
     IsFinished,
-    /// Loads, stores and atomic container operations: what they touch is in the accesses.
+    /// Loads, stores and atomic container operations: what they access is in the accesses.
     Load,
     Store,
     /// A read-modify-write whose accesses depend on the state, with the expected value in `detail`.
@@ -136,7 +136,7 @@ pub enum OperationKind {
     CellDelete,
     /// Inserts the cell unless it exists.
     CellDefault,
-    /// Inserts or removes the cell or leaves it, and touches all that it could in any state.
+    /// Inserts or removes the cell or leaves it, and accesses all that it could in any state.
     CellUpdate,
     /// Inserts a cell after the last one; a list's. `target` is its length.
     CellAppend,
@@ -190,7 +190,7 @@ pub enum OperationKind {
     /// Stopped for good by a failed assumption.
     Blocked,
     Fence,
-    /// A store into the store buffer that the agent in `detail` empties; it touches nothing that others see.
+    /// A store into the store buffer that the agent in `detail` empties; it accesses nothing that others see.
     Buffer,
     /// A step of the agent of a store buffer: its oldest store, the `detail`th of its thread, reaches memory.
     Flush,
@@ -234,7 +234,7 @@ pub enum Buffering {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Operation {
     pub kind: OperationKind,
-    /// The primary location: the one whose state decides whether the operation is enabled and what it touches.
+    /// The primary location: the one whose state decides whether the operation is enabled and what it accesses.
     pub target: LocationId,
     /// A thread, a count, an interned value or a second location, as `kind` says.
     pub detail: u32,
@@ -283,8 +283,8 @@ impl Operation {
 /// Everything that can vary in an execution. An execution is the sequence of its choices.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Choice {
-    /// The thread, or the agent of a store buffer, performs its pending operation. `outcome` says which alternative of a
-    /// drawn value it gets.
+    /// The thread, or the agent of a store buffer, performs its pending operation. `outcome` says which alternative of
+    /// a drawn value it gets.
     Step { thread: ThreadId, outcome: u32 },
     /// The thread's pending load reads from this write, whatever the interleaving says (graph exploration).
     ReadFrom { thread: ThreadId, write: EventId },

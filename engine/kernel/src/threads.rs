@@ -20,9 +20,9 @@ pub enum Status {
     Drained,
 }
 
-/// What the pending operation would touch and find if it came next, for explorers that ask.
+/// What the pending operation would access and find if it came next, for explorers that ask.
 #[derive(Clone, Default, Debug)]
-pub struct Foreseen {
+pub struct PendingFootprint {
     pub accesses: Accesses,
     /// The token of the value at its primary location; None for one without token.
     pub found: Option<u32>,
@@ -43,7 +43,7 @@ pub struct Thread {
     pub spawned: u32,
     /// The value of the predicate that a `WaitUntil` waits for.
     pub predicate_holds: bool,
-    pub foreseen: Foreseen,
+    pub footprint: PendingFootprint,
 }
 
 impl Default for Thread {
@@ -57,7 +57,7 @@ impl Default for Thread {
             daemon: false,
             spawned: 0,
             predicate_holds: false,
-            foreseen: Foreseen::default(),
+            footprint: PendingFootprint::default(),
         }
     }
 }
@@ -155,8 +155,8 @@ impl Threads {
         matches!(thread.status, Status::Pending | Status::New).then_some(&thread.pending)
     }
 
-    pub fn foreseen(&self, id: ThreadId) -> &Foreseen {
-        &self.get(id).foreseen
+    pub fn footprint(&self, id: ThreadId) -> &PendingFootprint {
+        &self.get(id).footprint
     }
 
     pub fn alternatives(&self, id: ThreadId) -> u32 {

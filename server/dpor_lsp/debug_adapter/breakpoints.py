@@ -65,7 +65,7 @@ def data_breakpoint_info(session: Session, given: Arguments) -> Answer:
     if name is None:
         return {
             "dataId": None,
-            "description": f"{text} is no state that steps of the recording touch",
+            "description": f"{text} is no state that steps of the recording access",
         }, None
     return {
         "dataId": _DATA + name,
@@ -90,7 +90,7 @@ def set_data_breakpoints(session: Session, given: Arguments) -> Answer:
         known = session.timeline is None or session.timeline.has_variable(name)
         if known:
             watches[identity] = watch
-        message = {} if known else {"message": f"the recording does not touch {name}"}
+        message = {} if known else {"message": f"the recording does not access {name}"}
         told.append({"id": identity, "verified": known, **message})
     session.breakpoints.watches = watches
     return {"breakpoints": told}, None

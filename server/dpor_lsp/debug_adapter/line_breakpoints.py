@@ -54,7 +54,7 @@ def describe(asked: Asked, line: int, timeline: Timeline | None, sources: Source
     if name is None:
         return {**body, "message": "the recording does not come to this file", "reason": "failed"}
     if not timeline.steps_on(name, asked.line):
-        message = "no recorded step stands on this line: it touches nothing shared, or was not reached"
+        message = "no recorded step stands on this line: it accesses nothing shared, or was not reached"
         return {**body, "message": message, "reason": "failed"}
     return {**body, "verified": True}
 

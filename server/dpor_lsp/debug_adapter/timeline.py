@@ -142,7 +142,7 @@ class Timeline:
         return history[bisect_right(history, position, key=lambda entry: entry[0]) - 1][1]
 
     def has_variable(self, variable: str) -> bool:
-        """True if steps touch a variable of this name."""
+        """True if steps access a variable of this name."""
         return variable in self._histories
 
     def change(self, variable: str, position: int) -> Change | None:

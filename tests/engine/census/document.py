@@ -33,8 +33,8 @@ census` in `tests/engine` writes it, and a test compares.
 - **A call of code that is not instrumented** is one step that may change all that it is given, and an assumption of
   the report.
 
-What an operation touches decides which operations of other threads it is ordered with: two that only read commute,
-and so do two that touch different items. "May change all" is the worst that an operation can be; it costs
+What an operation accesses decides which operations of other threads it is ordered with: two that only read commute,
+and so do two that access different items. "May change all" is the worst that an operation can be; it costs
 executions, never a bug.
 """
 _WORDS = {
@@ -51,7 +51,7 @@ _WORDS = {
     "WriteByOrder": "may change all, by the order in which it is",
     "Write": "may change all that it is given",
     "Foreign": "may change all that it is given",
-    "Nothing": "touches nothing that threads share",
+    "Nothing": "accesses nothing that threads share",
     "Number": "reads what it is given",
     "Truth": "reads whether there is anything",
     "Next": "advances an iterator",

@@ -131,7 +131,7 @@ class Host:
     def keep(self, kept: Any, named: bool) -> None:
         pass
 
-    def touch_whole(self, container: Any, writes: bool, owner: object = None) -> None:
+    def access_whole(self, container: Any, writes: bool, owner: object = None) -> None:
         pass
 
     def together(self, containers: Any, *, writes: bool) -> None:

@@ -21,7 +21,7 @@ from dpor.results import AssumptionKind
 from dpor.runtime import current
 from dpor.runtime.outside.filesystem import FileSystem, label
 from dpor.runtime.outside.visible_attributes import Access, attribute_methods
-from dpor.runtime.outside.world import Touched
+from dpor.runtime.outside.world import Footprint
 from dpor.runtime.patchset import PatchSet
 from dpor.runtime.thread_functions import running_ident
 
@@ -124,10 +124,10 @@ def _method(module: Any, base: type, name: str, real: Callable[..., Any]) -> Cal
         # A copy goes to the database of another connection.
         given = (getattr(arg, "dpor_database", None) for arg in (*args, *kwargs.values()))
         used = [database, *(other for other in given if isinstance(other, _Database))]
-        touched = Touched((), tuple(name for each in used for name in (each.content, each.connection)))
+        footprint = Footprint((), tuple(name for each in used for name in (each.content, each.connection)))
 
         def perform() -> None:
-            world.perform(f"{base.__name__}.{name}()", lambda: touched)
+            world.perform(f"{base.__name__}.{name}()", lambda: footprint)
 
         perform()
         if name == "executemany" and args and type(args[-1]) not in (list, tuple):
@@ -156,7 +156,7 @@ def _method(module: Any, base: type, name: str, real: Callable[..., Any]) -> Cal
     return method
 
 
-def _touch_attribute(self: Any, name: str, kind: Access) -> None:
+def _access_attribute(self: Any, name: str, kind: Access) -> None:
     database: _Database | None = getattr(self, "dpor_database", None)
     if database is None or database.busy or name in _LASTING or current.active_host() is None:
         return
@@ -165,17 +165,17 @@ def _touch_attribute(self: Any, name: str, kind: Access) -> None:
             f"uses or replaces {name} of a connection or cursor (sqlite3), which nobody sees"
         )
     if kind is Access.LOAD:
-        touched = Touched((database.connection,))
+        footprint = Footprint((database.connection,))
     elif name in _COMMITTING:
-        touched = Touched((), (database.content, database.connection))
+        footprint = Footprint((), (database.content, database.connection))
     else:
-        touched = Touched((), (database.connection,))
-    database.files.world.perform(f"{name} of a connection or cursor (sqlite3)", lambda: touched)
+        footprint = Footprint((), (database.connection,))
+    database.files.world.perform(f"{name} of a connection or cursor (sqlite3)", lambda: footprint)
 
 
 def _class(module: Any, base: type) -> Any:
     """A class of connections or cursors whose methods in C, all of them, and attributes are visible operations."""
-    body: dict[str, Any] = attribute_methods(base, _touch_attribute)
+    body: dict[str, Any] = attribute_methods(base, _access_attribute)
     for name in dir(base):
         holder = next(owner for owner in (*base.__mro__, type(base)) if name in vars(owner))
         if holder is not object and name not in _QUIET and isinstance(vars(holder)[name], _IN_C):

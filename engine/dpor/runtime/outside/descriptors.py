@@ -16,59 +16,59 @@ from typing import Any
 from dpor.runtime.outside.filesystem import FileSystem, label
 from dpor.runtime.outside.numbers import OpenFile
 from dpor.runtime.outside.real import system
-from dpor.runtime.outside.world import Touched
+from dpor.runtime.outside.world import Footprint
 
 # Standard input, output and error of the process; the model's output is nothing that it could read.
 _STANDARD = 3
 
 
-def _reads(file: OpenFile) -> Touched:
-    return Touched((file.content,), (file.name,))
+def _reads(file: OpenFile) -> Footprint:
+    return Footprint((file.content,), (file.name,))
 
 
-def _writes(file: OpenFile) -> Touched:
-    return Touched((), (file.content, file.name))
+def _writes(file: OpenFile) -> Footprint:
+    return Footprint((), (file.content, file.name))
 
 
-def looks(file: OpenFile) -> Touched:
-    """What a call touches that reads the content of a file, or its status."""
-    return Touched((file.content,))
+def looks(file: OpenFile) -> Footprint:
+    """What a call accesses that reads the content of a file, or its status."""
+    return Footprint((file.content,))
 
 
-def changes(file: OpenFile) -> Touched:
-    """What a call touches that changes the content of a file, or its status."""
-    return Touched((), (file.content,))
+def changes(file: OpenFile) -> Footprint:
+    """What a call accesses that changes the content of a file, or its status."""
+    return Footprint((), (file.content,))
 
 
-def _moves(file: OpenFile) -> Touched:
+def _moves(file: OpenFile) -> Footprint:
     # To seek from the end of the file reads its size.
-    return Touched((file.content,), (file.name,))
+    return Footprint((file.content,), (file.name,))
 
 
-def touches_nothing(file: OpenFile) -> Touched:
-    """What a call touches that neither reads nor changes a file."""
-    return Touched()
+def accesses_nothing(file: OpenFile) -> Footprint:
+    """What a call accesses that neither reads nor changes a file."""
+    return Footprint()
 
 
-def _sets(file: OpenFile) -> Touched:
-    return Touched((), (file.openness,))
+def _sets(file: OpenFile) -> Footprint:
+    return Footprint((), (file.openness,))
 
 
 # What a function does to the open file that its first argument is a descriptor of.
-_EFFECTS: dict[str, Callable[[OpenFile], Touched]] = {
+_EFFECTS: dict[str, Callable[[OpenFile], Footprint]] = {
     "fchmod": changes,
     "fchown": changes,
-    "fdatasync": touches_nothing,
-    "fpathconf": touches_nothing,
+    "fdatasync": accesses_nothing,
+    "fpathconf": accesses_nothing,
     "fstat": looks,
-    "fstatvfs": touches_nothing,
-    "fsync": touches_nothing,
+    "fstatvfs": accesses_nothing,
+    "fsync": accesses_nothing,
     "ftruncate": changes,
-    "get_blocking": touches_nothing,
-    "get_inheritable": touches_nothing,
-    "isatty": touches_nothing,
+    "get_blocking": accesses_nothing,
+    "get_inheritable": accesses_nothing,
+    "isatty": accesses_nothing,
     "lseek": _moves,
-    "posix_fadvise": touches_nothing,
+    "posix_fadvise": accesses_nothing,
     "posix_fallocate": changes,
     "pread": looks,
     "preadv": looks,
@@ -79,7 +79,7 @@ _EFFECTS: dict[str, Callable[[OpenFile], Touched]] = {
     "readv": _reads,
     "set_blocking": _sets,
     "set_inheritable": _sets,
-    "ttyname": touches_nothing,
+    "ttyname": accesses_nothing,
     "write": _writes,
     "writev": _writes,
 }
@@ -162,8 +162,8 @@ class Descriptors:
         """End the check with DPOR108, because the model `what` (a verb phrase)."""
         self._files.world.refuse(what)
 
-    def touch(self, function: str, opened: OpenFile, touched: Callable[[], Touched]) -> None:
-        """Perform an operation on an open file: what `touched()` says when its turn has come.
+    def perform(self, function: str, opened: OpenFile, footprint: Callable[[], Footprint]) -> None:
+        """Perform an operation on an open file: what `footprint()` says when its turn has come.
 
         A file that was opened while modules were imported has to be opened afresh.
         """
@@ -171,27 +171,27 @@ class Descriptors:
         if mode.host.active and opened.execution != mode.host.execution:
             mode.host.mark_module_state()
             self._files.world.refuse("uses a file that was opened before the execution began")
-        self._files.world.perform(function, touched)
+        self._files.world.perform(function, footprint)
 
-    def use(self, function: str, number: int, effect: Callable[[OpenFile], Touched]) -> OpenFile | None:
+    def use(self, function: str, number: int, effect: Callable[[OpenFile], Footprint]) -> OpenFile | None:
         """Perform a call of a function on a descriptor, and give what that is open for when its turn has come.
 
         Another thread may close the descriptor before, and open another file by its number.
         """
         numbers = self._files.descriptors
 
-        def touched() -> Touched:
+        def footprint() -> Footprint:
             opened = numbers.get(number)
             if opened is None:
-                return numbers.touched_if_closed(number)
-            return effect(opened).also(Touched((opened.openness,)))
+                return numbers.footprint_if_closed(number)
+            return effect(opened).also(Footprint((opened.openness,)))
 
         known = numbers.shown(number)
         text = f"{function}({number if known is None else _shown(known)})"
         if known is None:
-            self._files.world.perform(text, touched)
+            self._files.world.perform(text, footprint)
         else:
-            self.touch(text, known, touched)
+            self.perform(text, known, footprint)
         return numbers.get(number)
 
     def is_open(self, number: int) -> bool:
@@ -201,25 +201,25 @@ class Descriptors:
         """
         if number < 0:
             return False
-        opened = self.use("open", number, touches_nothing)
+        opened = self.use("open", number, accesses_nothing)
         if opened is None and self._files.descriptors.is_closed(number):
             raise _not_open()
         return opened is not None
 
-    def beneath(self, number: int, file: OpenFile) -> Touched | None:
-        """What a call on a file object touches whose number is not open for its file any more; None if it is."""
+    def beneath(self, number: int, file: OpenFile) -> Footprint | None:
+        """What a call on a file object accesses whose number is not open for its file any more; None if it is."""
         numbers = self._files.descriptors
         opened = numbers.get(number)
         if opened is file:
             return None
-        closed = numbers.touched_if_closed(number)
-        return closed if opened is None else closed.also(changes(opened)).also(Touched((), (opened.name,)))
+        closed = numbers.footprint_if_closed(number)
+        return closed if opened is None else closed.also(changes(opened)).also(Footprint((), (opened.name,)))
 
     def call(
         self,
         name: str,
         real: Callable[..., Any],
-        effect: Callable[[OpenFile], Touched],
+        effect: Callable[[OpenFile], Footprint],
         number: int,
         *args: Any,
         **kwargs: Any,
@@ -257,7 +257,7 @@ class Descriptors:
         return call
 
     def _known(
-        self, name: str, real: Callable[..., Any], effect: Callable[[OpenFile], Touched]
+        self, name: str, real: Callable[..., Any], effect: Callable[[OpenFile], Footprint]
     ) -> Callable[..., Any]:
         def call(descriptor: Any, *args: Any, **kwargs: Any) -> Any:
             number = descriptor if isinstance(descriptor, int) else descriptor.fileno()
@@ -288,13 +288,13 @@ class Descriptors:
                 for position, keyword in (source, sink)
             ]
 
-            def touched(_: OpenFile) -> Touched:
+            def footprint(_: OpenFile) -> Footprint:
                 old, new = map(numbers.get, ends)
                 if old is None or new is None:
-                    return numbers.touched_if_closed(ends[0] if old is None else ends[1])
-                return Touched((old.content, old.openness), (old.name, new.name, new.content))
+                    return numbers.footprint_if_closed(ends[0] if old is None else ends[1])
+                return Footprint((old.content, old.openness), (old.name, new.name, new.content))
 
-            self.use(f"os.{name}", ends[1], touched)
+            self.use(f"os.{name}", ends[1], footprint)
             if all(number in numbers for number in ends):
                 return real(*args, **kwargs)
             if not all(number in numbers or numbers.is_closed(number) for number in ends):
@@ -331,7 +331,7 @@ class Descriptors:
         numbers = self._files.descriptors
         if 0 <= fd < _STANDARD and numbers.shown(fd) is None:
             self._files.world.refuse("closes a standard stream of the process (os.close)")
-        opened = self.use("os.close", fd, numbers.touched_by_closing)
+        opened = self.use("os.close", fd, numbers.footprint_of_closing)
         if opened is None and numbers.is_closed(fd):
             raise _not_open()
         ended = numbers.closed(fd)
@@ -349,7 +349,7 @@ class Descriptors:
         numbers = self._files.descriptors
         name = self._files.world.next_name("descriptor")
 
-        opened = self.use("os.dup", fd, lambda _: numbers.touched_by_opening(name))
+        opened = self.use("os.dup", fd, lambda _: numbers.footprint_of_opening(name))
         if opened is None and numbers.is_closed(fd):
             raise _not_open()
         copy = system.dup(fd)
@@ -362,13 +362,13 @@ class Descriptors:
     def _dup2(self, fd: int, fd2: int, inheritable: bool = True) -> int:
         numbers = self._files.descriptors
 
-        def touched(_: OpenFile) -> Touched:
+        def footprint(_: OpenFile) -> Footprint:
             replaced = numbers.get(fd2)
             if replaced is None:
-                return numbers.touched_if_closed(fd2)
-            return numbers.touched_by_closing(replaced)
+                return numbers.footprint_if_closed(fd2)
+            return numbers.footprint_of_closing(replaced)
 
-        opened = self.use("os.dup2", fd, touched)
+        opened = self.use("os.dup2", fd, footprint)
         if opened is None and numbers.is_closed(fd):
             raise _not_open()
         known = fd2 in numbers or numbers.is_closed(fd2)

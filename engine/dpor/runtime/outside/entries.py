@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import Any, Self
 
-from dpor.runtime.outside.world import Touched, World
+from dpor.runtime.outside.world import Footprint, World
 
 
 class Entry:
@@ -108,5 +108,5 @@ class Entries:
 
     def _perform(self, name: str) -> None:
         if self._world.controls():
-            touched = Touched((), (self._name,))
-            self._world.perform(f"{name}() of os.scandir", lambda: touched)
+            footprint = Footprint((), (self._name,))
+            self._world.perform(f"{name}() of os.scandir", lambda: footprint)

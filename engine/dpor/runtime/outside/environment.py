@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dpor.runtime.outside.asking import is_asked_by_model
-from dpor.runtime.outside.world import Touched, World
+from dpor.runtime.outside.world import Footprint, World
 from dpor.runtime.patchset import PatchSet
 
 _VARIABLES = "the environment"
@@ -37,7 +37,7 @@ class Environment:
         owner: type = type(os.environ)
         patches.define(owner, "__dpor_untracked__", True)
         self._world.mode.host.keep(self._data, False)
-        for name, touched in (
+        for name, footprint in (
             ("__getitem__", _reads),
             ("__setitem__", _writes),
             ("__delitem__", _writes),
@@ -47,7 +47,7 @@ class Environment:
             ("copy", _reads_all),
         ):
             patches.define(
-                owner, name, self._visible(name, vars(owner).get(name) or getattr(owner, name), touched)
+                owner, name, self._visible(name, vars(owner).get(name) or getattr(owner, name), footprint)
             )
         for name in ("__setattr__", "__delattr__"):
             patches.define(owner, name, self._refused(getattr(owner, name)))
@@ -82,14 +82,14 @@ class Environment:
         return call
 
     def _visible(
-        self, name: str, real: Callable[..., Any], touched: Callable[..., Touched]
+        self, name: str, real: Callable[..., Any], footprint: Callable[..., Footprint]
     ) -> Callable[..., Any]:
         def call(environment: Any, *args: Any) -> Any:
             if self._controls():
                 shown = f"os.environ.{name.strip('_')}({', '.join(map(repr, args[:1]))})"
-                names = touched(environment, *args)
+                names = footprint(environment, *args)
                 self._world.perform(shown, lambda: names)
-                self._changed |= touched is _writes
+                self._changed |= footprint is _writes
                 if names.reads and is_asked_by_model():
                     self._note_read(environment, args)
             return real(environment, *args)
@@ -124,13 +124,13 @@ def _variable(environment: Any, key: Any) -> str:
         return _VARIABLES
 
 
-def _reads(environment: Any, key: Any) -> Touched:
-    return Touched((_variable(environment, key),))
+def _reads(environment: Any, key: Any) -> Footprint:
+    return Footprint((_variable(environment, key),))
 
 
-def _writes(environment: Any, key: Any, *value: Any) -> Touched:
-    return Touched((), (_variable(environment, key),), (_VARIABLES,))
+def _writes(environment: Any, key: Any, *value: Any) -> Footprint:
+    return Footprint((), (_variable(environment, key),), (_VARIABLES,))
 
 
-def _reads_all(environment: Any) -> Touched:
-    return Touched((_VARIABLES,))
+def _reads_all(environment: Any) -> Footprint:
+    return Footprint((_VARIABLES,))

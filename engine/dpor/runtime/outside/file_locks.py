@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from dpor._kernel import OwnedLock
-from dpor.runtime.outside.descriptors import Descriptors, touches_nothing
+from dpor.runtime.outside.descriptors import Descriptors, accesses_nothing
 from dpor.runtime.outside.filesystem import FileSystem
 from dpor.runtime.outside.numbers import OpenFile
 from dpor.runtime.outside.real import system
@@ -68,7 +68,7 @@ class FileLocks:
         return flock
 
     def _perform(self, number: int, operation: int) -> None:
-        opened = self._descriptors.use("fcntl.flock", number, touches_nothing)
+        opened = self._descriptors.use("fcntl.flock", number, accesses_nothing)
         if opened is None:
             if not self._files.descriptors.is_closed(number):
                 self._world.refuse("locks a file that the model has not opened (fcntl.flock)")

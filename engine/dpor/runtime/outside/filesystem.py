@@ -2,7 +2,7 @@
 
 A file has a name of its own for its content, which it keeps when it is moved; each path has one for what it leads to,
 and each folder one for its entries. Folders that the user has lead where they lead as long as nobody moves them, and
-whoever does so touches everything.
+whoever does so accesses everything.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dpor.runtime.outside.number_order import NumberOrder
 from dpor.runtime.outside.numbers import File, Numbers, OpenFile
 from dpor.runtime.outside.overlay import HiddenLinkError, Overlay, SharedFileError, TooLargeError, fold
 from dpor.runtime.outside.real import HARMLESS_DEVICES, now_ns, system
-from dpor.runtime.outside.world import Touched, World
+from dpor.runtime.outside.world import Footprint, World
 
 CURRENT_FOLDER = "the current folder"
 UMASK = "the umask"
@@ -214,7 +214,7 @@ class FileSystem:
         self,
         label: str,
         given: Any,
-        touched: Callable[[Target], Touched],
+        footprint: Callable[[Target], Footprint],
         *,
         follow: bool = True,
         dir_fd: int | None = None,
@@ -226,21 +226,21 @@ class FileSystem:
         """
         found: list[Target] = [self.target(given, follow, dir_fd, numbers)]
 
-        def names() -> Touched:
+        def names() -> Footprint:
             found[0] = self.target(given, follow, dir_fd, numbers)
-            return self.touched_if_closed(found[0]) or touched(found[0])
+            return self.footprint_if_closed(found[0]) or footprint(found[0])
 
         if found[0].installed:
-            if _changes(touched(found[0])):
+            if _changes(footprint(found[0])):
                 self.world.refuse(f"changes an installed file ({label})")
             return found[0]
         self.world.perform(label, names)
         self.require_open(found[0])
         return found[0]
 
-    def touched_if_closed(self, target: Target) -> Touched | None:
-        """What a call on a path touches that is a descriptor, or relative to one, which is not open; else None."""
-        return None if target.number is None else self.descriptors.touched_if_closed(target.number)
+    def footprint_if_closed(self, target: Target) -> Footprint | None:
+        """What a call on a path accesses that is a descriptor, or relative to one, which is not open; else None."""
+        return None if target.number is None else self.descriptors.footprint_if_closed(target.number)
 
     def require_open(self, target: Target) -> None:
         """Raise OSError if a path is a descriptor, or relative to one, that is not open.
@@ -331,26 +331,26 @@ class FileSystem:
         follow = not exclusive and not flags & getattr(os, "O_NOFOLLOW", 0)
         overlay = self.overlay
 
-        def touched(target: Target) -> Touched:
+        def footprint(target: Target) -> Footprint:
             path = on_path(target)
-            return path if target.installed else path.also(self.descriptors.touched_by_opening(name))
+            return path if target.installed else path.also(self.descriptors.footprint_of_opening(name))
 
-        def on_path(target: Target) -> Touched:
+        def on_path(target: Target) -> Footprint:
             path = target.path
             if target.path in HARMLESS_DEVICES:
-                return Touched()
+                return Footprint()
             if not overlay.exists(path):
                 if not making:
-                    return Touched(target.names)
-                return Touched(
+                    return Footprint(target.names)
+                return Footprint(
                     (*target.names, UMASK), (self.name(path), self.content(path)), self.siblings(path)
                 )
             content = (self.content(path),)
             if truncating and not exclusive:
-                return Touched(target.names, content)
-            return Touched(target.names + content if flags & os.O_APPEND else target.names)
+                return Footprint(target.names, content)
+            return Footprint(target.names + content if flags & os.O_APPEND else target.names)
 
-        target = self.reach(label, given, touched, follow=follow, dir_fd=dir_fd)
+        target = self.reach(label, given, footprint, follow=follow, dir_fd=dir_fd)
         path = target.path
         if target.installed and (writing or truncating):
             self.world.refuse(f"changes an installed file ({label})")
@@ -378,10 +378,10 @@ class FileSystem:
     ) -> tuple[str, Target]:
         """Perform the opening of a file in the folder `given` that gets no name there, so that nobody else finds it."""
 
-        def touched(target: Target) -> Touched:
-            return Touched(target.names).also(self.descriptors.touched_by_opening(name))
+        def footprint(target: Target) -> Footprint:
+            return Footprint(target.names).also(self.descriptors.footprint_of_opening(name))
 
-        target = self.reach(label, given, touched, dir_fd=dir_fd)
+        target = self.reach(label, given, footprint, dir_fd=dir_fd)
         if target.installed:
             self.world.refuse(f"changes an installed file ({label})")
         self._require_folder(target.path, given)
@@ -434,8 +434,8 @@ class FileSystem:
 _FIRST = ("st_mode", "st_ino", "st_dev", "st_nlink", "st_uid", "st_gid", "st_size")
 
 
-def _changes(touched: Touched) -> bool:
-    return bool(touched.writes or touched.entered or touched.everything)
+def _changes(footprint: Footprint) -> bool:
+    return bool(footprint.writes or footprint.entered or footprint.everything)
 
 
 def _shown(given: Any) -> str:

@@ -3,7 +3,7 @@
 A call on a number that is not open fails, unless another thread opens a file that the system gives this number. Hence
 such a call depends on all that opens and closes files, and their order decides what it finds. The order of what only
 opens and closes files decides nothing but which numbers there are, which a program should not compare: it is explored
-only once a call on a number that is not open has raced with one of these (`Touched.latent`).
+only once a call on a number that is not open has raced with one of these (`Footprint.latent`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from dpor._kernel import OwnedLock
 from dpor.runtime.outside.real import system
-from dpor.runtime.outside.world import Touched
+from dpor.runtime.outside.world import Footprint
 
 # Which numbers the system has given.
 _NUMBERS = "the numbers of descriptors"
@@ -126,22 +126,22 @@ class Numbers:
             return True
         return False
 
-    def touched_if_closed(self, number: int) -> Touched:
-        """What a call on a number touches that is not open, or not by the model."""
+    def footprint_if_closed(self, number: int) -> Footprint:
+        """What a call on a number accesses that is not open, or not by the model."""
         former = self._former.get(number)
         if former is not None:
-            return Touched((former.openness,), (_NUMBERS,))
-        return Touched((), (_UNKNOWN, _NUMBERS))
+            return Footprint((former.openness,), (_NUMBERS,))
+        return Footprint((), (_UNKNOWN, _NUMBERS))
 
     @staticmethod
-    def touched_by_opening(name: str) -> Touched:
-        """What a call touches, beside all else, that gives a number to the open file of this name."""
-        return Touched((), (_openness(name),), latent=(_NUMBERS,))
+    def footprint_of_opening(name: str) -> Footprint:
+        """What a call accesses, beside all else, that gives a number to the open file of this name."""
+        return Footprint((), (_openness(name),), latent=(_NUMBERS,))
 
     @staticmethod
-    def touched_by_closing(file: OpenFile) -> Touched:
+    def footprint_of_closing(file: OpenFile) -> Footprint:
         """The same for a call that takes a number away."""
-        return Touched((), (file.openness,), latent=(_NUMBERS,))
+        return Footprint((), (file.openness,), latent=(_NUMBERS,))
 
 
 def _openness(name: str) -> str:

@@ -11,7 +11,7 @@ from dpor.runtime.outside.descriptors import Descriptors, changes, looks
 from dpor.runtime.outside.entries import Entries, Entry
 from dpor.runtime.outside.filesystem import CURRENT_FOLDER, UMASK, FileSystem, Target, label
 from dpor.runtime.outside.real import system
-from dpor.runtime.outside.world import Touched
+from dpor.runtime.outside.world import Footprint
 
 _READ_STATUS = ("getxattr", "listxattr", "statvfs", "pathconf")
 # They change a file's status or content, and leave where it is.
@@ -36,8 +36,8 @@ _REFUSED = {
 }
 
 
-def _all_names(target: Target) -> Touched:
-    return Touched(target.names)
+def _all_names(target: Target) -> Footprint:
+    return Footprint(target.names)
 
 
 class Paths:
@@ -108,12 +108,12 @@ class Paths:
             return self._descriptors.call("fstat", system.fstat, looks, path)
         overlay = self._overlay
 
-        def touched(target: Target) -> Touched:
+        def footprint(target: Target) -> Footprint:
             has_content = overlay.exists(target.path) and not overlay.is_folder(target.path)
-            return Touched((*target.names, files.content(target.path)) if has_content else target.names)
+            return Footprint((*target.names, files.content(target.path)) if has_content else target.names)
 
         function = "os.stat" if follow_symlinks else "os.lstat"
-        target = files.reach(label(function, path), path, touched, follow=follow_symlinks, dir_fd=dir_fd)
+        target = files.reach(label(function, path), path, footprint, follow=follow_symlinks, dir_fd=dir_fd)
         place = files.place(target)
         status = system.stat(place, follow_symlinks=follow_symlinks)
         mine = target.installed or overlay.place(target.path) is target.path
@@ -143,10 +143,10 @@ class Paths:
     ) -> bool:
         files = self._files
 
-        def touched(target: Target) -> Touched:
-            return Touched((*target.names, files.content(target.path)))
+        def footprint(target: Target) -> Footprint:
+            return Footprint((*target.names, files.content(target.path)))
 
-        target = files.reach(label("os.access", path), path, touched, follow=follow_symlinks, dir_fd=dir_fd)
+        target = files.reach(label("os.access", path), path, footprint, follow=follow_symlinks, dir_fd=dir_fd)
         more: dict[str, Any] = {"effective_ids": True} if effective_ids else {}
         return system.access(files.place(target), mode, **more)
 
@@ -164,10 +164,10 @@ class Paths:
             if isinstance(path, int):
                 return self._descriptors.call(name, real, looks, path, *args)
 
-            def touched(target: Target) -> Touched:
-                return Touched((*target.names, files.content(target.path)))
+            def footprint(target: Target) -> Footprint:
+                return Footprint((*target.names, files.content(target.path)))
 
-            target = files.reach(label(f"os.{name}", path), path, touched, follow=follow_symlinks)
+            target = files.reach(label(f"os.{name}", path), path, footprint, follow=follow_symlinks)
             return real(files.place(target), *args)
 
         return call
@@ -176,10 +176,10 @@ class Paths:
         """The path of a folder as an argument and where it leads, after an operation that reads its entries."""
         files = self._files
 
-        def touched(target: Target) -> Touched:
-            return Touched((*target.names, files.entries(target.path)))
+        def footprint(target: Target) -> Footprint:
+            return Footprint((*target.names, files.entries(target.path)))
 
-        target = files.reach(label(function, path), path, touched, numbers=True)
+        target = files.reach(label(function, path), path, footprint, numbers=True)
         return (target.path if isinstance(path, int) else path), target
 
     def _note_listed(self, target: Target) -> None:
@@ -217,7 +217,7 @@ class Paths:
     # The current folder and the umask
 
     def _getcwd(self) -> str:
-        self._files.world.perform("os.getcwd()", lambda: Touched((CURRENT_FOLDER,)))
+        self._files.world.perform("os.getcwd()", lambda: Footprint((CURRENT_FOLDER,)))
         return self._overlay.current()
 
     def _getcwdb(self) -> bytes:
@@ -228,17 +228,17 @@ class Paths:
         if isinstance(path, int):
             path = self._names("os.fchdir", path)[0]
 
-        def touched(target: Target) -> Touched:
-            return Touched(target.names, (CURRENT_FOLDER,))
+        def footprint(target: Target) -> Footprint:
+            return Footprint(target.names, (CURRENT_FOLDER,))
 
-        target = files.reach(label("os.chdir", path), path, touched)
+        target = files.reach(label("os.chdir", path), path, footprint)
         if not self._overlay.is_folder(target.path):
             # The system says what is wrong.
             system.scandir(files.place(target)).close()
         self._overlay.cwd = target.path
 
     def _umask(self, mask: int) -> int:
-        self._files.world.perform("os.umask()", lambda: Touched((), (UMASK,)))
+        self._files.world.perform("os.umask()", lambda: Footprint((), (UMASK,)))
         return system.umask(mask)
 
     # Changing
@@ -246,15 +246,15 @@ class Paths:
     def _mkdir(self, path: Any, mode: int = 0o777, *, dir_fd: int | None = None) -> None:
         files, overlay = self._files, self._overlay
 
-        def touched(target: Target) -> Touched:
+        def footprint(target: Target) -> Footprint:
             path = target.path
             if overlay.exists(path) or not overlay.is_folder(os.path.dirname(path)):
-                return Touched(target.names)
-            return Touched(
+                return Footprint(target.names)
+            return Footprint(
                 (*target.names, UMASK), (files.name(path), files.entries(path)), files.siblings(path)
             )
 
-        target = files.reach(label("os.mkdir", path), path, touched, follow=False, dir_fd=dir_fd)
+        target = files.reach(label("os.mkdir", path), path, footprint, follow=False, dir_fd=dir_fd)
         if overlay.exists(target.path):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
         overlay.change_entry(target.path)
@@ -263,14 +263,14 @@ class Paths:
     def _rmdir(self, path: Any, *, dir_fd: int | None = None) -> None:
         files, overlay = self._files, self._overlay
 
-        def touched(target: Target) -> Touched:
+        def footprint(target: Target) -> Footprint:
             path = target.path
             if not overlay.is_folder(path):
-                return Touched(target.names)
+                return Footprint(target.names)
             names = (files.name(path), files.entries(path))
-            return Touched(target.names, names, files.siblings(path), everything=overlay.is_users(path))
+            return Footprint(target.names, names, files.siblings(path), everything=overlay.is_users(path))
 
-        target = files.reach(label("os.rmdir", path), path, touched, follow=False, dir_fd=dir_fd)
+        target = files.reach(label("os.rmdir", path), path, footprint, follow=False, dir_fd=dir_fd)
         path = target.path
         if not overlay.is_folder(path):
             system.rmdir(files.place(target))
@@ -288,15 +288,15 @@ class Paths:
     def _unlink(self, path: Any, *, dir_fd: int | None = None) -> None:
         files, overlay = self._files, self._overlay
 
-        def touched(target: Target) -> Touched:
+        def footprint(target: Target) -> Footprint:
             path = target.path
             if not overlay.exists(path) or overlay.is_folder(path):
-                return Touched(target.names)
+                return Footprint(target.names)
             names = (files.name(path), files.content(path))
             users_link = overlay.is_users(path) and os.path.islink(path)
-            return Touched(target.names, names, files.siblings(path), everything=users_link)
+            return Footprint(target.names, names, files.siblings(path), everything=users_link)
 
-        target = files.reach(label("os.unlink", path), path, touched, follow=False, dir_fd=dir_fd)
+        target = files.reach(label("os.unlink", path), path, footprint, follow=False, dir_fd=dir_fd)
         path = target.path
         if not overlay.exists(path) or overlay.is_folder(path) or target.slash:
             # The system says what is wrong.
@@ -332,20 +332,20 @@ class Paths:
         files, overlay = self._files, self._overlay
         ends: list[Target] = []
 
-        def touched(source: Target) -> Touched:
+        def footprint(source: Target) -> Footprint:
             target = files.target(dst, False, dst_fd)
             ends[:] = [source, target]
             if target.number is not None:
-                return files.descriptors.touched_if_closed(target.number)
+                return files.descriptors.footprint_if_closed(target.number)
             names = source.names + target.names
             if not overlay.exists(source.path) or not overlay.is_folder(os.path.dirname(target.path)):
-                return Touched(names)
+                return Footprint(names)
             writes = tuple(name(end.path) for end in ends for name in (files.name, files.content))
             entered = files.siblings(source.path) + files.siblings(target.path)
             moves = any(overlay.is_folder(end.path) or _is_link(overlay.place(end.path)) for end in ends)
-            return Touched(names, writes, entered, everything=moves)
+            return Footprint(names, writes, entered, everything=moves)
 
-        files.reach(label(function, src, dst), src, touched, follow=False, dir_fd=src_fd)
+        files.reach(label(function, src, dst), src, footprint, follow=False, dir_fd=src_fd)
         source, target = ends
         files.require_open(target)
         parent = os.path.dirname(target.path)
@@ -384,19 +384,19 @@ class Paths:
         files, overlay = self._files, self._overlay
         ends: list[Target] = []
 
-        def touched(source: Target) -> Touched:
+        def footprint(source: Target) -> Footprint:
             target = files.target(dst, False, dst_dir_fd)
             ends[:] = [source, target]
             if target.number is not None:
-                return files.descriptors.touched_if_closed(target.number)
+                return files.descriptors.footprint_if_closed(target.number)
             names = source.names + target.names
             if not overlay.exists(source.path) or overlay.exists(target.path):
-                return Touched(names)
-            return Touched(
+                return Footprint(names)
+            return Footprint(
                 names, (files.name(target.path), files.content(source.path)), files.siblings(target.path)
             )
 
-        files.reach(label("os.link", src, dst), src, touched, follow=False, dir_fd=src_dir_fd)
+        files.reach(label("os.link", src, dst), src, footprint, follow=False, dir_fd=src_dir_fd)
         source, target = ends
         files.require_open(target)
         if not overlay.exists(source.path):
@@ -415,13 +415,13 @@ class Paths:
     ) -> None:
         files, overlay = self._files, self._overlay
 
-        def touched(target: Target) -> Touched:
+        def footprint(target: Target) -> Footprint:
             path = target.path
             if overlay.exists(path):
-                return Touched(target.names)
-            return Touched(target.names, (files.name(path),), files.siblings(path))
+                return Footprint(target.names)
+            return Footprint(target.names, (files.name(path),), files.siblings(path))
 
-        target = files.reach(label("os.symlink", src, dst), dst, touched, follow=False, dir_fd=dir_fd)
+        target = files.reach(label("os.symlink", src, dst), dst, footprint, follow=False, dir_fd=dir_fd)
         if overlay.exists(target.path):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), src, None, dst)
         overlay.change_entry(target.path)
@@ -438,14 +438,14 @@ class Paths:
             if isinstance(path, int):
                 return self._descriptors.call(name, real, changes, path, *args, **more)
 
-            def touched(target: Target) -> Touched:
+            def footprint(target: Target) -> Footprint:
                 if not overlay.exists(target.path):
-                    return Touched(target.names)
+                    return Footprint(target.names)
                 is_folder = overlay.is_folder(target.path)
-                return Touched(target.names, (files.content(target.path),), everything=is_folder)
+                return Footprint(target.names, (files.content(target.path),), everything=is_folder)
 
             follow = follow_symlinks and name not in _NOT_FOLLOWING
-            target = files.reach(label(f"os.{name}", path), path, touched, follow=follow, dir_fd=dir_fd)
+            target = files.reach(label(f"os.{name}", path), path, footprint, follow=follow, dir_fd=dir_fd)
             if not overlay.exists(target.path):
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
             if name == "truncate" and not system.access(overlay.place(target.path), os.W_OK):

@@ -20,7 +20,7 @@ from typing import Any
 from dpor.results import AssumptionKind
 from dpor.runtime.outside.asking import is_importing
 from dpor.runtime.outside.remaining import StandIns
-from dpor.runtime.outside.world import Touched, World
+from dpor.runtime.outside.world import Footprint, World
 from dpor.runtime.patchset import PatchSet
 
 # Py_TPFLAGS_SEQUENCE and Py_TPFLAGS_MAPPING.
@@ -109,7 +109,7 @@ class Registries:
             if host.active and not host.is_alone() and not self._races:
                 self._races = True
                 host.registers_classes()
-            self._world.perform(f"{_name(cls)}.register({_name(subclass)})", lambda: Touched((), _CLASSES))
+            self._world.perform(f"{_name(cls)}.register({_name(subclass)})", lambda: Footprint((), _CLASSES))
             if cls not in self._changed:
                 registered = [reference() for reference in _internals._get_dump(cls)[0]]
                 self._changed[cls] = lambda: _register_only(cls, registered)
@@ -137,7 +137,7 @@ class Registries:
             if not self._races:
                 return real(cls, other)
             if self._is_event():
-                self._world.look(f"{question}(..., {_name(cls)})", Touched(_CLASSES))
+                self._world.look(f"{question}(..., {_name(cls)})", Footprint(_CLASSES))
             return self._apart(lambda: real(cls, other))
 
         return ask
@@ -145,7 +145,7 @@ class Registries:
     def _token(self, real: Callable[[], object]) -> Callable[[], object]:
         def get_cache_token() -> object:
             if self._races and self._is_event():
-                self._world.look("abc.get_cache_token()", Touched(_CLASSES))
+                self._world.look("abc.get_cache_token()", Footprint(_CLASSES))
             return real()
 
         get_cache_token.__doc__ = real.__doc__

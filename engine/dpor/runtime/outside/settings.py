@@ -17,7 +17,7 @@ from typing import Any
 from dpor.results import AssumptionKind
 from dpor.runtime.outside.asking import is_asked_by_left
 from dpor.runtime.outside.remaining import StandIns
-from dpor.runtime.outside.world import Touched, World
+from dpor.runtime.outside.world import Footprint, World
 from dpor.runtime.patchset import PatchSet
 
 
@@ -213,9 +213,9 @@ class Settings:
         set_real = vars(module)[setting.setter]
         get_real = vars(module)[setting.getter]
 
-        def touch(which: tuple[Any, ...], changes: bool) -> None:
+        def announce(which: tuple[Any, ...], changes: bool) -> None:
             name = (f"{setting.module}.{setting.setter}{which or ''}",)
-            self._world.perform(name[0], lambda: Touched((), name) if changes else Touched(name))
+            self._world.perform(name[0], lambda: Footprint((), name) if changes else Footprint(name))
 
         def change(*args: Any, **kwargs: Any) -> Any:
             which = args[: setting.which]
@@ -225,7 +225,7 @@ class Settings:
                 if setting.read_unseen and not reads and host.active and not host.is_alone():
                     subject = f"what {setting.module}.{setting.setter} sets"
                     host.assume(AssumptionKind.CHANGED_DEFINITION.value, subject)
-                touch(which, changes=not reads)
+                announce(which, changes=not reads)
                 key = (setting, *which)
                 if not reads and key not in self._changed:
                     value = get_real(*which)
@@ -235,7 +235,7 @@ class Settings:
 
         def look(*args: Any, **kwargs: Any) -> Any:
             if self._world.controls():
-                touch(args[: setting.which], changes=False)
+                announce(args[: setting.which], changes=False)
             return get_real(*args, **kwargs)
 
         change.__name__, look.__name__ = setting.setter, setting.getter
@@ -253,7 +253,7 @@ class Settings:
                 return real()
             names = (_COLLECTION,)
             self._world.perform(
-                f"gc.{name}()", lambda: Touched(names) if name == "isenabled" else Touched((), names)
+                f"gc.{name}()", lambda: Footprint(names) if name == "isenabled" else Footprint((), names)
             )
             if name == "isenabled":
                 return self._collects

@@ -22,7 +22,7 @@ from dpor.runtime.outside.numbers import Numbers, OpenFile
 from dpor.runtime.outside.real import RawFile as RealRawFile
 from dpor.runtime.outside.real import open_file, system
 from dpor.runtime.outside.visible_attributes import Access, attribute_methods
-from dpor.runtime.outside.world import Touched
+from dpor.runtime.outside.world import Footprint
 from dpor.runtime.thread_bound import note_use
 
 # No buffer of the interpreter is smaller, neither that of bytes nor that of text, unless the model says so.
@@ -73,23 +73,23 @@ class Opened:
         self.decodes = False
 
 
-def _touched(opened: Opened, name: str, args: tuple[Any, ...]) -> Touched:
+def _accessed(opened: Opened, name: str, args: tuple[Any, ...]) -> Footprint:
     """What a method does if it is called now."""
     file = opened.file
-    own = Touched((file.openness,), (file.name,))
+    own = Footprint((file.openness,), (file.name,))
     if opened.closer is not None:
-        return Touched((), (file.name,))
+        return Footprint((), (file.name,))
     beneath = opened.descriptors.beneath(opened.number, file)
     if beneath is not None:
         # Somebody has closed the descriptor of the file object, and maybe opened another file by its number.
         return beneath.also(own)
     if name in _LOOKING or name == "closed":
-        return Touched((file.name, file.openness))
+        return Footprint((file.name, file.openness))
     if name in _SETTING:
-        own = own.also(Touched((), (_attributes(file),)))
+        own = own.also(Footprint((), (_attributes(file),)))
     if name == "close":
-        own = own.also(Numbers.touched_by_closing(file))
-    reads, writes = Touched((file.content,)), Touched((), (file.content,))
+        own = own.also(Numbers.footprint_of_closing(file))
+    reads, writes = Footprint((file.content,)), Footprint((), (file.content,))
     if name == "truncate":
         return own.also(writes)
     if name == "write":
@@ -105,7 +105,7 @@ def _attributes(file: OpenFile) -> str:
     return f"attributes of {file.name}"
 
 
-def _touch_attribute(self: Any, name: str, kind: Access) -> None:
+def _access_attribute(self: Any, name: str, kind: Access) -> None:
     opened: Opened | None = getattr(self, "dpor_opened", None)
     if opened is None or opened.busy or current.active_host() is None:
         return
@@ -113,13 +113,13 @@ def _touch_attribute(self: Any, name: str, kind: Access) -> None:
         opened.descriptors.refuse(f"uses or replaces {name} of a file object, which nobody sees")
     attributes = _attributes(opened.file)
     if kind is Access.STORE:
-        touched = Touched((), (opened.file.name, attributes))
+        footprint = Footprint((), (opened.file.name, attributes))
     elif name in _LASTING:
-        touched = Touched((attributes,))
+        footprint = Footprint((attributes,))
     else:
-        touched = Touched((opened.file.name, attributes))
+        footprint = Footprint((opened.file.name, attributes))
     label = f"{name} of {os.path.basename(opened.file.path)!r}"
-    opened.descriptors.touch(label, opened.file, lambda: touched)
+    opened.descriptors.perform(label, opened.file, lambda: footprint)
 
 
 def _written(args: tuple[Any, ...]) -> int:
@@ -152,14 +152,14 @@ def _method(base: type, name: str) -> Callable[..., Any]:
         if opened.decodes:
             note_use(self)
         function = f"{name}({os.path.basename(opened.file.path)!r})"
-        opened.descriptors.touch(function, opened.file, lambda: _touched(opened, name, args))
+        opened.descriptors.perform(function, opened.file, lambda: _accessed(opened, name, args))
         if name == "fileno":
             opened.descriptors.show("fileno")
         if name == "write":
             opened.unwritten += _written(args)
         if name in _FILLING:
             for buffer in args:
-                host.touch_whole(buffer, True)
+                host.access_whole(buffer, True)
         if name == "close":
             return _close(self, opened, real, host.current_index())
         opened.busy = True
@@ -218,7 +218,7 @@ def _class(base: type) -> type:
     """A class of file objects whose methods are visible operations."""
     names = [name for name in (*_READING, *_POSITION, *_WRITING, *_LOOKING) if hasattr(base, name)]
     body: dict[str, Any] = {name: _method(base, name) for name in names}
-    body.update(attribute_methods(base, _touch_attribute))
+    body.update(attribute_methods(base, _access_attribute))
     body["closed"] = property(_method(base, "closed"))
     body["dpor_prints_at_once"] = _prints_at_once
     # The file is closed where the last reference to it ends, which the kernel must not put off.

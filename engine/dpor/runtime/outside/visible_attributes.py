@@ -1,6 +1,6 @@
 """Attributes of stand-ins that end where the last reference to them does, which the kernel therefore does not hold.
 
-Each load and store of an attribute that is not a method is an operation, which the class's `touch` makes visible.
+Each load and store of an attribute that is not a method is an operation, which the class's `access` makes visible.
 """
 
 from __future__ import annotations
@@ -26,11 +26,13 @@ class Access(Enum):
     """Who uses it would not be seen: all are given away as a dict, or a method is replaced."""
 
 
-def attribute_methods(base: type, touch: Callable[[Any, str, Access], None]) -> dict[str, Callable[..., Any]]:
+def attribute_methods(
+    base: type, announce: Callable[[Any, str, Access], None]
+) -> dict[str, Callable[..., Any]]:
     """The special methods by which a class derived from `base` makes its attributes visible.
 
-    `touch(instance, name, access)` is called before each access. The methods of the class are visible themselves where
-    they are called, so that their loads are not.
+    `announce(instance, name, access)` is called before each access. The methods of the class are visible themselves
+    where they are called, so that their loads are not.
     """
     plain: Any = base
     load: Callable[[Any, str], Any] = plain.__getattribute__
@@ -39,22 +41,22 @@ def attribute_methods(base: type, touch: Callable[[Any, str, Access], None]) -> 
 
     def load_visibly(self: Any, name: str) -> Any:
         if name == _DICT:
-            touch(self, name, Access.UNSEEN)
+            announce(self, name, Access.UNSEEN)
         elif not _is_quiet(name) and not _is_method(self, name):
-            touch(self, name, Access.LOAD)
+            announce(self, name, Access.LOAD)
         return load(self, name)
 
     def store_visibly(self: Any, name: str, value: Any) -> None:
-        touch_change(self, name)
+        announce_change(self, name)
         store(self, name, value)
 
     def delete_visibly(self: Any, name: str) -> None:
-        touch_change(self, name)
+        announce_change(self, name)
         delete(self, name)
 
-    def touch_change(self: Any, name: str) -> None:
+    def announce_change(self: Any, name: str) -> None:
         if not _is_quiet(name):
-            touch(self, name, Access.UNSEEN if _is_method(self, name) else Access.STORE)
+            announce(self, name, Access.UNSEEN if _is_method(self, name) else Access.STORE)
 
     return {
         "__getattribute__": load_visibly,

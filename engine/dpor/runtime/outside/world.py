@@ -1,4 +1,4 @@
-"""System calls as operations of the model: each is one event on what it touches, which is said by name."""
+"""System calls as operations of the model: each is one event on what it accesses, which is said by name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dpor.runtime.mode import Mode
 from dpor.runtime.outside.asking import is_apart
 
 
-class Touched(NamedTuple):
+class Footprint(NamedTuple):
     """What a call reads and writes, by name; `entered` are folders of which one entry changes.
 
     `latent` is changed in a way that matters only to a call that depends on it: it is taken for read until such a call
@@ -26,9 +26,9 @@ class Touched(NamedTuple):
     latent: tuple[str, ...] = ()
     everything: bool = False
 
-    def also(self, other: Touched) -> Touched:
-        """What a call touches that touches this and the other."""
-        return Touched(
+    def also(self, other: Footprint) -> Footprint:
+        """What a call accesses that accesses this and the other."""
+        return Footprint(
             self.reads + other.reads,
             self.writes + other.writes,
             self.entered + other.entered,
@@ -55,13 +55,13 @@ class World:
         """Make the outside known to the host, before executions begin."""
         self.mode.host.created(self.system)
 
-    def perform(self, label: str, touched: Callable[[], Touched]) -> None:
-        """Let a call take place here: one operation on what `touched()` says when its turn has come.
+    def perform(self, label: str, footprint: Callable[[], Footprint]) -> None:
+        """Let a call take place here: one operation on what `footprint()` says when its turn has come.
 
         `label` is what reports say. A predicate of wait_until that makes a system call ends the check with DPOR108.
         """
         host = self.mode.host
-        names = self._asleep(touched)
+        names = self._asleep(footprint)
         if not host.active:
             return
         if host.probing:
@@ -70,24 +70,24 @@ class World:
             )
         # Another thread may have moved what a path leads to, up to the moment of the call.
         while host.outside(self.system, *names, label):
-            now = self._asleep(touched)
+            now = self._asleep(footprint)
             if now == names:
                 return
             names = now
 
-    def _asleep(self, touched: Callable[[], Touched]) -> Touched:
-        """What `touched()` says. How often it is asked is no matter of the model, though it uses instrumented code."""
+    def _asleep(self, footprint: Callable[[], Footprint]) -> Footprint:
+        """What `footprint()` says. The model does not see how often it is asked, though it uses instrumented code."""
         before = self.mode.host.sleep(True)
         try:
-            return touched()
+            return footprint()
         finally:
             self.mode.host.sleep(before)
 
-    def look(self, label: str, touched: Touched) -> None:
+    def look(self, label: str, footprint: Footprint) -> None:
         """Let a call take place here that reads the same whenever its turn comes, and that a predicate may make."""
         host = self.mode.host
         if host.active:
-            host.outside(self.system, *touched, label)
+            host.outside(self.system, *footprint, label)
 
     def controls(self) -> bool:
         """Whether the caller of a stand-in belongs to the model."""

@@ -5,8 +5,8 @@
 //! conflict: here the question is whether something other than luck does.
 //!
 //! Where loads read from a write of their choice (RC11), what a thread learns of others is said by the writes that it
-//! reads from and by memory orders: `synchronizes-with` of Lahav, Vafeiadis, Kang, Hur, Dreyer, PLDI'17, section 3, which
-//! is computed along the execution, since every write that is read is older.
+//! reads from and by memory orders: `synchronizes-with` of Lahav, Vafeiadis, Kang, Hur, Dreyer, PLDI'17, section 3,
+//! which is computed along the execution, since every write that is read is older.
 
 use rustc_hash::FxHashMap;
 

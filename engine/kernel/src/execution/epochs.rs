@@ -11,11 +11,12 @@
 //!
 //! Where stores go through buffers, what another thread has seen of the writer does not tell that the write has reached
 //! memory: it can have seen a later store that overtook it. So there a write counts as seen only once the other thread
-//! has seen an event of the writer, after the write, that waited for the writer's buffers to drain. If all conflicting accesses to a location are ordered in this way, a
-//! store to it may as well skip the buffer: between the store and the next drain nobody else looks, the writer's own
-//! loads get the same value from memory, and the other stores leave the buffer as before. Conversely a flush of it can
-//! be put right before whatever leaves the buffer next. The order is made of happens-before and of the drains of single
-//! threads, which all executions of a class share, so the argument above holds for it as well.
+//! has seen an event of the writer, after the write, that waited for the writer's buffers to drain. If all conflicting
+//! accesses to a location are ordered in this way, a store to it may as well skip the buffer: between the store and the
+//! next drain nobody else looks, the writer's own loads get the same value from memory, and the other stores leave the
+//! buffer as before. Conversely a flush of it can be put right before whatever leaves the buffer next. The order is
+//! made of happens-before and of the drains of single threads, which all executions of a class share, so the argument
+//! above holds for it as well.
 
 use crate::execution::ClockTable;
 use crate::operation::{AccessMode, EventId, LocationId, ThreadId};

@@ -65,15 +65,15 @@ impl Event {
         self.operation.owner(self.thread)
     }
 
-    /// Whether the events conflict if their accesses do. A flush does not conflict with the operations of its own thread
-    /// (only with its other flushes): what they have to wait for is in `awaited`.
+    /// Whether the events conflict if their accesses do. A flush does not conflict with the operations of its own
+    /// thread (only with its other flushes): what they have to wait for is in `awaited`.
     #[inline]
     pub fn can_conflict(&self, other: &Event) -> bool {
         let both_flush = || self.operation.is_flush() && other.operation.is_flush();
         self.owner() != other.owner() || self.thread == other.thread || both_flush()
     }
 
-    /// The events that have to come before it whatever it touches.
+    /// The events that have to come before it whatever it accesses.
     pub fn predecessors(&self) -> impl Iterator<Item = EventId> + '_ {
         let fixed = [self.program_order, self.joined].into_iter();
         fixed.filter(|event| *event != EventId::NONE).chain(self.awaited.iter().copied())

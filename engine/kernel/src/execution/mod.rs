@@ -38,11 +38,11 @@ pub struct Execution {
     /// For each event, what explorers keep of it.
     steps: Vec<Rc<Step>>,
     clocks: ClockTable,
-    /// For each location the events that touched it, in order.
+    /// For each location the events that accessed it, in order.
     histories: Vec<History>,
     /// Immediate conflicts, by their second event, not yet filtered for reversibility.
     conflicts: Vec<Race>,
-    /// The races of waits for predicates, with what each wait touches before the first event.
+    /// The races of waits for predicates, with what each wait accesses before the first event.
     waits: Vec<(Race, Accesses)>,
     /// The events from here on are new in this execution.
     fresh: usize,
@@ -87,9 +87,9 @@ impl Execution {
         &self.blocked
     }
 
-    /// The events that touched a location in a mode, in order.
+    /// The events that accessed a location in a mode, in order.
     #[inline]
-    pub fn touching(&self, location: LocationId, mode: AccessMode) -> &[EventId] {
+    pub fn accessing(&self, location: LocationId, mode: AccessMode) -> &[EventId] {
         self.histories.get(location.index()).map_or(&[], |history| history.of(mode))
     }
 
@@ -97,9 +97,9 @@ impl Execution {
         &self.clocks
     }
 
-    /// The clocks of what is ordered in every execution with the same operations on objects: by program order, by spawn and
-    /// join, and by conflicting operations on objects. Where loads read from a write of their choice, what they read
-    /// from comes before them in the execution without being ordered so.
+    /// The clocks of what is ordered in every execution with the same operations on objects: by program order, by spawn
+    /// and join, and by conflicting operations on objects. Where loads read from a write of their choice, what they
+    /// read from comes before them in the execution without being ordered so.
     pub fn structural_clocks(&self) -> &ClockTable {
         self.structural.as_ref().unwrap_or(&self.clocks)
     }
@@ -143,8 +143,8 @@ impl Execution {
         branches.filter_map(|(event, _)| self.steps[event.index()].literal())
     }
 
-    /// The side of a condition that was taken in what `last`, the last event of a thread, follows from by the code alone:
-    /// in its thread, in the threads that spawned it, or in threads that were joined.
+    /// The side of a condition that was taken in what `last`, the last event of a thread, follows from by the code
+    /// alone: in its thread, in the threads that spawned it, or in threads that were joined.
     ///
     /// Not by all that happens before it: a graph in which an event of another thread comes later must have the same
     /// events of this one.
@@ -313,7 +313,7 @@ impl Execution {
                 self.collect_buffered(event, *access, history, clock, candidates);
                 continue;
             }
-            // A write is ordered after everything that touched the location before it.
+            // A write is ordered after everything that accessed the location before it.
             let last_write = history.of(AccessMode::Write).last().copied();
             for mode in AccessMode::ALL {
                 if !mode.conflicts(access.mode) {
@@ -333,7 +333,7 @@ impl Execution {
     }
 
     /// The same where stores go through buffers: a flush does not conflict with the loads of its own thread, so a write
-    /// need not be ordered after everything that touched the location before it.
+    /// need not be ordered after everything that accessed the location before it.
     fn collect_buffered(
         &self,
         event: &Event,
@@ -389,13 +389,13 @@ impl Execution {
         self.events.iter().rev().find(|event| event.thread == thread)
     }
 
-    /// Whether the thread's next operation, touching `accesses`, would conflict with `event`.
+    /// Whether the thread's next operation, accessing `accesses`, would conflict with `event`.
     pub fn conflicts(&self, event: EventId, accesses: &[Access]) -> bool {
         accesses_conflict(&self.event(event).accesses, accesses)
     }
 }
 
-/// The events that touched one location, in order, apart by mode.
+/// The events that accessed one location, in order, apart by mode.
 #[derive(Default)]
 struct History {
     by_mode: [Vec<EventId>; 4],

@@ -39,7 +39,7 @@ impl Execution {
         if let Some((puts, tasks)) = memory.primitives().awaited_tasks(&second.operation) {
             return self.race_of_join(conflict, puts, tasks);
         }
-        let writes = self.touching(second.operation.target, AccessMode::Write);
+        let writes = self.accessing(second.operation.target, AccessMode::Write);
         for &earlier in writes[..writes.partition_point(|id| *id < conflict.first)].iter().rev() {
             let event = self.event(earlier);
             if event.thread == second.thread || self.ordered_by_program(earlier, second) {
@@ -52,15 +52,16 @@ impl Execution {
         None
     }
 
-    /// The race of a `join` of a queue that had to wait for the event that it conflicts with: with the latest put before
-    /// which no task was left. `puts` is the cursor of puts, `tasks` that of tasks.
+    /// The race of a `join` of a queue that had to wait for the event that it conflicts with: with the latest put
+    /// before which no task was left. `puts` is the cursor of puts, `tasks` that of tasks.
     ///
     /// Puts and tasks that are done are not ordered with each other, so that the state before a put says nothing. What
-    /// counts is whether all tasks of the puts before it can be done without it: whether as many are that do not happen after it.
+    /// counts is whether all tasks of the puts before it can be done without it: whether as many are that do not happen
+    /// after it.
     fn race_of_join(&self, conflict: Race, puts: LocationId, tasks: LocationId) -> Option<Race> {
         let second = self.event(conflict.second);
         let earlier = |location, mode| {
-            let events = self.touching(location, mode);
+            let events = self.accessing(location, mode);
             &events[..events.partition_point(|event| *event < second.id)]
         };
         let puts = earlier(puts, AccessMode::Write);
@@ -76,8 +77,8 @@ impl Execution {
         None
     }
 
-    /// Add the races of the last event (or last noted blocked operation), a wait for a predicate, each with what the wait
-    /// touches before the race's first event.
+    /// Add the races of the last event (or last noted blocked operation), a wait for a predicate, each with what the
+    /// wait accesses before the race's first event.
     pub fn add_races(&mut self, firsts: Vec<(EventId, Accesses)>) {
         let second = EventId((self.events.len() + self.blocked.len()) as u32 - 1);
         for (first, accesses) in firsts {
@@ -86,7 +87,7 @@ impl Execution {
         }
     }
 
-    /// What the second event of a race would touch just before the first.
+    /// What the second event of a race would access just before the first.
     pub fn accesses_before(&self, race: Race, memory: &dyn MemoryModel) -> Accesses {
         let (first, second) = (self.event(race.first), self.event(race.second));
         if second.operation.kind != OperationKind::WaitUntil {
@@ -96,7 +97,7 @@ impl Execution {
         wait.map_or_else(|| second.accesses.clone(), |(_, accesses)| accesses.clone())
     }
 
-    /// The events of other threads that wrote what `reads` touches and that do not happen before any of `before`, the
+    /// The events of other threads that wrote what `reads` accesses and that do not happen before any of `before`, the
     /// events that an operation of `thread` has to come after; the latest first.
     pub fn writers_of(&self, reads: &[Access], thread: ThreadId, before: &[EventId]) -> Vec<EventId> {
         let mut writers: Vec<EventId> = reads
@@ -121,7 +122,7 @@ impl Execution {
         &self.events[self.fresh.min(self.events.len())..]
     }
 
-    /// What the second event of a race would come after, and what it would touch, if it came before the first: the
+    /// What the second event of a race would come after, and what it would access, if it came before the first: the
     /// vector clock of what it comes after without itself, among the events that do not happen after the first.
     pub fn history_without(&self, race: Race, memory: &dyn MemoryModel) -> (Vec<u32>, Accesses) {
         let (first, second) = (self.event(race.first), self.event(race.second));
@@ -147,7 +148,12 @@ impl Execution {
     }
 
     /// The events that conflict with `read`, after the event `since` (NONE: from the first) and before `position`.
-    pub fn touched_after(&self, read: Access, since: EventId, position: usize) -> impl Iterator<Item = EventId> + '_ {
+    pub fn accessed_after(
+        &self,
+        read: Access,
+        since: EventId,
+        position: usize,
+    ) -> impl Iterator<Item = EventId> + '_ {
         let history = self.histories.get(read.location.index());
         let modes = AccessMode::ALL.into_iter().filter(move |mode| mode.conflicts(read.mode));
         let first = if since == EventId::NONE { EventId(0) } else { EventId(since.0 + 1) };

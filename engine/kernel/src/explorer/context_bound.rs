@@ -2,7 +2,8 @@
 //! (iterative context bounding: Musuvathi and Qadeer, PLDI'07).
 //!
 //! A switch counts whenever the next event is of another thread than the last, forced or not, because each one costs
-//! the reader of a counterexample the same. So does a store that leaves its store buffer at any other time than at once.
+//! the reader of a counterexample the same. So does a store that leaves its store buffer at any other time than at
+//! once.
 
 use super::{depth_first_fraction, Decision, End, Explorer, Finished, State};
 use crate::execution::Execution;

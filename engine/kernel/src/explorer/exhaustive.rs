@@ -1,6 +1,6 @@
 //! Every interleaving, without any reduction: the oracle that the other explorers are tested against.
 //!
-//! Only the start of a thread and symbolic branches are not interleaved: they touch nothing and cannot be disabled, so
+//! Only the start of a thread and symbolic branches are not interleaved: they access nothing and cannot be disabled, so
 //! they happen at once.
 //!
 //! It also counts equivalence classes, by the fingerprint of the happens-before graph of each execution; a further

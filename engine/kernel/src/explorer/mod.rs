@@ -73,7 +73,7 @@ impl State<'_> {
 
     /// The thread that has come to a symbolic branch, if one has.
     ///
-    /// A branch touches nothing and nothing can disable it, so it is decided at once. That is a reduction (all its
+    /// A branch accesses nothing and nothing can disable it, so it is decided at once. That is a reduction (all its
     /// feasible sides together are a source set), and it keeps built-in code that branches in the middle of one
     /// operation, such as a sort, as atomic as it is.
     pub fn branching(&self) -> Option<ThreadId> {
@@ -187,19 +187,19 @@ pub trait Explorer {
         0
     }
 
-    /// Whether it runs an operation again and takes for granted that it touches what it touched before. What such an operation
-    /// can touch in another state has to be among it.
-    fn repeats_touches(&self) -> bool {
+    /// Whether it runs an operation again and takes for granted that it accesses what it accessed before. What such an
+    /// operation can access in another state has to be among it.
+    fn repeats_accesses(&self) -> bool {
         false
     }
 
-    /// Whether a primitive may be more than one location, so that an operation that waits, and one that touches something else
-    /// in another state, conflict with some of the primitive's operations only.
+    /// Whether a primitive may be more than one location, so that an operation that waits, and one that accesses
+    /// something else in another state, conflict with some of the primitive's operations only.
     fn takes_parts(&self) -> bool {
         false
     }
 
-    /// Whether events need tokens of the values that they found and left, and threads what they are about to touch.
+    /// Whether events need tokens of the values that they found and left, and threads what they are about to access.
     fn wants_values(&self) -> bool {
         false
     }
@@ -209,15 +209,16 @@ pub trait Explorer {
         None
     }
 
-    /// Whether threads that do nothing but repeat `loads` would read the same for ever, where loads read from a write of
-    /// their choice: whether they can all be of the last writes. `silent` are the events that wrote what they read.
+    /// Whether threads that do nothing but repeat `loads` would read the same for ever, where loads read from a write
+    /// of their choice: whether they can all be of the last writes. `silent` are the events that wrote what they read.
     fn reads_for_ever(&self, _execution: &Execution, _loads: &[EventId], _silent: &[EventId]) -> bool {
         true
     }
 
     /// Told before `finish` if threads have stopped after a spin read, and something has been written since to what
-    /// they looked at. An explorer whose classes do not fix whether that was written before or after searches the class for
-    /// an execution in which they all look last, and so for ever. `silent` are the events that wrote what they read.
+    /// they looked at. An explorer whose classes do not fix whether that was written before or after searches the class
+    /// for an execution in which they all look last, and so for ever. `silent` are the events that wrote what they
+    /// read.
     fn found_spin_reads(&mut self, _looks: &[Look], _silent: &[EventId]) {}
 
     /// An operation that the explorer does not treat, which ended the exploration.

@@ -18,8 +18,8 @@ pub struct ReplayStep {
     pub flush: Option<u32>,
 }
 
-/// The write that an operation reads from as the outcome of a step: 0 for what memory holds, 1 for the initial value, the
-/// number of the event and 2 for a write.
+/// The write that an operation reads from as the outcome of a step: 0 for what memory holds, 1 for the initial value,
+/// the number of the event and 2 for a write.
 pub fn number_of_source(reads: Option<EventId>) -> u32 {
     match reads {
         None => 0,

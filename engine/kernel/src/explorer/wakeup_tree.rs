@@ -146,7 +146,8 @@ impl WakeupTree {
     /// `insert(v, tree)`: extend the tree so that some branch of it leads to an execution that begins with `v`.
     ///
     /// Follows the leftmost branch that is compatible with `v`; at a leaf nothing has to be added, since what is
-    /// explored after it covers `v`. This is the node at E, whose explored branches are in `sleep` and which is no leaf.
+    /// explored after it covers `v`. This is the node at E, whose explored branches are in `sleep` and which is no
+    /// leaf.
     pub fn insert(&mut self, v: Vec<Rc<Step>>, sleep: &[Rc<Step>], prefix: Prefix) {
         let mut rest = v;
         for index in 0..self.branches.len() {
@@ -210,18 +211,18 @@ mod tests {
     const X: LocationId = LocationId(0);
     const Y: LocationId = LocationId(1);
 
-    fn touch(thread: ThreadId, location: LocationId, mode: AccessMode) -> Rc<Step> {
+    fn access_of(thread: ThreadId, location: LocationId, mode: AccessMode) -> Rc<Step> {
         let kind = if mode == AccessMode::Read { OperationKind::Load } else { OperationKind::Store };
         let accesses = std::iter::once(Access { location, mode }).collect();
         Rc::new(Step { thread, outcome: 0, operation: Operation::new(kind, location, 0), accesses })
     }
 
     fn read(thread: ThreadId, location: LocationId) -> Rc<Step> {
-        touch(thread, location, AccessMode::Read)
+        access_of(thread, location, AccessMode::Read)
     }
 
     fn write(thread: ThreadId, location: LocationId) -> Rc<Step> {
-        touch(thread, location, AccessMode::Write)
+        access_of(thread, location, AccessMode::Write)
     }
 
     fn draw(thread: ThreadId, outcome: u32) -> Rc<Step> {

@@ -1,26 +1,26 @@
-//! First-in, first-out queues: what their operations touch, and when they are enabled.
+//! First-in, first-out queues: what their operations access, and when they are enabled.
 //!
-//! The n-th put of a queue fills its n-th slot and the n-th get empties it, whoever performs them. So a queue is two cursors, a
-//! row of slots, and for a bounded one a row of rooms:
+//! The n-th put of a queue fills its n-th slot and the n-th get empties it, whoever performs them. So a queue is two
+//! cursors, a row of slots, and for a bounded one a row of rooms:
 //!
 //! - puts are ordered among themselves by the cursor `back`, gets by the cursor `front`;
 //! - the n-th put writes slot n, and the n-th get reads it;
 //! - the n-th get writes room n, and the put that needs that room, number n + capacity, reads it;
-//! - a thread that tells of no more tasks that are done than it has got (`task_done`) cannot do so too often: that commutes
-//!   with all but `join`. Where one does, the tasks are ordered by a cursor of their own, and the n-th reads slot n, as it needs
-//!   that as many items have been put;
+//! - a thread that tells of no more tasks that are done than it has got (`task_done`) cannot do so too often: that
+//!   commutes with all but `join`. Where one does, the tasks are ordered by a cursor of their own, and the n-th reads
+//!   slot n, as it needs that as many items have been put;
 //! - `join` needs that every task is done: it reads that cursor, and the slot that the next put would fill.
 //!
-//! A put and a get that do not meet in a slot or a room commute. An operation that cannot take place (a queue that is empty or
-//! full, and no time to wait) changes nothing and reads what decided that.
+//! A put and a get that do not meet in a slot or a room commute. An operation that cannot take place (a queue that is
+//! empty or full, and no time to wait) changes nothing and reads what decided that.
 //!
 //! Where it is known how many items are taken at most, puts beyond that commute with each other; they read the cursor.
 //!
-//! The slot of a get or put is fixed by the cursor that it moves: operations that would change it conflict with it there.
-//! So what an operation touches stays the same while others take place that do not conflict with it.
+//! The slot of a get or put is fixed by the cursor that it moves: operations that would change it conflict with it
+//! there. So what an operation accesses stays the same while others take place that do not conflict with it.
 //!
-//! A queue whose items are not taken in the order in which they came, and any where an explorer wants one location for a primitive
-//! (`Explorer::takes_parts`), is that one location: any two operations that change it conflict.
+//! A queue whose items are not taken in the order in which they came, and any where an explorer wants one location for
+//! a primitive (`Explorer::takes_parts`), is that one location: any two operations that change it conflict.
 
 use smallvec::smallvec;
 
@@ -218,7 +218,7 @@ impl Channel {
         }
     }
 
-    /// What an operation touches that finds this.
+    /// What an operation accesses that finds this.
     fn accesses(&self, cells: &Cells, home: LocationId, kind: OperationKind, found: &Found) -> Accesses {
         use AccessMode::{Read, Write};
         use OperationKind::*;
@@ -336,8 +336,8 @@ impl Primitives {
         Effect::Done(1)
     }
 
-    /// The cursor of puts and that of tasks of the queue that an operation waits on until no task is left; None for another
-    /// operation, and for a queue that is one location.
+    /// The cursor of puts and that of tasks of the queue that an operation waits on until no task is left; None for
+    /// another operation, and for a queue that is one location.
     pub fn awaited_tasks(&self, operation: &Operation) -> Option<(LocationId, LocationId)> {
         let waits = operation.kind == OperationKind::ChannelJoin;
         let cells = self.channel(home(operation)).and_then(|channel| channel.cells.as_ref()).filter(|_| waits)?;
@@ -407,7 +407,7 @@ impl Primitives {
     }
 }
 
-/// What an operation on a queue that is one location touches if it finds this state.
+/// What an operation on a queue that is one location accesses if it finds this state.
 fn whole_accesses(operation: &Operation, channel: &Channel, token: u32) -> Accesses {
     use OperationKind::*;
     let changes = match operation.kind {

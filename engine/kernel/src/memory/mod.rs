@@ -66,12 +66,12 @@ pub trait MemoryModel {
     /// Whether `thread` can perform `operation` now.
     fn enabled(&self, thread: ThreadId, operation: &Operation) -> bool;
 
-    /// The locations that `operation` would touch if `thread` performed it now. Plain loads and stores bring their
+    /// The locations that `operation` would access if `thread` performed it now. Plain loads and stores bring their
     /// own accesses; this is asked for operations on primitives.
     fn accesses(&self, thread: ThreadId, operation: &Operation) -> Accesses;
 
     /// A number that stands for the state of the operation's primary location now. Events keep it, so that it can
-    /// be told later whether another operation would have been enabled before them, and what it would have touched.
+    /// be told later whether another operation would have been enabled before them, and what it would have accessed.
     fn state_token(&self, operation: &Operation) -> u32;
 
     /// Perform the operation as the given event.
@@ -80,17 +80,17 @@ pub trait MemoryModel {
     /// Whether `event` would have been enabled just before `earlier`, an event that it conflicts with.
     fn enabled_before(&self, event: &Event, earlier: &Event) -> bool;
 
-    /// What `event` would have touched just before `earlier`.
+    /// What `event` would have accessed just before `earlier`.
     fn accesses_before(&self, event: &Event, earlier: &Event) -> Accesses;
 
-    /// What `event` would touch in the state in which `earlier` found its primary location.
+    /// What `event` would access in the state in which `earlier` found its primary location.
     fn accesses_in_state_of(&self, event: &Event, earlier: &Event) -> Accesses;
 
     /// The thread that holds a lock, for reports.
     fn holder(&self, location: LocationId) -> Option<ThreadId>;
 
     /// Whether the operation is ordered with others on its location by what is read from what and by coherence alone.
-    /// Such operations touch nothing as far as the order of steps is concerned.
+    /// Such operations access nothing as far as the order of steps is concerned.
     fn is_relaxed(&self, _operation: &Operation) -> bool {
         false
     }

@@ -1,5 +1,5 @@
-//! Locks that belong to owners rather than threads, as those of `flock` belong to open files: one owner alone, or several
-//! that share.
+//! Locks that belong to owners rather than threads, as those of `flock` belong to open files: one owner alone, or
+//! several that share.
 
 use rustc_hash::FxHashMap;
 
@@ -32,8 +32,8 @@ pub enum Outcome {
     /// Others hold the lock, or there was nothing to give up.
     Refused,
     Taken,
-    /// The owner held the lock in the other way, and has given that up. To change the way is two steps: another owner may
-    /// take the lock between them.
+    /// The owner held the lock in the other way, and has given that up. To change the way is two steps: another owner
+    /// may take the lock between them.
     Dropped,
     /// The owner held it so already.
     Kept,

@@ -16,7 +16,7 @@ impl Primitives {
         self.waiter(location, thread).map_or(EventId::NONE, |w| w.woken_by)
     }
 
-    /// See [`super::MemoryModel::enabled_before`]. `earlier` touches the primary location of `event`, whose state
+    /// See [`super::MemoryModel::enabled_before`]. `earlier` accesses the primary location of `event`, whose state
     /// before `earlier` is in `earlier.before`.
     pub fn enabled_before(&self, event: &Event, earlier: &Event) -> bool {
         use OperationKind::*;

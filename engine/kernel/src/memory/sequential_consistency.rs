@@ -61,8 +61,8 @@ impl MemoryModel for SequentialConsistency {
         let target = earlier.accesses.iter().find(|access| access.location == operation.target);
         if target.is_some_and(|access| matches!(access.mode, AccessMode::Read | AccessMode::IntentRead)) {
             // No write that is ordered after the read came before `event`: it would be what `event` races with. So it
-            // would find what it found. (The value before the read can be another one: a flush of the reader's own store
-            // is not ordered after the read, and takes place without it.)
+            // would find what it found. (The value before the read can be another one: a flush of the reader's own
+            // store is not ordered after the read, and takes place without it.)
             return event.accesses.clone();
         }
         self.accesses_in_state_of(event, earlier)
@@ -109,7 +109,7 @@ impl MemoryModel for SequentialConsistency {
     }
 }
 
-/// What the end of a future touches: its order among others only once it is watched.
+/// What the end of a future accesses: its order among others only once it is watched.
 fn settle_accesses(event: &Event, earlier: &Event) -> Accesses {
     let target = event.operation.target;
     match earlier.operation.kind == OperationKind::Watch
@@ -120,7 +120,7 @@ fn settle_accesses(event: &Event, earlier: &Event) -> Accesses {
     }
 }
 
-/// What a store to (or removal of) a container cell touches, given whether the cell exists.
+/// What a store to (or removal of) a container cell accesses, given whether the cell exists.
 fn cell_accesses(event: &Event, exists: bool) -> Accesses {
     let operation = &event.operation;
     let length = LocationId(operation.detail);
@@ -147,8 +147,8 @@ fn cell_accesses(event: &Event, exists: bool) -> Accesses {
     accesses
 }
 
-/// What an operation touches before the list's last cell was there: who looks for that cell finds out how many there are,
-/// and who appends makes it.
+/// What an operation accesses before the list's last cell was there: who looks for that cell finds out how many there
+/// are, and who appends makes it.
 fn accesses_before_append(event: &Event, append: &Event) -> Accesses {
     let length = append.operation.target;
     let is_cell = |access: &&Access| access.location != length && access.mode == AccessMode::Write;

@@ -14,8 +14,8 @@
 //! 1. one of them stores into a buffer and the other is the flush of this store;
 //! 2. one is a flush and the other is an operation of the same thread that waits for its buffers to drain, or a join
 //!    of it;
-//! 3. both are flushes of one thread, and a store barrier lies between the two stores (PSO), or their accesses conflict,
-//!    which they do only where a predicate reads both locations;
+//! 3. both are flushes of one thread, and a store barrier lies between the two stores (PSO), or their accesses
+//!    conflict, which they do only where a predicate reads both locations;
 //! 4. they belong to different threads (a flush belongs to the thread that stored) and their accesses conflict, where
 //!    a flush writes the location, and a load reads it, *wherever it finds the value*.
 //!
@@ -28,9 +28,10 @@
 //! holds as it stands.
 //!
 //! The classes are therefore the Mazurkiewicz traces over threads and agents. They are at least as fine as the
-//! chronological traces of TACAS'15, and mostly the same; the one difference is that a load from the thread's own buffer
-//! is still ordered with the other threads' flushes to the location. Chronological traces do without that order, but
-//! whether two steps depend on each other then depends on the state, which sleep sets and wakeup trees cannot express.
+//! chronological traces of TACAS'15, and mostly the same; the one difference is that a load from the thread's own
+//! buffer is still ordered with the other threads' flushes to the location. Chronological traces do without that order,
+//! but whether two steps depend on each other then depends on the state, which sleep sets and wakeup trees cannot
+//! express.
 //!
 //! Fences are waits: operations on primitives and containers, read-modify-writes, seq_cst stores, spawn, join, the end
 //! of a thread and seq_cst fences are disabled until the thread's own buffers are empty. A seq_cst store then goes to

@@ -11,7 +11,7 @@ use crate::driver::{Driver, Nondeterminism, Summary, Turn};
 use crate::execution::Values;
 use crate::memory::{Effect, PrimitiveState};
 use crate::operation::{Accesses, EventId, LocationId, Operation, OperationKind, ThreadId};
-use crate::threads::{Foreseen, Status};
+use crate::threads::{PendingFootprint, Status};
 
 /// What a thread does next.
 pub enum Arrival {
@@ -40,11 +40,11 @@ pub trait Program {
     /// Run `thread` from where it is (`answer` tells what its last operation gave) to its next visible operation.
     fn advance(&mut self, thread: ThreadId, answer: Answer) -> Arrival;
 
-    /// What the pending operation of the thread touches in the present state, asked just before it is performed.
+    /// What the pending operation of the thread accesses in the present state, asked just before it is performed.
     fn accesses(&self, thread: ThreadId) -> (Option<Accesses>, Option<u32>);
 
-    /// The thread is about to perform its pending operation as the given event. If `reads` is known it gets the value of
-    /// that write (`EventId::NONE`: the initial one) and not what memory holds. Asked before `accesses`.
+    /// The thread is about to perform its pending operation as the given event. If `reads` is known it gets the value
+    /// of that write (`EventId::NONE`: the initial one) and not what memory holds. Asked before `accesses`.
     fn begin_event(&mut self, _thread: ThreadId, _event: EventId, _reads: Option<EventId>) {}
 
     /// Carry out the operation's effect on the values. A flush is performed by the agent of its buffer.
@@ -73,7 +73,10 @@ pub fn explore(
                         driver.arrive(thread, operation, alternatives);
                         if driver.wants_values() {
                             let accesses = program.accesses(thread).0.unwrap_or_default();
-                            driver.foresee(thread, Foreseen { accesses, found: program.value(operation.target) });
+                            driver.note_footprint(
+                                thread,
+                                PendingFootprint { accesses, found: program.value(operation.target) },
+                            );
                         }
                         if operation.kind == OperationKind::Blocked {
                             driver.threads.get_mut(thread).status = Status::Stopped;

@@ -1,6 +1,7 @@
 //! What the explorers, the memory models and the primitives do, asked without Python.
 //!
-//! One program, whose tests Cargo runs side by side: the few long ones would wait for each other in programs of their own.
+//! One program, whose tests Cargo runs side by side: the few long ones would wait for each other in programs of their
+//! own.
 
 mod explorers;
 mod frontiers;

@@ -1,5 +1,5 @@
-//! Locks of owners in every state that three owners can bring about: what the memory model says of two operations against
-//! the definition of `flock`, and of each other in both orders.
+//! Locks of owners in every state that three owners can bring about: what the memory model says of two operations
+//! against the definition of `flock`, and of each other in both orders.
 
 use std::collections::BTreeMap;
 

@@ -116,8 +116,8 @@ fn larger_random_programs_agree_with_optimal() {
     }
 }
 
-/// Where stores go through buffers, the head of a schedule can be a flush, which does not conflict with its own thread's
-/// loads; an exchange that it makes fail or succeed is where that matters.
+/// Where stores go through buffers, the head of a schedule can be a flush, which does not conflict with its own
+/// thread's loads; an exchange that it makes fail or succeed is where that matters.
 #[test]
 fn random_programs_agree_with_optimal_where_stores_are_buffered() {
     let count = programs(60);

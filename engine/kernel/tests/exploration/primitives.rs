@@ -41,8 +41,8 @@ impl Memory {
         self.model.enabled(thread, &Operation::new(kind, target, detail))
     }
 
-    /// What an operation of a queue at `home` touches.
-    fn touched(&self, thread: ThreadId, kind: OperationKind, home: LocationId) -> Vec<(LocationId, AccessMode)> {
+    /// What an operation of a queue at `home` accesses.
+    fn accessed(&self, thread: ThreadId, kind: OperationKind, home: LocationId) -> Vec<(LocationId, AccessMode)> {
         let target = self.model.primitives().channel_target(home, kind);
         let accesses = self.model.accesses(thread, &Operation::new(kind, target, home.0));
         accesses.iter().map(|access| (access.location, access.mode)).collect()
@@ -154,8 +154,8 @@ fn a_timed_waiter_can_take_a_notification_until_it_leaves_the_queue() {
     assert_eq!(memory.perform(ONE, TimedWake, SLOT, CONDITION.0), Effect::Done(0), "it was not notified");
 
     let notify = Operation::new(Notify, CONDITION, 1);
-    let touched = memory.model.accesses(THREE, &notify);
-    assert_eq!(touched.iter().map(|access| access.location).collect::<Vec<_>>(), [SLOT]);
+    let accessed = memory.model.accesses(THREE, &notify);
+    assert_eq!(accessed.iter().map(|access| access.location).collect::<Vec<_>>(), [SLOT]);
     assert_eq!(memory.perform(THREE, Notify, CONDITION, 1), Effect::Done(1));
     assert!(!memory.enabled(TWO, Wake, LOCK, CONDITION.0), "the notification was spent on the first in the queue");
 
@@ -204,9 +204,9 @@ fn a_thread_asleep_on_a_flag_is_woken_by_a_set_that_is_cleared_before_it_runs() 
 fn a_channel_gives_no_more_than_was_put() {
     let mut memory = Memory::with([(OTHER, PrimitiveState::Channel(Channel::new(0, false, false, None)))]);
     assert!(!memory.enabled(ONE, ChannelGet, OTHER, OTHER.0));
-    assert_eq!(memory.touched(ONE, ChannelTryGet, OTHER), [(OTHER, AccessMode::Read)]);
+    assert_eq!(memory.accessed(ONE, ChannelTryGet, OTHER), [(OTHER, AccessMode::Read)]);
     memory.perform(TWO, ChannelPut, OTHER, OTHER.0);
-    assert_eq!(memory.touched(ONE, ChannelTryGet, OTHER), [(OTHER, AccessMode::Write)]);
+    assert_eq!(memory.accessed(ONE, ChannelTryGet, OTHER), [(OTHER, AccessMode::Write)]);
     assert_eq!(memory.perform(ONE, ChannelGet, OTHER, OTHER.0), Effect::Done(1));
     assert_eq!(memory.perform(ONE, ChannelTryGet, OTHER, OTHER.0), Effect::Done(0));
 }
@@ -233,11 +233,11 @@ fn queue(capacity: u32, hands_on_tasks: bool) -> Memory {
 fn a_put_and_a_get_meet_in_their_slot_alone() {
     let mut memory = queue(0, false);
     memory.perform(ONE, ChannelPut, BACK, OTHER.0);
-    assert_eq!(memory.touched(ONE, ChannelPut, OTHER), [(BACK, AccessMode::Write), (slot(1), AccessMode::Write)]);
-    assert_eq!(memory.touched(TWO, ChannelGet, OTHER), [(OTHER, AccessMode::Write), (slot(0), AccessMode::Read)]);
+    assert_eq!(memory.accessed(ONE, ChannelPut, OTHER), [(BACK, AccessMode::Write), (slot(1), AccessMode::Write)]);
+    assert_eq!(memory.accessed(TWO, ChannelGet, OTHER), [(OTHER, AccessMode::Write), (slot(0), AccessMode::Read)]);
     memory.perform(TWO, ChannelGet, OTHER, OTHER.0);
-    assert_eq!(memory.touched(TWO, ChannelTryGet, OTHER), [(OTHER, AccessMode::Read), (slot(1), AccessMode::Read)]);
-    assert_eq!(memory.touched(TWO, ChannelEmpty, OTHER), [(OTHER, AccessMode::Read), (slot(1), AccessMode::Read)]);
+    assert_eq!(memory.accessed(TWO, ChannelTryGet, OTHER), [(OTHER, AccessMode::Read), (slot(1), AccessMode::Read)]);
+    assert_eq!(memory.accessed(TWO, ChannelEmpty, OTHER), [(OTHER, AccessMode::Read), (slot(1), AccessMode::Read)]);
 }
 
 #[test]
@@ -248,15 +248,15 @@ fn a_put_into_a_bounded_queue_needs_the_room_that_one_get_makes() {
     }
     assert!(!memory.enabled(ONE, ChannelPutWithin, BACK, OTHER.0));
     assert_eq!(memory.perform(ONE, ChannelTryPut, BACK, OTHER.0), Effect::Done(0));
-    assert_eq!(memory.touched(ONE, ChannelFull, OTHER), [(BACK, AccessMode::Read), (room(0), AccessMode::Read)]);
+    assert_eq!(memory.accessed(ONE, ChannelFull, OTHER), [(BACK, AccessMode::Read), (room(0), AccessMode::Read)]);
     assert_eq!(
-        memory.touched(TWO, ChannelGet, OTHER),
+        memory.accessed(TWO, ChannelGet, OTHER),
         [(OTHER, AccessMode::Write), (slot(0), AccessMode::Read), (room(0), AccessMode::Write)]
     );
     memory.perform(TWO, ChannelGet, OTHER, OTHER.0);
     assert!(memory.enabled(ONE, ChannelPutWithin, BACK, OTHER.0));
     assert_eq!(
-        memory.touched(ONE, ChannelPutWithin, OTHER),
+        memory.accessed(ONE, ChannelPutWithin, OTHER),
         [(BACK, AccessMode::Write), (slot(2), AccessMode::Write), (room(0), AccessMode::Read)]
     );
 }
@@ -266,18 +266,18 @@ fn tasks_are_ordered_only_where_threads_tell_of_those_of_others() {
     let mut memory = queue(0, false);
     memory.perform(ONE, ChannelPut, BACK, OTHER.0);
     assert!(!memory.enabled(ONE, ChannelJoin, DONE, OTHER.0));
-    assert_eq!(memory.touched(ONE, ChannelJoin, OTHER), [(DONE, AccessMode::Read), (BACK, AccessMode::Read)]);
+    assert_eq!(memory.accessed(ONE, ChannelJoin, OTHER), [(DONE, AccessMode::Read), (BACK, AccessMode::Read)]);
     memory.perform(TWO, ChannelGet, OTHER, OTHER.0);
-    assert_eq!(memory.touched(TWO, ChannelDone, OTHER), [(DONE, AccessMode::IntentWrite)]);
+    assert_eq!(memory.accessed(TWO, ChannelDone, OTHER), [(DONE, AccessMode::IntentWrite)]);
     assert_eq!(memory.perform(TWO, ChannelDone, DONE, OTHER.0), Effect::Done(1));
     assert!(memory.enabled(ONE, ChannelJoin, DONE, OTHER.0));
-    assert_eq!(memory.touched(ONE, ChannelJoin, OTHER), [(DONE, AccessMode::Read), (slot(1), AccessMode::Read)]);
+    assert_eq!(memory.accessed(ONE, ChannelJoin, OTHER), [(DONE, AccessMode::Read), (slot(1), AccessMode::Read)]);
 
     let mut memory = queue(0, true);
-    assert_eq!(memory.touched(TWO, ChannelDone, OTHER), [(DONE, AccessMode::Read), (slot(0), AccessMode::Read)]);
+    assert_eq!(memory.accessed(TWO, ChannelDone, OTHER), [(DONE, AccessMode::Read), (slot(0), AccessMode::Read)]);
     assert_eq!(memory.perform(TWO, ChannelDone, DONE, OTHER.0), Effect::Misused(Misuse::TaskDoneTooOften));
     memory.perform(ONE, ChannelPut, BACK, OTHER.0);
-    assert_eq!(memory.touched(TWO, ChannelDone, OTHER), [(DONE, AccessMode::Write), (slot(0), AccessMode::Read)]);
+    assert_eq!(memory.accessed(TWO, ChannelDone, OTHER), [(DONE, AccessMode::Write), (slot(0), AccessMode::Read)]);
 }
 
 #[test]

@@ -248,12 +248,12 @@ fn a_write_stands_for_the_equal_one_of_a_rival_that_comes_too_early() {
 /// QPOR's figure 1 with locks: where C forbids what was observed before, almost all executions are redundant.
 #[test]
 fn a_counter_under_a_lock_that_chooses_locks_leads_to_nothing_redundant() {
-    let touch = |lock: u32| vec![Lock(lock), Unlock(lock)];
+    let section = |lock: u32| vec![Lock(lock), Unlock(lock)];
     for n in 2..=8u32 {
         let counts_up = (1..n).flat_map(|value| [Lock(0), Store(0, i64::from(value)), Unlock(0)]).collect();
         let chooses = [Lock(0), Load(0), Unlock(0)];
         let choices = (0..n).flat_map(|lock| [SkipUnless(i64::from(lock), 2), Lock(1 + lock), Unlock(1 + lock)]);
-        let threads = (1..=n).map(touch).chain([counts_up, chooses.into_iter().chain(choices).collect()]);
+        let threads = (1..=n).map(section).chain([counts_up, chooses.into_iter().chain(choices).collect()]);
         assert_eq!(counts(&program(threads.collect()), 1), (u64::from(2 * n), 0, 0), "n = {n}");
     }
 }

@@ -2,14 +2,15 @@
 //!
 //! Khoshechin Jorshari, Kokologiannakis, Majumdar and Nagendra, "Optimal Concolic Dynamic Partial Order Reduction"
 //! (ConDPOR, CONCUR'25), Algorithm 1, lines 8 to 10, and the case of constraint events in the definition of maximal
-//! additions (section 4). A constraint event touches nothing; the graph's `Φ` is the conjunction of all of them, and a
+//! additions (section 4). A constraint event accesses nothing; the graph's `Φ` is the conjunction of all of them, and a
 //! graph is consistent only if that is satisfiable.
 //!
-//! A thread that comes to a constraint event decides it at once, so that built-in code that branches in the middle of one
-//! operation, such as a sort, stays as undivided as it is. Where a planned graph has the event, it is moved up in the order
-//! in which the graph is re-run, which changes nothing, since nothing but its own thread comes before it. Where it has
-//! not, the event is added to the graph as if that had been finished: the formula is taken if it is satisfiable together
-//! with all constraints that were planned, and its negation is visited with the whole of the planned graph.
+//! A thread that comes to a constraint event decides it at once, so that built-in code that branches in the middle of
+//! one operation, such as a sort, stays as undivided as it is. Where a planned graph has the event, it is moved up in
+//! the order in which the graph is re-run, which changes nothing, since nothing but its own thread comes before it.
+//! Where it has not, the event is added to the graph as if that had been finished: the formula is taken if it is
+//! satisfiable together with all constraints that were planned, and its negation is visited with the whole of the
+//! planned graph.
 
 use super::plan::{Entry, Plan};
 use super::visit::Visit;

@@ -1,9 +1,9 @@
 //! Loops that only look, where loads read from a write of their choice: whether they would go on for ever.
 //!
-//! A thread that reads the same in every round need not do so for ever: sooner or later every write reaches every thread.
-//! It does if what it read is the last write of each location in some coherence order that the memory model allows, which
-//! is so if somebody who comes after everything could read the same ("Awaiting for Godot", FMCAD'22, section 2; Lahav,
-//! Namakonov, Oberhauser, Podkopaev, Vafeiadis, "Making Weak Memory Models Fair", OOPSLA'21).
+//! A thread that reads the same in every round need not do so for ever: sooner or later every write reaches every
+//! thread. It does if what it read is the last write of each location in some coherence order that the memory model
+//! allows, which is so if somebody who comes after everything could read the same ("Awaiting for Godot", FMCAD'22,
+//! section 2; Lahav, Namakonov, Oberhauser, Podkopaev, Vafeiadis, "Making Weak Memory Models Fair", OOPSLA'21).
 
 use super::consistency::{Consistency, Kind, Node};
 use super::plan::Name;

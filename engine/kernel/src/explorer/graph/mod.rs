@@ -54,7 +54,8 @@ pub struct Graph {
     /// Whether the event that was chosen last is one of them.
     is_early: bool,
     trace: Trace,
-    /// The predicate of a relaxed memory model; None under sequential consistency, where every order of events is allowed.
+    /// The predicate of a relaxed memory model; None under sequential consistency, where every order of events is
+    /// allowed.
     consistency: Option<Box<dyn Consistency>>,
     /// Whether an operation wrote (or did not) against what was expected, so that the graph may not be consistent.
     surprised: bool,
@@ -131,7 +132,8 @@ impl Graph {
         consistency.allows(&relaxed::graph(&events, &reads, &coherence.collect()))
     }
 
-    /// A thread has come to a constraint event while planned events are still to come: take it from among them, or add it.
+    /// A thread has come to a constraint event while planned events are still to come: take it from among them, or add
+    /// it.
     fn decide(&mut self, state: &State, thread: ThreadId) -> Decision {
         let index = state.threads.get(thread).events;
         let rest = &mut self.plan.entries[self.position..];
@@ -228,7 +230,7 @@ impl Graph {
 }
 
 impl Explorer for Graph {
-    fn repeats_touches(&self) -> bool {
+    fn repeats_accesses(&self) -> bool {
         true
     }
 

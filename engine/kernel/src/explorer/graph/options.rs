@@ -12,7 +12,7 @@ use crate::operation::{Access, AccessMode, Accesses, EventId, LocationId};
 pub struct Place {
     /// The writes that conflict with it and come after it; empty where it is added maximally.
     pub after: SmallVec<[EventId; 4]>,
-    /// What it touches there.
+    /// What it accesses there.
     pub accesses: Accesses,
     pub enabled: bool,
 }
@@ -30,12 +30,12 @@ impl Visit<'_> {
         accesses.iter().enumerate().filter(|(_, access)| match access.mode {
             AccessMode::IntentRead | AccessMode::IntentWrite => [AccessMode::Read, AccessMode::Write]
                 .into_iter()
-                .any(|mode| !self.execution.touching(access.location, mode).is_empty()),
+                .any(|mode| !self.execution.accessing(access.location, mode).is_empty()),
             AccessMode::Read | AccessMode::Write => true,
         })
     }
 
-    /// The first part of `event`, touching `accesses`, in which it observes what `writer` does.
+    /// The first part of `event`, accessing `accesses`, in which it observes what `writer` does.
     pub fn part_observing(&self, accesses: &[Access], writer: &Event, written: &[Access]) -> Option<Part> {
         let parts = accesses.iter().enumerate().flat_map(|(position, access)| {
             written
@@ -52,7 +52,7 @@ impl Visit<'_> {
     /// `from` found it. None if a write by an operation on other locations comes first.
     pub fn witness(&self, location: LocationId, from: EventId, limit: EventId) -> Option<&Event> {
         let events = |mode| {
-            let events = before(self.execution.touching(location, mode), limit);
+            let events = before(self.execution.accessing(location, mode), limit);
             &events[events.partition_point(|id| *id < from)..]
         };
         let knows = |id: &&EventId| self.execution.event(**id).operation.target == location;
@@ -70,15 +70,15 @@ impl Visit<'_> {
     /// `locked` keep what they observe. `past` is the clock of what has to come before it.
     pub fn places(&self, event: &Event, limit: EventId, locked: Part, past: &[u32]) -> Vec<Place> {
         let mut places = Vec::new();
-        self.places_touching(event, &event.accesses, limit, locked, past, None, &mut places);
+        self.places_accessing(event, &event.accesses, limit, locked, past, None, &mut places);
         if locked > Part::FIRST || !(is_conditional(event.operation.kind) || event.operation.may_block()) {
             return places;
         }
         let target = event.operation.target;
-        // What it touches further back differs; each state of its primary location is between two writes of it.
+        // What it accesses further back differs; each state of its primary location is between two writes of it.
         places.clear();
-        self.places_touching(event, &event.accesses, limit, locked, past, Some(limit), &mut places);
-        for &next in before(self.execution.touching(target, AccessMode::Write), limit).iter().rev() {
+        self.places_accessing(event, &event.accesses, limit, locked, past, Some(limit), &mut places);
+        for &next in before(self.execution.accessing(target, AccessMode::Write), limit).iter().rev() {
             let earlier = self.execution.event(next);
             if counts(past, earlier) {
                 break;
@@ -89,7 +89,7 @@ impl Visit<'_> {
             let earlier = self.witness(target, next, limit).unwrap_or(earlier);
             let accesses = self.memory.accesses_in_state_of(event, earlier);
             let from = places.len();
-            self.places_touching(event, &accesses, limit, locked, past, Some(next), &mut places);
+            self.places_accessing(event, &accesses, limit, locked, past, Some(next), &mut places);
             let enabled = self.memory.enabled_before(event, earlier);
             for place in &mut places[from..] {
                 place.enabled = enabled;
@@ -101,7 +101,7 @@ impl Visit<'_> {
     /// The places for given accesses. With `split`, the writes of the primary location from that one on come after the
     /// event, and the others before it.
     #[allow(clippy::too_many_arguments)]
-    fn places_touching(
+    fn places_accessing(
         &self,
         event: &Event,
         accesses: &Accesses,
@@ -117,7 +117,7 @@ impl Visit<'_> {
                 if !mode.conflicts(access.mode) {
                     continue;
                 }
-                for &id in before(self.execution.touching(access.location, mode), limit).iter().rev() {
+                for &id in before(self.execution.accessing(access.location, mode), limit).iter().rev() {
                     if id == event.id {
                         continue;
                     }

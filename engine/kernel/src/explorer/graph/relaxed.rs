@@ -1,6 +1,6 @@
-//! The part of the algorithm for memory models that no sequence of steps stands for: loads that read from a write of their
-//! choice, and stores that take any place in coherence order. What an operation on an object observes is still read off
-//! the order of the events; what these observe is kept beside it.
+//! The part of the algorithm for memory models that no sequence of steps stands for: loads that read from a write of
+//! their choice, and stores that take any place in coherence order. What an operation on an object observes is still
+//! read off the order of the events; what these observe is kept beside it.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -31,7 +31,8 @@ pub fn reads(event: &Event) -> bool {
     event.operation.kind != OperationKind::Store
 }
 
-/// Whether the operation writes if it finds a value with this token; a token that is not known is taken for another value.
+/// Whether the operation writes if it finds a value with this token; a token that is not known is taken for another
+/// value.
 fn writes_finding(event: &Event, found: Option<u32>) -> bool {
     match event.operation.kind {
         OperationKind::Store | OperationKind::ReadModifyWrite => true,
@@ -40,8 +41,8 @@ fn writes_finding(event: &Event, found: Option<u32>) -> bool {
     }
 }
 
-/// Whether a compare-exchange that expects a value counts as a write where it finds one with this token. Where it finds a
-/// symbolic value it does, and leaves what was there if a branch decides that the two are not equal.
+/// Whether a compare-exchange that expects a value counts as a write where it finds one with this token. Where it finds
+/// a symbolic value it does, and leaves what was there if a branch decides that the two are not equal.
 fn is_expected(found: u32, expected: u32) -> bool {
     found == ANY_VALUE || (found != NO_VALUE && found == expected)
 }
@@ -267,9 +268,9 @@ impl Visit<'_> {
         true
     }
 
-    /// `IsMaximallyAdded` for the relaxed events that a revisit deletes: each reads from, or is, the last write in coherence
-    /// order of what was there when it was added and of what is in the causal prefix of the revisiting event, and
-    /// nothing that was there reads from it.
+    /// `IsMaximallyAdded` for the relaxed events that a revisit deletes: each reads from, or is, the last write in
+    /// coherence order of what was there when it was added and of what is in the causal prefix of the revisiting event,
+    /// and nothing that was there reads from it.
     pub fn relaxed_deletable(
         &self,
         event: &Event,
@@ -414,7 +415,8 @@ pub fn latest_allowed(
     let initial = events.iter().find(there).map(|event| event.before);
     let mut sources: Vec<Option<&Event>> =
         events.iter().filter(there).filter(|event| wrote(event)).map(|event| Some(*event)).collect();
-    // What no other thread writes is read from the thread's last write, which nothing forbids and which is the last by name.
+    // What no other thread writes is read from the thread's last write, which nothing forbids and which is the last by
+    // name.
     let is_own = |write: &Event| write.thread == load.thread && write.index < load.index;
     if sources.iter().flatten().all(|write| is_own(write)) {
         return Some(sources.into_iter().flatten().map(name).max());

@@ -21,8 +21,8 @@ impl Visit<'_> {
         let location = access.location;
         let mut candidates: SmallVec<[EventId; 16]> = SmallVec::new();
         let mut oldest = EventId(0);
-        for &id in before(execution.touching(location, AccessMode::Write), limit).iter().rev() {
-            // All that touched the location before this is in the past as well.
+        for &id in before(execution.accessing(location, AccessMode::Write), limit).iter().rev() {
+            // All that accessed the location before this is in the past as well.
             if counts(&prefix.past, execution.event(id)) {
                 oldest = id;
                 break;
@@ -30,7 +30,7 @@ impl Visit<'_> {
             candidates.push(id);
         }
         for mode in [AccessMode::Read, AccessMode::IntentRead] {
-            let reads = before(execution.touching(location, mode), limit).iter().rev();
+            let reads = before(execution.accessing(location, mode), limit).iter().rev();
             candidates.extend(reads.take_while(|id| **id >= oldest).copied());
         }
         candidates.sort_unstable_by(|a, b| b.cmp(a));
@@ -72,11 +72,11 @@ impl Visit<'_> {
         let mut observed = SmallVec::new();
         let allowed = |id: &EventId| *id != event.id && !place.after.contains(id);
         for access in &place.accesses {
-            let whole = before(self.execution.touching(access.location, AccessMode::Write), limit);
+            let whole = before(self.execution.accessing(access.location, AccessMode::Write), limit);
             let last = whole.iter().rev().copied().find(|id| allowed(id));
             observed.extend(last);
             if matches!(access.mode, AccessMode::Read | AccessMode::Write) {
-                let cells = before(self.execution.touching(access.location, AccessMode::IntentWrite), limit);
+                let cells = before(self.execution.accessing(access.location, AccessMode::IntentWrite), limit);
                 let cells = cells.iter().rev().take_while(|cell| last.is_none_or(|last| **cell > last));
                 observed.extend(cells.copied().filter(|id| allowed(id)));
             }
@@ -101,7 +101,7 @@ impl Visit<'_> {
         let mut candidates: Vec<EventId> = Vec::new();
         for access in place.accesses.iter().filter(|access| writes(access.mode)) {
             for mode in AccessMode::ALL.into_iter().filter(|mode| mode.conflicts(access.mode)) {
-                candidates.extend(before(execution.touching(access.location, mode), limit));
+                candidates.extend(before(execution.accessing(access.location, mode), limit));
             }
         }
         candidates.sort_unstable_by(|a, b| b.cmp(a));
@@ -276,7 +276,7 @@ impl Visit<'_> {
             || event
                 .accesses
                 .iter()
-                .any(|access| !self.execution.touching(access.location, AccessMode::IntentWrite).is_empty())
+                .any(|access| !self.execution.accessing(access.location, AccessMode::IntentWrite).is_empty())
     }
 
     /// Whether `event` comes before `later` because of a part before `part`.

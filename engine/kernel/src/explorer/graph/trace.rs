@@ -12,7 +12,7 @@ use crate::execution::{join, ClockTable, Event, Execution};
 use crate::operation::{Access, AccessMode, EventId, LocationId, OperationKind, ThreadId};
 
 /// Which of the things that an event observes: the access, and for a whole container the cell (0 stands for the last
-/// write of the whole). An event that touches several locations observes one after another, in this order.
+/// write of the whole). An event that accesses several locations observes one after another, in this order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Part(u64);
 
@@ -204,7 +204,7 @@ pub fn for_observed(execution: &Execution, access: &Access, limit: EventId, mut 
         observe(last);
     }
     if matches!(access.mode, AccessMode::Read | AccessMode::Write) {
-        let cells = before(execution.touching(access.location, AccessMode::IntentWrite), limit);
+        let cells = before(execution.accessing(access.location, AccessMode::IntentWrite), limit);
         for &cell in cells.iter().rev().take_while(|cell| last.is_none_or(|last| **cell > last)) {
             observe(cell);
         }
@@ -213,7 +213,7 @@ pub fn for_observed(execution: &Execution, access: &Access, limit: EventId, mut 
 
 /// The last write of a whole location before `limit`.
 pub fn last_write(execution: &Execution, location: LocationId, limit: EventId) -> Option<EventId> {
-    before(execution.touching(location, AccessMode::Write), limit).last().copied()
+    before(execution.accessing(location, AccessMode::Write), limit).last().copied()
 }
 
 /// Whether the mode is one in which an operation changes the location.
@@ -222,7 +222,7 @@ pub fn writes(mode: AccessMode) -> bool {
     matches!(mode, AccessMode::Write | AccessMode::IntentWrite)
 }
 
-/// Whether what the operation touches depends on the state of its primary location.
+/// Whether what the operation accesses depends on the state of its primary location.
 pub fn is_conditional(kind: OperationKind) -> bool {
     use OperationKind::*;
     matches!(

@@ -121,7 +121,7 @@ impl Visit<'_> {
         found.map_or(AccessMode::Write, |other| other.mode)
     }
 
-    /// Whether the event touches one location as one piece, so that what it observes there says all.
+    /// Whether the event accesses one location as one piece, so that what it observes there says all.
     fn is_simple(&self, event: &Event) -> bool {
         use OperationKind::*;
         if matches!(event.operation.kind, CellStore | CellDelete | CellDefault | CellAppend | WaitUntil) {
@@ -131,14 +131,14 @@ impl Visit<'_> {
         let Some((_, access)) = effective.next() else { return true };
         effective.next().is_none()
             && matches!(access.mode, AccessMode::Read | AccessMode::Write)
-            && self.execution.touching(access.location, AccessMode::IntentWrite).is_empty()
+            && self.execution.accessing(access.location, AccessMode::IntentWrite).is_empty()
     }
 
     /// The writes that a load of one location can observe other than the last.
     fn place_read(&mut self, event: &Event, limit: EventId, prefix: &Prefix) {
         let Some(access) = self.effective(&event.accesses).next().map(|(_, access)| *access) else { return };
         let execution = self.execution;
-        let list = before(execution.touching(access.location, AccessMode::Write), limit);
+        let list = before(execution.accessing(access.location, AccessMode::Write), limit);
         let mut after: SmallVec<[EventId; 4]> = SmallVec::new();
         for (position, &id) in list.iter().enumerate().rev() {
             let writer = execution.event(id);

@@ -10,9 +10,10 @@
 //! branch 3 0.25 1 2*2 1
 //! ```
 //!
-//! Who takes a step is the number of a thread, with `!n` if the thread's nth store is flushed. A step adds `:outcome` if
-//! that is not 0 and `*count` if it is repeated; a schedule is `start-head:actor>reversed`, and a branch gives the length
-//! of E1, its weight, the reversed actor (`-` if there is none) and σ. A branch belongs to the last trunk above it.
+//! Who takes a step is the number of a thread, with `!n` if the thread's nth store is flushed. A step adds `:outcome`
+//! if that is not 0 and `*count` if it is repeated; a schedule is `start-head:actor>reversed`, and a branch gives the
+//! length of E1, its weight, the reversed actor (`-` if there is none) and σ. A branch belongs to the last trunk above
+//! it.
 
 use std::fmt::{self, Write};
 use std::rc::Rc;

@@ -16,7 +16,7 @@
 //!   and orders them by where they are found, which takes expressions to tell later. Of the schedules that one
 //!   execution contains, the heads are of different threads (two events of one thread are ordered, and what comes
 //!   after a conflict with ê needs no reversal of its own), so the order of threads is such an order: see `sleep`.
-//! - *Reads and writes.* The paper lets only read schedules be in each other's way. Operations here can touch several
+//! - *Reads and writes.* The paper lets only read schedules be in each other's way. Operations here can access several
 //!   locations, so two schedules are apart exactly if one's head happens before the other's.
 //! - *Operations that block, or whose accesses depend on the state.* See `schedule`.
 //! - *Store buffers.* A flush is a step like any other, told by the store that it carries out. See `sleep`.

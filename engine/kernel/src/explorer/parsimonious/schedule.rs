@@ -9,8 +9,8 @@
 //! lock would carry in schedules that have nothing to do with the acquire, whose race would then be reversed once for
 //! each of them. Where nothing blocks, the two notions are the same, since a race has no third event between its two.
 //!
-//! What e' touches before e can differ from what it touched in E (a compare-exchange that fails after e and succeeds
-//! before it). What it touches before e decides what it needs, and whom it is in the way of.
+//! What e' accesses before e can differ from what it accessed in E (a compare-exchange that fails after e and succeeds
+//! before it). What it accesses before e decides what it needs, and whom it is in the way of.
 
 use crate::execution::{join, Event, Execution, Race};
 use crate::memory::MemoryModel;
@@ -34,7 +34,7 @@ pub struct Schedule {
 pub struct Reversal<'a> {
     execution: &'a Execution,
     race: Race,
-    /// What e' touches before e.
+    /// What e' accesses before e.
     accesses: Accesses,
     /// The true past of e', as a clock.
     past: Vec<u32>,

@@ -22,18 +22,19 @@
 //! ends: for further schedules that reverse races with ê. Those are the schedules that follow one another directly and
 //! have the same ê, the *chain* below.
 //!
-//! Where ê cannot be taken after σ, hd(σ) has changed what ê waits for. Such an ê touches one location, and hd(σ)
+//! Where ê cannot be taken after σ, hd(σ) has changed what ê waits for. Such an ê accesses one location, and hd(σ)
 //! writes it, so that everything that conflicts with ê happens after hd(σ): the sleep set is empty. A wait for a
 //! predicate over several locations is such an ê too, since writes to locations that one predicate reads conflict. The
-//! same holds where hd(σ) changes what ê touches.
+//! same holds where hd(σ) changes what ê accesses.
 //!
-//! *Store buffers* are the exception: hd(σ) can be a flush, and a load of the thread that stored conflicts with ê without
-//! happening after the flush. If the flush makes ê, a compare-exchange, fail, ê is a read and no longer in the way of
-//! that load, which must not sleep then. So of a flush and a load of one thread that nothing else orders, the flush comes
-//! first, whatever comes between: it is blocked after the load, and the load is as free after it as if the flush happened
-//! before the load. This is one more order among the heads of an execution. It has no cycle (flushes to one location are
-//! ordered among each other, so the load that precedes the first flush of a cycle happens before the last one too), so
-//! what is left is again one sequence for each set of schedules: the least by threads of those that respect it.
+//! *Store buffers* are the exception: hd(σ) can be a flush, and a load of the thread that stored conflicts with ê
+//! without happening after the flush. If the flush makes ê, a compare-exchange, fail, ê is a read and no longer in the
+//! way of that load, which must not sleep then. So of a flush and a load of one thread that nothing else orders, the
+//! flush comes first, whatever comes between: it is blocked after the load, and the load is as free after it as if the
+//! flush happened before the load. This is one more order among the heads of an execution. It has no cycle (flushes to
+//! one location are ordered among each other, so the load that precedes the first flush of a cycle happens before the
+//! last one too), so what is left is again one sequence for each set of schedules: the least by threads of those that
+//! respect it.
 
 use super::names::{Actor, ThreadTable};
 use super::schedule::{Reversal, Schedule};

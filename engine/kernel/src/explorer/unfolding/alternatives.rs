@@ -1,7 +1,7 @@
 //! Alternatives, QPOR (CAV'18), section 5: what to explore so that none of the disabled events can come back.
 //!
-//! An alternative to D after C is a configuration J such that C ∪ J is one too, J has no event of D, and every event of D
-//! is in conflict with one of J (Definition 4). A k-partial alternative need only be in conflict with k events of D
+//! An alternative to D after C is a configuration J such that C ∪ J is one too, J has no event of D, and every event of
+//! D is in conflict with one of J (Definition 4). A k-partial alternative need only be in conflict with k events of D
 //! (Definition 5): it is found in polynomial time, but the exploration that it leads to may run into an event of D.
 
 use super::event_structure::{EventStructure, Number};
@@ -23,9 +23,9 @@ struct Comb<'a> {
 
 /// `Alt(C, D)`: J \ C for an alternative J, causes before effects; None if there is none in U.
 ///
-/// `length` is the number of events of C, `selected` are the events of D that J has to be in conflict with (step 1), and
-/// `kept` the events of U that can matter, each of which agrees with C and needs no event of D (step 3; done before,
-/// for all spikes).
+/// `length` is the number of events of C, `selected` are the events of D that J has to be in conflict with (step 1),
+/// and `kept` the events of U that can matter, each of which agrees with C and needs no event of D (step 3; done
+/// before, for all spikes).
 pub fn alternative(
     structure: &EventStructure,
     length: u32,

@@ -8,7 +8,7 @@
 //!
 //! Where the paper has locks only, whose events form trees as well, we have every operation of ours. Two events are in
 //! conflict exactly if, among the events in which their histories differ, two depend on each other: they are of one
-//! thread, or touch a location in modes that conflict. Both histories usually share most of what they have with the
+//! thread, or access a location in modes that conflict. Both histories usually share most of what they have with the
 //! configuration that is being explored, so only what goes beyond that is looked at.
 
 use std::hash::BuildHasher;
@@ -172,7 +172,8 @@ impl EventStructure {
         std::iter::once(event).chain(threads)
     }
 
-    /// Whether `event`, which agrees with the first `length` events of the configuration, agrees with `next` after them.
+    /// Whether `event`, which agrees with the first `length` events of the configuration, agrees with `next` after
+    /// them.
     pub fn agrees_after(&self, event: Number, length: u32, next: Number) -> bool {
         self.contains(event, next) || !self.beyond(event, length).any(|new| self.depends(new, next))
     }

@@ -1,9 +1,9 @@
 //! The calls of QPOR's `Explore(C, D, A)` that are under way, each with the part of `U` that can matter to it.
 //!
-//! An event e that is disabled comes with its kept conflicts: the events in immediate conflict with it that were seen while
-//! C ∪ {e} was explored. Further down, where C has more events, only those are of use that agree with these and need nothing of
-//! D. Levels are made far more often than anything is asked of them, so the conflicts of a level are narrowed to those of use
-//! when they are asked for, level by level from where that was done last.
+//! An event e that is disabled comes with its kept conflicts: the events in immediate conflict with it that were seen
+//! while C ∪ {e} was explored. Further down, where C has more events, only those are of use that agree with these and
+//! need nothing of D. Levels are made far more often than anything is asked of them, so the conflicts of a level are
+//! narrowed to those of use when they are asked for, level by level from where that was done last.
 
 use std::rc::Rc;
 
@@ -100,8 +100,8 @@ impl Level {
     }
 }
 
-/// The conflicts for the event at `index` of D at the last level that agree with C and need nothing of D. `configuration`
-/// is C in order, of which each event has a level in front of it.
+/// The conflicts for the event at `index` of D at the last level that agree with C and need nothing of D.
+/// `configuration` is C in order, of which each event has a level in front of it.
 pub fn conflicts<'a>(
     levels: &'a mut [Level],
     index: usize,

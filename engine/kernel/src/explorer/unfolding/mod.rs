@@ -2,32 +2,33 @@
 //! Reduction" (CAV'18), Algorithm 1, on the unfolding of the program.
 //!
 //! `Explore(C, D, A)` explores all maximal configurations that contain C and no event of D; the first contains A. It
-//! disables, one after another, the events with which it continues C, as long as there is an alternative to the disabled
-//! ones. With full alternatives every class is explored once; with k-partial ones an exploration may find that it can only
-//! go on with disabled events: it is redundant.
+//! disables, one after another, the events with which it continues C, as long as there is an alternative to the
+//! disabled ones. With full alternatives every class is explored once; with k-partial ones an exploration may find that
+//! it can only go on with disabled events: it is redundant.
 //!
 //! Where we differ:
-//! - The recursion is a stack of levels, one for each event of C; the second recursive call, on the same C, goes on with
-//!   the same level.
-//! - An event of D that depends on an event which is added to C can never occur again. It leaves D, which therefore holds
-//!   at each level what sleep sets of other algorithms do.
+//! - The recursion is a stack of levels, one for each event of C; the second recursive call, on the same C, goes on
+//!   with the same level.
+//! - An event of D that depends on an event which is added to C can never occur again. It leaves D, which therefore
+//!   holds at each level what sleep sets of other algorithms do.
 //! - The events that are in conflict with a maximal configuration are added where it has been reached (all that its
 //!   prefixes would add are among them), and by reversing races instead of by walking up lock trees (section 5.3): for
-//!   each race e, e' the event that e' would be after all that does not happen after e. The paper adds every history that
-//!   e' can have; here each is added when a configuration has been reached in which it is all that e' comes after but e.
+//!   each race e, e' the event that e' would be after all that does not happen after e. The paper adds every history
+//!   that e' can have; here each is added when a configuration has been reached in which it is all that e' comes after
+//!   but e.
 //! - A drawn value is an event for each alternative; these are in conflict with each other.
-//! - Line 13 keeps less. Of U, an event e of C or D has its kept conflicts (`levels`): the events in immediate conflict with
-//!   it that were added while C ∪ {e} was explored. Alternatives to D are made of the kept conflicts of D.
+//! - Line 13 keeps less. Of U, an event e of C or D has its kept conflicts (`levels`): the events in immediate conflict
+//!   with it that were added while C ∪ {e} was explored. Alternatives to D are made of the kept conflicts of D.
 //!
-//! Why they are enough. Let D be d1, d2, ... in the order in which they were disabled, with those that have left it, and M a
-//! maximal configuration that contains C and nothing of D. For each di take an event fi of M in immediate conflict with it,
-//! one of C if there is one.
-//! Claim: fi is kept for di, or else di is in conflict with the history of some fj, j < i, that is kept for dj. Assume the
-//! second is false, and the claim true for all j < i. Then the histories of those fj that are kept, what is in the history of
-//! fi before it, and di form a configuration with what C was where di was disabled. It is in conflict with all that was
-//! disabled there before di, so the exploration after di has visited it, continued by what the thread of fi does next. That
-//! is in a race with di, whose reversal is fi, which is kept for di. So the kept conflicts that are in M are in conflict with
-//! all of D; and if none is kept for the event that was disabled first that can be added to C, there is no such M at all.
+//! Why they are enough. Let D be d1, d2, ... in the order in which they were disabled, with those that have left it,
+//! and M a maximal configuration that contains C and nothing of D. For each di take an event fi of M in immediate
+//! conflict with it, one of C if there is one. Claim: fi is kept for di, or else di is in conflict with the history of
+//! some fj, j < i, that is kept for dj. Assume the second is false, and the claim true for all j < i. Then the
+//! histories of those fj that are kept, what is in the history of fi before it, and di form a configuration with what C
+//! was where di was disabled. It is in conflict with all that was disabled there before di, so the exploration after di
+//! has visited it, continued by what the thread of fi does next. That is in a race with di, whose reversal is fi, which
+//! is kept for di. So the kept conflicts that are in M are in conflict with all of D; and if none is kept for the event
+//! that was disabled first that can be added to C, there is no such M at all.
 //!
 //! The kept conflicts may grow with the number of classes, as wakeup trees can, and U in the paper.
 
@@ -76,7 +77,8 @@ impl Unfolding {
         }
     }
 
-    /// Whether the thread's pending operation with this outcome is disabled. What is in D can be added to C at any time.
+    /// Whether the thread's pending operation with this outcome is disabled. What is in D can be added to C at any
+    /// time.
     fn is_disabled(&self, thread: ThreadId, outcome: u32, draws: bool) -> bool {
         self.levels.last().is_some_and(|level| {
             level.disabled().any(|event| {
@@ -180,9 +182,9 @@ impl Explorer for Unfolding {
         self.chains[thread].push(event);
         // Line 10: Explore(C ∪ {e}, D, A \ {e}).
         let Some(level) = self.levels.last() else { return };
-        // What a predicate reads is not always foreseen; then the thread did something else than what A holds.
-        let foreseen = level.add.first().is_none_or(|planned| *planned == event);
-        let add = if foreseen { level.add.iter().skip(1).copied().collect() } else { Vec::new() };
+        // What a predicate reads is not always footprint; then the thread did something else than what A holds.
+        let footprint = level.add.first().is_none_or(|planned| *planned == event);
+        let add = if footprint { level.add.iter().skip(1).copied().collect() } else { Vec::new() };
         let next = level.after(event, add, &self.structure);
         self.levels.push(next);
     }

@@ -153,8 +153,8 @@ impl Events {
         self.writers.get(&location).map_or(&[], Vec::as_slice)
     }
 
-    /// What precedes the next event of `thread` by the program, with the event that woke it if it slept, and the reads in
-    /// the past of that.
+    /// What precedes the next event of `thread` by the program, with the event that woke it if it slept, and the reads
+    /// in the past of that.
     pub fn before(
         &self,
         thread: ThreadId,

@@ -1,11 +1,11 @@
 //! Threads that stopped after a spin read, in a loop that does nothing else or for a predicate.
 //!
-//! Such a look is a read like others, after which its thread has no event: an execution in which the thread looked again
-//! later is in another class, or in the same one if it read the same. Whether the thread looks for ever is not the same
-//! in all executions of a class, since the class does not order what it read and what was written afterwards. But an
-//! execution in which it does look for ever has one in its class in which all such looks are last at their locations: a
-//! look changes nothing, and nothing of its thread follows. So each class is searched for an execution of that kind, and
-//! that one is run.
+//! Such a look is a read like others, after which its thread has no event: an execution in which the thread looked
+//! again later is in another class, or in the same one if it read the same. Whether the thread looks for ever is not
+//! the same in all executions of a class, since the class does not order what it read and what was written afterwards.
+//! But an execution in which it does look for ever has one in its class in which all such looks are last at their
+//! locations: a look changes nothing, and nothing of its thread follows. So each class is searched for an execution of
+//! that kind, and that one is run.
 
 use smallvec::SmallVec;
 

@@ -110,9 +110,9 @@ impl ValueCentric {
         while self.trace.len() < execution.len() {
             let event = &execution.events()[self.trace.len()];
             let Some(known) = self.events.find(event.thread, event.index) else { return };
-            let touched = self.events.get(known).reads.iter().map(|read| read.location);
-            let touched: Locations = touched.chain(self.events.get(known).writes.iter().copied()).collect();
-            if touched.contains(&event.operation.target) && !self.writes.contains_key(&event.operation.target) {
+            let accessed = self.events.get(known).reads.iter().map(|read| read.location);
+            let accessed: Locations = accessed.chain(self.events.get(known).writes.iter().copied()).collect();
+            if accessed.contains(&event.operation.target) && !self.writes.contains_key(&event.operation.target) {
                 if let Some(found) = event.values.found {
                     self.events.set_initial(event.operation.target, found, known as usize + 1);
                 }
@@ -188,7 +188,7 @@ impl ValueCentric {
         Some(Pending { thread, index, operation, shape, enabled, predecessors, past_before })
     }
 
-    /// Note what a location holds that no event has touched.
+    /// Note what a location holds that no event has accessed.
     fn learn_initial(&mut self, location: LocationId, found: Option<u32>) {
         if let Some(found) = found {
             if !self.events.knows_initial(location) && !self.writes.contains_key(&location) {
@@ -446,8 +446,8 @@ impl Explorer for ValueCentric {
                 continue;
             }
             let enabled = state.is_enabled(thread);
-            let foreseen = state.threads.foreseen(thread);
-            let shape = match shape(thread, &operation, &foreseen.accesses, state.memory) {
+            let footprint = state.threads.footprint(thread);
+            let shape = match shape(thread, &operation, &footprint.accesses, state.memory) {
                 Ok(shape) => shape,
                 Err(unsupported) => {
                     self.refusal = Some(unsupported.0);
@@ -455,7 +455,7 @@ impl Explorer for ValueCentric {
                 }
             };
             if shape.reads() {
-                reads.push((thread, operation, enabled, shape, foreseen.found));
+                reads.push((thread, operation, enabled, shape, footprint.found));
             } else if enabled {
                 if operation.kind == OperationKind::Spawn && thread == ThreadId::MAIN {
                     self.root.get_or_insert(ThreadId(operation.detail));

@@ -15,7 +15,8 @@ pub struct PartialOrder {
 }
 
 impl PartialOrder {
-    /// The order that the program itself imposes (thread order, spawn and join) and the reads that can observe one write only.
+    /// The order that the program itself imposes (thread order, spawn and join) and the reads that can observe one
+    /// write only.
     pub fn of_program(events: &Events) -> PartialOrder {
         let mut order = PartialOrder { width: events.threads(), rows: Vec::new() };
         order.grow(events);

@@ -4,8 +4,8 @@
 //! can keep `r` from happening, they are told apart by the causal past of `r`: what it has beside the node is a set of
 //! annotated reads, which comes before `r`. If `r` waits for a state (a lock, a semaphore), they are told apart by the
 //! next event at that primitive and what causally precedes it; all operations on a primitive observe one another, so
-//! there is one next event, and one there is, as `r` can happen. Either way every class is in exactly one child, and every
-//! child that has a witness leads to a class: nothing is explored twice, and nothing is redundant.
+//! there is one next event, and one there is, as `r` can happen. Either way every class is in exactly one child, and
+//! every child that has a witness leads to a class: nothing is explored twice, and nothing is redundant.
 //!
 //! The children that the node's own writes give are known at once. The others are found in the executions below it, by
 //! induction over the reads of the set: below a child that `r` extends with a smaller set, all of the set but its last

@@ -77,11 +77,11 @@ impl Shape {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unsupported(pub OperationKind);
 
-/// What `operation` of `thread` reads and writes; `foreseen` are the accesses of an operation on data.
+/// What `operation` of `thread` reads and writes; `footprint` are the accesses of an operation on data.
 pub fn shape(
     thread: ThreadId,
     operation: &Operation,
-    foreseen: &[Access],
+    footprint: &[Access],
     memory: &dyn MemoryModel,
 ) -> Result<Shape, Unsupported> {
     use OperationKind::*;
@@ -91,7 +91,7 @@ pub fn shape(
         Start | Spawn | Join | Fence => {}
         Choose => shape.alternatives = operation.detail.max(1),
         Load | Store | ReadModifyWrite | CompareExchange | End | IsFinished => {
-            for access in foreseen {
+            for access in footprint {
                 match access.mode {
                     AccessMode::Read => shape.reads.push(access.location),
                     AccessMode::Write => {

@@ -11,8 +11,8 @@ use super::class_flags::is_unfilled;
 
 static TYPE: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
 
-/// What the descriptor of this name in `type` tells of a class. Code of the model has no part in it, so the host's state may
-/// be borrowed: `getattr` would ask a `__getattribute__` or a property of the metaclass.
+/// What the descriptor of this name in `type` tells of a class. Code of the model has no part in it, so the host's
+/// state may be borrowed: `getattr` would ask a `__getattribute__` or a property of the metaclass.
 pub fn told_by_type<'py>(class: &Bound<'py, PyAny>, name: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>> {
     let py = class.py();
     let missing = || PyAttributeError::new_err("type has no such descriptor");
@@ -26,7 +26,8 @@ pub fn told_by_type<'py>(class: &Bound<'py, PyAny>, name: &Bound<'py, PyString>)
         return Err(PyErr::fetch(py));
     }
     let descriptor = namespace.bind(py).get_item(name)?.ok_or_else(missing)?;
-    // SAFETY: the slot is the one of this name in the descriptor's type, and takes a class of `type` or a type below it.
+    // SAFETY: the slot is the one of this name in the descriptor's type, and takes a class of `type` or a type below
+    // it.
     unsafe {
         let slot = ffi::PyType_GetSlot(descriptor.get_type_ptr(), ffi::Py_tp_descr_get);
         if slot.is_null() {
@@ -37,7 +38,8 @@ pub fn told_by_type<'py>(class: &Bound<'py, PyAny>, name: &Bound<'py, PyString>)
     }
 }
 
-/// What `PyType::mro` gives, also of a class that is being made: while the `mro` method of its metaclass runs it has none.
+/// What `PyType::mro` gives, also of a class that is being made: while the `mro` method of its metaclass runs it has
+/// none.
 pub trait Ancestry<'py> {
     /// The class and its bases, in the order in which they are looked at.
     fn ancestry(&self) -> Bound<'py, PyTuple>;
@@ -64,8 +66,8 @@ fn class_alone<'py>(class: &Bound<'py, PyType>) -> Bound<'py, PyTuple> {
     PyTuple::new(class.py(), classes).unwrap_or_else(|_| PyTuple::empty(class.py()))
 }
 
-/// What the class or one of its bases has under a name, as it is there: no descriptor runs, and nothing of a metaclass, so
-/// that the host's state may be borrowed.
+/// What the class or one of its bases has under a name, as it is there: no descriptor runs, and nothing of a metaclass,
+/// so that the host's state may be borrowed.
 pub fn found_in_class<'py>(class: &Bound<'py, PyType>, name: &str) -> Option<Bound<'py, PyAny>> {
     let name = PyString::new(class.py(), name);
     told_by_type(&holder_of(class, &name)?, intern!(class.py(), "__dict__")).ok()?.get_item(name).ok()

@@ -1,5 +1,5 @@
-//! What a verdict rests on beyond what was explored: each assumption once, with the place in the user's code at which it
-//! was first made.
+//! What a verdict rests on beyond what was explored: each assumption once, with the place in the user's code at which
+//! it was first made.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::ffi;
@@ -146,8 +146,8 @@ fn is_first_party(globals: &Bound<'_, PyDict>) -> bool {
     globals.contains(intern!(globals.py(), "__dpor_first_party__")).unwrap_or(false)
 }
 
-/// Whether the code that runs is that of an instrumented module, by itself or by way of code that tells what it keeps: the
-/// checker's own, and that of queues.
+/// Whether the code that runs is that of an instrumented module, by itself or by way of code that tells what it keeps:
+/// the checker's own, and that of queues.
 pub fn runs_instrumented(py: Python<'_>) -> bool {
     let search = || -> PyResult<bool> {
         // SAFETY: as in `Caller::search`.
@@ -204,8 +204,8 @@ impl Assumptions {
         self.made.iter().any(|known| known.kind == kind && known.subject == subject)
     }
 
-    /// Keep an assumption, with the place where it is made now; `started` is where the running thread was started, for a
-    /// thread that runs nothing of the user's own.
+    /// Keep an assumption, with the place where it is made now; `started` is where the running thread was started, for
+    /// a thread that runs nothing of the user's own.
     pub fn add(&mut self, py: Python<'_>, kind: AssumptionKind, subject: &str, started: Option<&Caller>) {
         if !self.knows(kind, subject) {
             let place = match Caller::find(py) {
@@ -325,8 +325,8 @@ impl Host {
         self.state().told_assumptions()
     }
 
-    /// The verdict rests on an assumption: `kind` is the value of an `AssumptionKind`, `subject` what it is about. Known
-    /// ones cost nothing. Raises ValueError for a kind that does not exist.
+    /// The verdict rests on an assumption: `kind` is the value of an `AssumptionKind`, `subject` what it is about.
+    /// Known ones cost nothing. Raises ValueError for a kind that does not exist.
     #[pyo3(name = "assume")]
     fn assume_by_name(&self, py: Python<'_>, kind: &str, subject: &str) -> PyResult<()> {
         let known = AssumptionKind::of_name(kind);

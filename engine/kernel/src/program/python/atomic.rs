@@ -14,7 +14,7 @@ use super::place::Place;
 use super::primitives::{Primitive, Standing};
 use super::recording::Word;
 use super::state::{access, Phase, State};
-use super::switching::Touch;
+use super::switching::Footprint;
 use super::undo::Undo;
 use super::weak_memory::Store;
 use crate::execution::Values;
@@ -51,7 +51,7 @@ enum Kind {
 
 impl Atomic {
     /// Perform one operation's event. Returns whether it was one.
-    fn touch(slf: &Bound<'_, Self>, kind: Kind, order: &str) -> PyResult<bool> {
+    fn announce(slf: &Bound<'_, Self>, kind: Kind, order: &str) -> PyResult<bool> {
         let py = slf.py();
         let order = memory_order(order)?;
         let this = slf.get();
@@ -100,7 +100,7 @@ impl Atomic {
             Kind::Update => OperationKind::ReadModifyWrite,
         };
         let operation = Operation { order, ..Operation::new(operation_kind, location, 0) };
-        host.perform(py, operation, 1, |state| Atomic::touched(slf, state, mode))?;
+        host.perform(py, operation, 1, |state| Atomic::footprint(slf, state, mode))?;
         host.state().synchronise_atomic(location, kind == Kind::Load);
         if kind != Kind::Load {
             Atomic::keep_undo(slf, host);
@@ -108,7 +108,8 @@ impl Atomic {
         Ok(true)
     }
 
-    /// Store into the thread's store buffer, if the memory model has one and the order allows it. Returns whether it was.
+    /// Store into the thread's store buffer, if the memory model has one and the order allows it. Returns whether it
+    /// was.
     fn buffer(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>, order: &str) -> PyResult<bool> {
         let order = memory_order(order)?;
         let (host, location) = (Atomic::host(slf), slf.get().primitive.location());
@@ -124,8 +125,8 @@ impl Atomic {
         Ok(true)
     }
 
-    /// What a plain operation touches, with the value before it.
-    fn touched(slf: &Bound<'_, Self>, state: &mut State, mode: AccessMode) -> Touch {
+    /// What a plain operation accesses, with the value before it.
+    fn footprint(slf: &Bound<'_, Self>, state: &mut State, mode: AccessMode) -> Footprint {
         // Kept by loads as well: a compare-exchange that came before one would have met this value.
         let before = match state.reads.enabled {
             true => state.exchange_token(&Atomic::held(slf)).unwrap_or(NO_VALUE),
@@ -133,7 +134,7 @@ impl Atomic {
         };
         let before = Some(before);
         let found = state.equality_token(&Atomic::held(slf));
-        Touch { accesses: Some(smallvec![access(slf.get().primitive.location(), mode)]), before, found }
+        Footprint { accesses: Some(smallvec![access(slf.get().primitive.location(), mode)]), before, found }
     }
 
     fn host<'a>(slf: &'a Bound<'_, Self>) -> &'a Host {
@@ -181,7 +182,8 @@ impl Atomic {
         host.keep_write_of(slf.py(), event, location, place, Some(value))
     }
 
-    /// The event that has just been performed. What the operation does next with symbolic values may be events of its own.
+    /// The event that has just been performed. What the operation does next with symbolic values may be events of its
+    /// own.
     fn performed(slf: &Bound<'_, Self>, event: bool) -> Option<EventId> {
         event.then(|| Atomic::host(slf).state().last_event())
     }
@@ -192,7 +194,7 @@ impl Atomic {
         word: Word,
         compute: impl FnOnce(&Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let event = Atomic::touch(slf, Kind::Update, order)?;
+        let event = Atomic::announce(slf, Kind::Update, order)?;
         let performed = Atomic::performed(slf, event);
         let old = Atomic::held(slf);
         // An update that raises has taken place all the same, and leaves what was there.
@@ -241,7 +243,7 @@ impl Atomic {
 
     #[pyo3(signature = (order = "seq_cst"))]
     fn load<'py>(slf: &Bound<'py, Self>, order: &str) -> PyResult<Bound<'py, PyAny>> {
-        let event = Atomic::touch(slf, Kind::Load, order)?;
+        let event = Atomic::announce(slf, Kind::Load, order)?;
         let host = Atomic::host(slf);
         let forwarded = host.forwarded(slf.py(), slf.get().primitive.location());
         let value = forwarded.unwrap_or_else(|| Atomic::held(slf));
@@ -254,7 +256,7 @@ impl Atomic {
         if Atomic::buffer(slf, value, order)? {
             return Ok(());
         }
-        let event = Atomic::touch(slf, Kind::Store, order)?;
+        let event = Atomic::announce(slf, Kind::Store, order)?;
         Atomic::keep_write(slf, Atomic::performed(slf, event), value)?;
         Atomic::replace(slf, value);
         let host = Atomic::host(slf);
@@ -315,8 +317,8 @@ impl Atomic {
                 if chooses || state.is_visible(location) {
                     true
                 } else {
-                    let touched = [access(location, mode(&mut state, &Atomic::held(slf)))];
-                    state.quiet(&touched);
+                    let footprint = [access(location, mode(&mut state, &Atomic::held(slf)))];
+                    state.quiet(&footprint);
                     false
                 }
             };
@@ -342,7 +344,7 @@ impl Atomic {
                         true => found_token(state.exchange_token(&held), token, matches_plain(&held, expected)),
                         false => state.token(&held),
                     };
-                    Touch { accesses: Some(accesses), before: Some(before), found }
+                    Footprint { accesses: Some(accesses), before: Some(before), found }
                 })?;
                 event = true;
             }

@@ -33,8 +33,8 @@ pub enum Through {
 }
 
 impl Host {
-    /// A load that finds the instance's value or else the class's, where it reads from writes of its choice: it is one load
-    /// or two. Returns whether there was any.
+    /// A load that finds the instance's value or else the class's, where it reads from writes of its choice: it is one
+    /// load or two. Returns whether there was any.
     fn choose_attribute(
         &self,
         py: Python<'_>,
@@ -110,8 +110,8 @@ impl Host {
         state.attribute_slot(object, name)
     }
 
-    /// The slot of an attribute that is about to be stored or deleted. One that hides what a class has under its name is a place
-    /// for all who use the name from then on.
+    /// The slot of an attribute that is about to be stored or deleted. One that hides what a class has under its name
+    /// is a place for all who use the name from then on.
     fn find_changed_attribute(
         &self,
         py: Python<'_>,
@@ -164,7 +164,7 @@ impl Host {
         self.note_look_at_exception(object, name);
         self.note_look_at_enumeration(object, name);
         if slot.in_container {
-            let event = self.touch_container(py, object, ContainerEffect::ReadWhole, None)?;
+            let event = self.access_container(py, object, ContainerEffect::ReadWhole, None)?;
             let value = self.noted(py, get(), Word::Load, object, Some(name.as_any()), event)?;
             self.adopt(&value, slot);
             self.note(py, Word::Load, Some(object), Some(name.as_any()), Some(&value), event);
@@ -173,7 +173,7 @@ impl Host {
         let explores = self.state().explores_reads() && self.state().phase == Phase::Running;
         let event = match slot.default.filter(|_| explores) {
             Some(default) => self.choose_attribute(py, slot, default, object, name)?,
-            None => self.touch_slot(py, slot, AccessMode::Read)?,
+            None => self.access_slot(py, slot, AccessMode::Read)?,
         };
         let value = match self.forwarded_attribute(py, object, name, slot)? {
             Some(_) if through == Through::Class && is_intercepted(object, "__getattribute__")? => get()?,
@@ -278,7 +278,7 @@ impl Host {
         }
         self.require_settled_class(py, slot)?;
         if slot.in_container {
-            let event = self.touch_container(py, object, ContainerEffect::WriteWhole, None)?;
+            let event = self.access_container(py, object, ContainerEffect::WriteWhole, None)?;
             self.keep_attribute(event, object, name)?;
             self.noted(py, put(), Word::Store, object, Some(name.as_any()), event)?;
             self.note(py, Word::Store, Some(object), Some(name.as_any()), Some(value), event);
@@ -295,7 +295,7 @@ impl Host {
         if chooses && through == Through::Class && is_intercepted(object, "__setattr__")? {
             return put();
         }
-        let event = self.touch_store(py, slot, object, name)?;
+        let event = self.access_store(py, slot, object, name)?;
         self.keep_attribute(event, object, name)?;
         let place = || Place::Attribute { object: object.clone().unbind(), name: name.clone().unbind() };
         self.keep_write(py, event, slot.location, place, Some(value))?;
@@ -365,8 +365,8 @@ impl Host {
         self.require_settled_class(py, slot)?;
         self.drain_if_owed(py)?;
         let event = match slot.in_container {
-            true => self.touch_container(py, object, ContainerEffect::WriteWhole, None)?,
-            false => self.touch_deletion(py, slot)?,
+            true => self.access_container(py, object, ContainerEffect::WriteWhole, None)?,
+            false => self.access_deletion(py, slot)?,
         };
         self.keep_attribute(event, object, name)?;
         let place = || Place::Attribute { object: object.clone().unbind(), name: name.clone().unbind() };
@@ -404,10 +404,10 @@ impl Host {
         }
         if kind == TypeKind::Immutable {
             self.refuse_insides(py, object, name)?;
-            self.touch_default_of_local(py, object, name)?;
+            self.access_default_of_local(py, object, name)?;
         }
         if name.to_str()? == "__dict__" {
-            self.touch_new_dict(py, object)?;
+            self.access_new_dict(py, object)?;
         }
         if let Some(value) = self.use_property(py, BuiltinEffect::GetAttribute, object, name, None)? {
             return Ok(value);
@@ -439,8 +439,9 @@ impl Host {
         }
     }
 
-    /// What the class of an object has under a name, if each thread has its own attributes of it: threads without one share it.
-    fn touch_default_of_local(
+    /// What the class of an object has under a name, if each thread has its own attributes of it: threads without one
+    /// share it.
+    fn access_default_of_local(
         &self,
         py: Python<'_>,
         object: &Bound<'_, PyAny>,
@@ -451,7 +452,7 @@ impl Host {
         let class = if is_local { holder_of(&object.get_type(), name) } else { None };
         let slot = class.and_then(|class| self.find_attribute(&class, name));
         slot.map_or(Ok(()), |slot| {
-            self.touch_member(py, slot, AccessMode::Read, "a class attribute of thread-local data").map(drop)
+            self.access_member(py, slot, AccessMode::Read, "a class attribute of thread-local data").map(drop)
         })
     }
 

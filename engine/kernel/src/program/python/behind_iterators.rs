@@ -48,11 +48,12 @@ impl State {
         if accesses.iter().any(|access| self.is_visible(access.location)) {
             accesses[1..].iter().for_each(|access| look.moves(access.location, found));
         }
-        look.touches(accesses);
+        look.add(accesses);
         true
     }
 
-    /// Collect what an iterator written in C holds: other iterators, which it advances if it is, and what they run over.
+    /// Collect what an iterator written in C holds: other iterators, which it advances if it is, and what they run
+    /// over.
     pub fn look_behind_iterator<'py>(&mut self, look: &mut Look<'py>, iterator: &Bound<'py, PyAny>, inside: Inside) {
         if is_generator(iterator) && !self.types.origins.is_unseen_generator(iterator) {
             // Its code is instrumented.
@@ -88,7 +89,8 @@ impl State {
         }
     }
 
-    /// Collect the items of what an iterator runs over, which another one runs over (`advances`) or asks for their truth.
+    /// Collect the items of what an iterator runs over, which another one runs over (`advances`) or asks for their
+    /// truth.
     fn look_at_items<'py>(
         &mut self,
         look: &mut Look<'py>,

@@ -35,8 +35,8 @@ impl Host {
             BuiltinEffect::Nothing => function.call(arguments, keywords),
             BuiltinEffect::Length if arguments.len() == 1 => {
                 let object = arguments.get_item(0)?;
-                self.touch_foreign_items(py, &object, &[])?;
-                let event = self.touch_container(py, &object, ContainerEffect::Length, None)?;
+                self.access_foreign_items(py, &object, &[])?;
+                let event = self.access_container(py, &object, ContainerEffect::Length, None)?;
                 let result = function.call(arguments, keywords)?;
                 if self.kind(&object).is_container() {
                     self.note(py, Word::Length, Some(&object), None, Some(&result), event);
@@ -88,7 +88,7 @@ impl Host {
             }
             BuiltinEffect::InstanceDict if arguments.len() == 1 => {
                 let object = arguments.get_item(0)?;
-                self.touch_new_dict(py, &object)?;
+                self.access_new_dict(py, &object)?;
                 let namespace = function.call(arguments, keywords)?;
                 self.alias_instance_dict(&namespace, &object);
                 self.keep_found(&object, &namespace);
@@ -99,7 +99,7 @@ impl Host {
                     .into_iter()
                     .map(|object| Part { object, effect: ContainerEffect::WriteByOrder })
                     .collect();
-                let event = self.touch_wholes(py, &parts, Depth::Comparison)?;
+                let event = self.access_wholes(py, &parts, Depth::Comparison)?;
                 let (arguments, keywords) = self.with_callbacks(py, function, arguments, keywords)?;
                 let operation = OpenOperation::on_wholes_with(&parts, Depth::Comparison, ResultUse::Written);
                 let result = self.operating(py, operation, || function.call(&arguments, keywords.as_ref()))?;
@@ -168,9 +168,9 @@ impl Host {
         }
     }
 
-    /// `print`: as many calls of the stream's `write` as CPython makes, where another thread can come between them: they are
-    /// code of the model, or a file's whose decoder is written in Python or whose buffer is full. Else one operation on the
-    /// stream.
+    /// `print`: as many calls of the stream's `write` as CPython makes, where another thread can come between them:
+    /// they are code of the model, or a file's whose decoder is written in Python or whose buffer is full. Else one
+    /// operation on the stream.
     pub fn print<'py>(
         &self,
         py: Python<'py>,

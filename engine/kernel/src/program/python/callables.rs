@@ -13,8 +13,8 @@ use super::named_reads::Step;
 use super::state::Phase;
 use super::whole_reads::Depth;
 
-/// What a method in C is bound to: a call of it is an operation on that, whoever calls it. None for a function of a module or
-/// class, and for anything else.
+/// What a method in C is bound to: a call of it is an operation on that, whoever calls it. None for a function of a
+/// module or class, and for anything else.
 pub fn receiver_in_c<'py>(callable: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
     let in_c = callable.is_instance_of::<PyCFunction>()
         || callable.get_type().name().is_ok_and(|name| name == "method-wrapper");
@@ -24,7 +24,8 @@ pub fn receiver_in_c<'py>(callable: &Bound<'py, PyAny>) -> Option<Bound<'py, PyA
 }
 
 impl Host {
-    /// What an `operator.attrgetter`, `itemgetter` or `methodcaller` does: in one step, unless code in Python runs for it.
+    /// What an `operator.attrgetter`, `itemgetter` or `methodcaller` does: in one step, unless code in Python runs for
+    /// it.
     pub fn call_getter<'py>(
         &self,
         py: Python<'py>,
@@ -111,8 +112,8 @@ impl Host {
         controlled.call(PyTuple::new(py, all)?, Some(&named))
     }
 
-    /// A class is about to be called with this for the first argument: `functools.partial` of another one takes over what that one
-    /// holds.
+    /// A class is about to be called with this for the first argument: `functools.partial` of another one takes over
+    /// what that one holds.
     pub fn look_at_inner_partial<'py>(
         &self,
         py: Python<'py>,
@@ -183,8 +184,9 @@ impl Host {
         Ok(Some(PyTuple::new(py, std::iter::once(code).chain(rest.iter()).collect::<Vec<_>>())?))
     }
 
-    /// Before `eval` or `exec`: code that is made of text is not instrumented, so what it does would go unseen. While the
-    /// model's modules are imported there is nobody who could see it; what it defines is known to be not instrumented.
+    /// Before `eval` or `exec`: code that is made of text is not instrumented, so what it does would go unseen. While
+    /// the model's modules are imported there is nobody who could see it; what it defines is known to be not
+    /// instrumented.
     pub fn refuse_code(
         &self,
         py: Python<'_>,

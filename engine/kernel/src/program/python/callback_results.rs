@@ -1,8 +1,8 @@
 //! What built-in code does with what code that it calls gives it: the value of a key function, an item of a generator.
 //!
-//! Such a value is nowhere but in the C code that got it, so no object tells of it. `sum` adds the items of a generator,
-//! `sorted` compares what its key function returned when it has all of it, and `chain` runs over what it gets. What is not
-//! known to leave the values as they are reads them as deep as what it was given at its begin.
+//! Such a value is nowhere but in the C code that got it, so no object tells of it. `sum` adds the items of a
+//! generator, `sorted` compares what its key function returned when it has all of it, and `chain` runs over what it
+//! gets. What is not known to leave the values as they are reads them as deep as what it was given at its begin.
 
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -17,7 +17,8 @@ use super::whole_reads::{reading_effect, Depth, Inside, Look};
 #[derive(Clone, Copy)]
 pub struct CallbackResult<'a, 'py> {
     pub value: &'a Bound<'py, PyAny>,
-    /// Whether it is what the operation runs over from now on: it was asked for an iterator, or for the keys of a mapping.
+    /// Whether it is what the operation runs over from now on: it was asked for an iterator, or for the keys of a
+    /// mapping.
     pub is_source: bool,
 }
 
@@ -103,8 +104,8 @@ pub fn used_by_adding(kind: TypeKind) -> ResultUse {
     }
 }
 
-/// How deep an iterator written in C reads what it gets from others, and from functions that it calls; None if it passes
-/// that on as it is.
+/// How deep an iterator written in C reads what it gets from others, and from functions that it calls; None if it
+/// passes that on as it is.
 pub fn read_by_iterator(iterator: &Bound<'_, PyAny>) -> Option<Depth> {
     const PASSING: &[&str] = &[
         "_tee",

@@ -1,11 +1,14 @@
-//! Built-in code that calls back: a sort with a key, `extend` with a generator, a dict whose keys have an `__eq__` in Python.
+//! Built-in code that calls back: a sort with a key, `extend` with a generator, a dict whose keys have an `__eq__` in
+//! Python.
 //!
-//! In CPython other threads can run while the code that is called back runs, but not while C code does. So such an operation
-//! is one event for each stretch of C code: at its begin, and whenever code that it has called returns. Each of them
-//! touches what the whole operation can touch, and what that is is looked up anew, because it can have changed meanwhile.
+//! In CPython other threads can run while the code that is called back runs, but not while C code does. So such an
+//! operation is one event for each stretch of C code: at its begin, and whenever code that it has called returns. Each
+//! of them accesses what the whole operation can access, and what that is is looked up anew, because it can have
+//! changed meanwhile.
 //!
-//! Where code that is called back returns is seen by the interpreter's evaluation of frames (`entered_code.rs`). A generator
-//! is instrumented there (`Hook.RETURNED`, `Hook.YIELDS`), because it has to tell while nobody else can advance it.
+//! Where code that is called back returns is seen by the interpreter's evaluation of frames (`entered_code.rs`). A
+//! generator is instrumented there (`Hook.RETURNED`, `Hook.YIELDS`), because it has to tell while nobody else can
+//! advance it.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -45,8 +48,8 @@ pub struct OpenWholes {
     results: RefCell<Vec<Py<PyAny>>>,
     /// Whether it may change what it looks at: it advances an iterator among the results.
     advances: Cell<bool>,
-    /// What was inside of the parts whenever it looked: C code goes on with what it has got of a container, also if that is
-    /// in there no more. A sort takes all items out of its list.
+    /// What was inside of the parts whenever it looked: C code goes on with what it has got of a container, also if
+    /// that is in there no more. A sort takes all items out of its list.
     held: RefCell<Vec<(Py<PyAny>, Inside)>>,
 }
 
@@ -160,10 +163,10 @@ impl Callback {
     }
 }
 
-/// Built-in callables that call a function which they are given, now or later on, and do more after that; and the position
-/// of the function among the arguments, if it can be given by position. There a function in C that they are given is an
-/// operation of its own. Elsewhere it is part of the operation, with what it is bound to; code in Python is seen wherever it
-/// is called (`entered_code.rs`).
+/// Built-in callables that call a function which they are given, now or later on, and do more after that; and the
+/// position of the function among the arguments, if it can be given by position. There a function in C that they are
+/// given is an operation of its own. Elsewhere it is part of the operation, with what it is bound to; code in Python is
+/// seen wherever it is called (`entered_code.rs`).
 const CALLING: &[(&str, Option<usize>)] = &[
     ("accumulate", Some(1)),
     ("bisect", None),
@@ -195,7 +198,7 @@ const CALLING: &[(&str, Option<usize>)] = &[
 /// Under which keywords they take it.
 const FUNCTIONS: &[&str] = &["func", "key", "mycmp", "repl"];
 
-/// Whether a function is a method of a context variable: C that touches nothing but the running context.
+/// Whether a function is a method of a context variable: C that accesses nothing but the running context.
 fn is_of_context_variable(function: &Bound<'_, PyAny>) -> bool {
     let receiver = function.getattr(intern!(function.py(), "__self__"));
     function.is_instance_of::<PyCFunction>()
@@ -249,8 +252,8 @@ impl Host {
         open.split_off(depth.min(open.len()))
     }
 
-    /// Code that built-in code has called returns to it, and gives it `result` if it did not raise: what that does next is
-    /// an event of its own.
+    /// Code that built-in code has called returns to it, and gives it `result` if it did not raise: what that does next
+    /// is an event of its own.
     pub fn resume_operation<'py>(&self, py: Python<'py>, result: Option<CallbackResult<'_, 'py>>) -> PyResult<()> {
         let operation = {
             let Some(mut state) = self.awake().filter(|state| state.phase == Phase::Running) else { return Ok(()) };
@@ -273,7 +276,7 @@ impl Host {
             OpenOperation::Suspended => Ok(()),
             OpenOperation::Step { generator, told } => {
                 told.set(true);
-                self.touch_container(py, generator.bind(py), ContainerEffect::WriteWhole, None).map(drop)
+                self.access_container(py, generator.bind(py), ContainerEffect::WriteWhole, None).map(drop)
             }
             OpenOperation::Container { object, effect, key } => {
                 if let Some(result) = result {
@@ -281,7 +284,7 @@ impl Host {
                     self.look(py, std::slice::from_ref(result.value), Depth::Items)?;
                 }
                 let key = key.as_ref().map(|key| key.bind(py));
-                self.touch_container(py, object.bind(py), *effect, key).map(drop)
+                self.access_container(py, object.bind(py), *effect, key).map(drop)
             }
             OpenOperation::Wholes(open) => self.go_on_with_wholes(py, open, result),
         }
@@ -308,7 +311,7 @@ impl Host {
         }
         let alone = self.reads_results_alone(open);
         if !(alone && open.parts.borrow().iter().all(|(_, effect)| effect.reads_only())) {
-            self.touch_again(py, open, value.as_ref(), alone)?;
+            self.access_again(py, open, value.as_ref(), alone)?;
         }
         if let Some(value) = value.filter(|_| !open.result_use.forgets()) {
             open.results.borrow_mut().push(value.unbind());
@@ -319,18 +322,18 @@ impl Host {
         Ok(())
     }
 
-    /// Whether no other thread can have changed what an operation was given by code that it calls, or can change it meanwhile:
-    /// the operation only reads that, and no other thread exists yet. To look at all of it, each time that code returns to
-    /// the operation, would find nothing new.
+    /// Whether no other thread can have changed what an operation was given by code that it calls, or can change it
+    /// meanwhile: the operation only reads that, and no other thread exists yet. To look at all of it, each time that
+    /// code returns to the operation, would find nothing new.
     fn reads_results_alone(&self, open: &OpenWholes) -> bool {
         let reads_only = open.result_use != ResultUse::Written && !open.advances.get();
         let state = self.state();
         reads_only && state.is_alone() && !state.weak.buffers_stores && !state.reads.enabled
     }
 
-    /// Touch what an open operation reads or changes from now on: its parts, the newest result, and those so far unless they
-    /// are read `alone`.
-    fn touch_again<'py>(
+    /// Access what an open operation reads or changes from now on: its parts, the newest result, and those so far
+    /// unless they are read `alone`.
+    fn access_again<'py>(
         &self,
         py: Python<'py>,
         open: &OpenWholes,
@@ -349,7 +352,8 @@ impl Host {
         }
         let results = Results::of(&values, open.result_use);
         let held = open.held(py);
-        self.touch(py, &Looking { parts: &parts, paths: &[], depth: open.depth, results, held: &held }).map(drop)
+        self.perform_look(py, &Looking { parts: &parts, paths: &[], depth: open.depth, results, held: &held })
+            .map(drop)
     }
 
     /// One operation on several objects by built-in code that may call back.
@@ -360,7 +364,7 @@ impl Host {
         depth: Depth,
         call: impl FnOnce() -> PyResult<T>,
     ) -> PyResult<(T, bool)> {
-        let event = self.touch_wholes(py, parts, depth)?;
+        let event = self.access_wholes(py, parts, depth)?;
         if parts.is_empty() {
             return Ok((call()?, event));
         }
@@ -368,8 +372,8 @@ impl Host {
         Ok((result, event))
     }
 
-    /// The same by a callable that is given `arguments`, and uses what code that it calls gives. They are `parts` as far as
-    /// there is something in them to be read.
+    /// The same by a callable that is given `arguments`, and uses what code that it calls gives. They are `parts` as
+    /// far as there is something in them to be read.
     pub fn operate_on_arguments<'py, T>(
         &self,
         py: Python<'py>,
@@ -391,7 +395,7 @@ impl Host {
         entry: Entry,
         call: impl FnOnce() -> PyResult<T>,
     ) -> PyResult<(T, bool)> {
-        let event = self.touch_wholes(py, parts, depth)?;
+        let event = self.access_wholes(py, parts, depth)?;
         // A key function is called whatever the items are.
         let calls = |argument: &Bound<'py, PyAny>| argument.is_callable() || self.may_call_back(argument);
         if parts.is_empty() && !arguments.iter().any(calls) {

@@ -1,4 +1,5 @@
-//! Calls of objects that are neither functions nor classes: what carries them out is what their class has as `__call__`.
+//! Calls of objects that are neither functions nor classes: what carries them out is what their class has as
+//! `__call__`.
 
 use pyo3::ffi;
 use pyo3::intern;

@@ -43,8 +43,8 @@ impl Host {
         self.state().builtins.kind_of(callable)
     }
 
-    /// What to call for Python code that is instrumented: a package of the standard library that hands what it is given to
-    /// C gets numbers where it was given symbolic values.
+    /// What to call for Python code that is instrumented: a package of the standard library that hands what it is given
+    /// to C gets numbers where it was given symbolic values.
     fn with_numbers<'py>(&self, py: Python<'py>, function: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         match self.needs_numbers(&function)? {
             true => self.controlled(py, &function, How::Numbers),
@@ -382,7 +382,8 @@ fn has_only_methods(object: &Bound<'_, PyAny>) -> bool {
         || object.is_exact_instance_of::<PySet>()
 }
 
-/// Whether a method in C tells which attributes its object has. That of instances which gives their state is known by itself.
+/// Whether a method in C tells which attributes its object has. That of instances which gives their state is known by
+/// itself.
 fn shows_attributes(method: &str, kind: TypeKind) -> bool {
     method == "__dir__" && kind != TypeKind::Instance
         || method == "__getstate__" && matches!(kind, TypeKind::Immutable | TypeKind::Class | TypeKind::Module)
@@ -424,7 +425,8 @@ fn makes_anew_by(function: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(makes_anew(name.to_str()?))
 }
 
-/// Whether a method with a special name is that of `object`, which tells of nothing but the instance's class and address.
+/// Whether a method with a special name is that of `object`, which tells of nothing but the instance's class and
+/// address.
 fn of_object(instance: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
     // It shows what the exception was made of.
     if name == "__format__" && instance.is_instance_of::<PyBaseException>() {

@@ -1,4 +1,5 @@
-//! Python's own cells, which a function shows as its `__closure__`: in instrumented code each holds one of the kernel's.
+//! Python's own cells, which a function shows as its `__closure__`: in instrumented code each holds one of the
+//! kernel's.
 
 use pyo3::exceptions::{PyNameError, PyValueError};
 use pyo3::intern;
@@ -34,7 +35,7 @@ impl State {
         // It shows the kernel's cell where Python's own shows what it holds.
         self.assume(py, AssumptionKind::UnseenCode, "builtins.cell");
         let location = self.slot_of_cell(cell).location;
-        look.touches([access(location, AccessMode::Read)]);
+        look.add([access(location, AccessMode::Read)]);
         if self.is_visible(location) {
             look.moves(location, inside);
         }
@@ -44,8 +45,8 @@ impl State {
 }
 
 impl Host {
-    /// An attribute of an object is about to be stored or deleted. The functions that have one of Python's own cells read it
-    /// unseen: nothing that they do can change it.
+    /// An attribute of an object is about to be stored or deleted. The functions that have one of Python's own cells
+    /// read it unseen: nothing that they do can change it.
     #[inline]
     pub fn note_cell_change(
         &self,
@@ -105,7 +106,8 @@ impl Host {
         Ok(())
     }
 
-    /// Load, store or delete the variable that a cell stands for. Raises ValueError if there is no value to load, as Python does.
+    /// Load, store or delete the variable that a cell stands for. Raises ValueError if there is no value to load, as
+    /// Python does.
     pub fn use_cell<'py>(
         &self,
         py: Python<'py>,

@@ -1,15 +1,16 @@
 //! Items of lists and dicts where loads read from a write of their choice.
 //!
 //! An item that exists is a place like an attribute: its loads and stores are ordered by what they read alone. Whatever
-//! else is done to a container is one operation on an object, in an order that every thread agrees on. The two do not mix
-//! at random: which items there are, and what they hold together, has no meaning while a store to one of them may or may
-//! not have reached a thread. So an operation on the whole must be ordered with the stores to items, by spawn, join or
-//! a lock; it then reads the items one by one before it takes place.
+//! else is done to a container is one operation on an object, in an order that every thread agrees on. The two do not
+//! mix at random: which items there are, and what they hold together, has no meaning while a store to one of them may
+//! or may not have reached a thread. So an operation on the whole must be ordered with the stores to items, by spawn,
+//! join or a lock; it then reads the items one by one before it takes place.
 //!
-//! Where that turns out not to be so, the exploration begins again with a container that keeps its order: loads and stores
-//! of its items are operations on an object like any other. Under sequential consistency that is what they are anyway. Under
-//! RC11 it is an assumption, which the report names, and which CPython keeps by the lock that it has for each container.
-//! TSO and PSO have machines of their own, which say what it means (`weak_memory.rs`); there it is refused.
+//! Where that turns out not to be so, the exploration begins again with a container that keeps its order: loads and
+//! stores of its items are operations on an object like any other. Under sequential consistency that is what they are
+//! anyway. Under RC11 it is an assumption, which the report names, and which CPython keeps by the lock that it has for
+//! each container. TSO and PSO have machines of their own, which say what it means (`weak_memory.rs`); there it is
+//! refused.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -20,7 +21,7 @@ use super::containers::{has_cell, Container};
 use super::host::Host;
 use super::slots::Slot;
 use super::state::{Phase, Restart, State};
-use super::switching::Touch;
+use super::switching::Footprint;
 use super::types::TypeKind;
 use super::whole_reads::Looking;
 use crate::explorer::End;
@@ -84,8 +85,8 @@ impl State {
 }
 
 impl Host {
-    /// Give the check up because of what the model does, unless the exploration is about to begin anew: until then, part
-    /// of what was accessed is no event. Never returns normally.
+    /// Give the check up because of what the model does, unless the exploration is about to begin anew: until then,
+    /// part of what was accessed is no event. Never returns normally.
     pub fn leave_untreated<T>(&self, py: Python<'_>, what: &'static str) -> PyResult<T> {
         {
             let mut state = self.state();
@@ -99,15 +100,16 @@ impl Host {
         self.leave(py, End::Cut)
     }
 
-    /// Operations on the container as a whole and on its items meet in a way that has no meaning where loads read from a
-    /// write of their choice: let it keep its order, if it is a list or dict and the memory model says what that means.
-    /// Never returns normally.
+    /// Operations on the container as a whole and on its items meet in a way that has no meaning where loads read from
+    /// a write of their choice: let it keep its order, if it is a list or dict and the memory model says what that
+    /// means. Never returns normally.
     fn keep_order<T>(&self, py: Python<'_>, container: LocationId, what: &'static str) -> PyResult<T> {
         let keeps_order = {
             let mut state = self.state();
             let can =
                 state.learning && !state.reads.objects_are_fences && state.reads.containers.contains(&container);
-            // While the exploration is about to begin anew, part of what was accessed is no event, and may seem unordered.
+            // While the exploration is about to begin anew, part of what was accessed is no event, and may seem
+            // unordered.
             if can && state.restart.is_none() {
                 state.keeps_order.insert(container);
                 state.assumptions.add(py, AssumptionKind::ContainerOrder, "", None);
@@ -139,7 +141,7 @@ impl Host {
     }
 
     /// Perform the load or store of such an item.
-    pub fn touch_chosen_item(
+    pub fn access_chosen_item(
         &self,
         py: Python<'_>,
         object: &Bound<'_, PyAny>,
@@ -157,7 +159,7 @@ impl Host {
             (state.explores_reads(), state.is_outdated(location))
         };
         if !explores {
-            return self.touch_cell(py, object, container, effect, key);
+            return self.access_cell(py, object, container, effect, key);
         }
         if outdated {
             return self.keep_order(py, container.whole, OUTDATED);
@@ -170,7 +172,7 @@ impl Host {
             self.check_fresh_container(py, object)?;
         }
         let operation = Operation { order: MemoryOrder::Relaxed, ..Operation::new(kind, location, 0) };
-        self.perform(py, operation, 1, |_| Touch::of(Accesses::new()))?;
+        self.perform(py, operation, 1, |_| Footprint::of(Accesses::new()))?;
         let mixed = {
             let mut state = self.state();
             let mode = if kind == OperationKind::Load { AccessMode::Read } else { AccessMode::Write };
@@ -189,7 +191,7 @@ impl Host {
     }
 
     /// Perform any other operation on a container. `reads_item` tells whether one that finds an item takes its value.
-    pub fn touch_structure(
+    pub fn access_structure(
         &self,
         py: Python<'_>,
         object: &Bound<'_, PyAny>,
@@ -203,7 +205,7 @@ impl Host {
         let item = key.filter(|_| on_item).and_then(|key| Some((self.located_cell(object, key)?.1, key)));
         if let (Some((location, key)), true) = (item, reads_item && matches!(effect, CellLoad | CellDefault)) {
             if self.chooses_item(object, container, location, key) {
-                return self.touch_chosen_item(py, object, container, location, CellLoad, key);
+                return self.access_chosen_item(py, object, container, location, CellLoad, key);
             }
         }
         let (runs, explores, visible, attributes) = {
@@ -223,7 +225,7 @@ impl Host {
                 _ => self.gather_items(py, container.whole, None)?,
             }
         }
-        let event = self.touch_container_as(py, object, container, effect, key, Buffering::Drains)?;
+        let event = self.access_container_as(py, object, container, effect, key, Buffering::Drains)?;
         let keeps_order = self.state().keeps_order.contains(&container.whole);
         if event && explores && !keeps_order {
             if effect == Append {
@@ -287,8 +289,8 @@ impl Host {
         Ok(())
     }
 
-    /// Before an access to a slot: see whether it is ordered with operations on its object as a whole. Those cannot tell which
-    /// attributes there could be besides the ones that there are.
+    /// Before an access to a slot: see whether it is ordered with operations on its object as a whole. Those cannot
+    /// tell which attributes there could be besides the ones that there are.
     pub fn require_ordered_slot(&self, py: Python<'_>, slot: Slot, mode: AccessMode) -> PyResult<()> {
         let Some(whole) = slot.beside else { return Ok(()) };
         let untreated = {
@@ -344,7 +346,7 @@ impl Host {
     }
 
     /// Ask whether there is an item.
-    pub fn touch_membership(
+    pub fn access_membership(
         &self,
         py: Python<'_>,
         object: &Bound<'_, PyAny>,
@@ -361,9 +363,9 @@ impl Host {
         match container {
             Some(container) => {
                 self.drain_if_owed(py)?;
-                self.touch_structure(py, object, container, effect, Some(item), false)
+                self.access_structure(py, object, container, effect, Some(item), false)
             }
-            None => self.touch_container(py, object, effect, Some(item)),
+            None => self.access_container(py, object, effect, Some(item)),
         }
     }
 }

@@ -1,9 +1,9 @@
-//! Where a load gets its value if it reads from a write of its choice (graph exploration under TSO, PSO and RC11, and of
-//! reads-from classes).
+//! Where a load gets its value if it reads from a write of its choice (graph exploration under TSO, PSO and RC11, and
+//! of reads-from classes).
 //!
-//! The value of every store is kept, and what was there before the first. Before an operation reads, the place is made to
-//! hold what the chosen write left, so that the interpreter finds it in its usual way: through descriptors, defaults of
-//! classes, exceptions for what is missing. What no other thread can race with has no events, and keeps its value on
+//! The value of every store is kept, and what was there before the first. Before an operation reads, the place is made
+//! to hold what the chosen write left, so that the interpreter finds it in its usual way: through descriptors, defaults
+//! of classes, exceptions for what is missing. What no other thread can race with has no events, and keeps its value on
 //! the interpreter's heap alone: of such a place every thread sees the last store in the order of the execution.
 //!
 //! A schedule names a write by the step that performed it, since events are numbered by what a check knew of races.
@@ -16,7 +16,7 @@ use super::host::Host;
 use super::place::Place;
 use super::recording::Word;
 use super::state::{Phase, State};
-use super::switching::Touch;
+use super::switching::Footprint;
 use crate::operation::{
     Accesses, EventId, LocationId, MemoryOrder, Operation, OperationKind, ThreadId, ANY_VALUE, NO_VALUE,
 };
@@ -198,8 +198,8 @@ impl State {
         event.before == event.operation.detail || event.before == ANY_VALUE
     }
 
-    /// The running thread has performed an operation that orders threads by what it reads from, for the detection of data
-    /// races.
+    /// The running thread has performed an operation that orders threads by what it reads from, for the detection of
+    /// data races.
     pub fn synchronise_by_reads(&mut self, operation: &Operation) {
         use OperationKind::*;
         let event = self.last_event();
@@ -385,7 +385,7 @@ impl Host {
 
     pub fn gather(&self, py: Python<'_>, location: LocationId) -> PyResult<()> {
         let operation = Operation { order: MemoryOrder::Relaxed, ..Operation::new(OperationKind::Load, location, 0) };
-        self.perform(py, operation, 1, |_| Touch::of(Accesses::new()))?;
+        self.perform(py, operation, 1, |_| Footprint::of(Accesses::new()))?;
         let place = self.state().reads.places.get(&location).map(|kept| kept.place.clone_ref(py));
         if let Some(place) = place.filter(|_| self.is_recording()) {
             let value = place.now(py)?;
@@ -396,8 +396,8 @@ impl Host {
         Ok(())
     }
 
-    /// Before an operation on what one thread uses, which is no event: it is a fence where the thread has stores that its
-    /// later loads need not wait for.
+    /// Before an operation on what one thread uses, which is no event: it is a fence where the thread has stores that
+    /// its later loads need not wait for.
     pub fn fence_if_owed(&self, py: Python<'_>) -> PyResult<()> {
         let owed = {
             let state = self.state();
@@ -408,7 +408,7 @@ impl Host {
             return Ok(());
         }
         let operation = Operation::new(OperationKind::Fence, LocationId::NONE, 0);
-        self.perform(py, operation, 1, |_| Touch::of(Accesses::new())).map(drop)
+        self.perform(py, operation, 1, |_| Footprint::of(Accesses::new())).map(drop)
     }
 }
 

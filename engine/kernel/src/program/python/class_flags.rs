@@ -34,7 +34,8 @@ pub fn tells_referents(class: &Bound<'_, PyType>) -> bool {
     has(class, TELLS_REFERENTS)
 }
 
-/// Whether the interpreter has yet to fill in a class of its own, as it does when it first looks an attribute up in one.
+/// Whether the interpreter has yet to fill in a class of its own, as it does when it first looks an attribute up in
+/// one.
 pub fn is_unfilled(class: &Bound<'_, PyType>) -> bool {
     !has(class, READY) && !has(class, BECOMING_READY) && !is_made_at_run_time(class)
 }

@@ -1,9 +1,10 @@
-//! The clocks of threads. Each moves on by the sleeps and time-outs of its own thread (and in `deadline_loops.rs`), and is never behind what happened
-//! before: an event that conflicts with an earlier one of another thread begins when that one was over, at the earliest.
+//! The clocks of threads. Each moves on by the sleeps and time-outs of its own thread (and in `deadline_loops.rs`), and
+//! is never behind what happened before: an event that conflicts with an earlier one of another thread begins when that
+//! one was over, at the earliest.
 //!
-//! What happened before is the same in all executions of a class, so that a clock shows the same in them. Where classes are
-//! coarser, as those of values and of reads-from are, it is not: there only spawning and joining, and under models whose
-//! loads read from a write of their choice also primitives, hand on the time.
+//! What happened before is the same in all executions of a class, so that a clock shows the same in them. Where classes
+//! are coarser, as those of values and of reads-from are, it is not: there only spawning and joining, and under models
+//! whose loads read from a write of their choice also primitives, hand on the time.
 //!
 //! Accesses that are no events need no stamps: those that conflict are ordered by events in between, which have some.
 
@@ -15,7 +16,7 @@ use crate::operation::{AccessMode, EventId, LocationId, Operation, OperationKind
 /// What a clock jumps by, in seconds: a year, which is longer than anything that ends after a time.
 const JUMP: f64 = 365.0 * 24.0 * 3600.0;
 
-/// When the events on each location took place, by how they touched it: the latest of each kind.
+/// When the events on each location took place, by how they accessed it: the latest of each kind.
 #[derive(Default)]
 pub struct Clocks {
     stamps: FxHashMap<LocationId, [f64; AccessMode::ALL.len()]>,

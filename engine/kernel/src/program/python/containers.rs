@@ -1,10 +1,10 @@
-//! Visible operations on built-in containers: which locations each touches.
+//! Visible operations on built-in containers: which locations each accesses.
 //!
 //! A container has a location for each cell (list index, dict key, set element), one for its length, and one for the
 //! whole. Cell operations announce themselves on the whole with an intent, so that different cells do not conflict
 //! but whole-container operations conflict with all of them. What compares by neither value nor identity has no cell
 //! of its own: such operations are taken as operations on the whole.
-//! What they touch as events may not depend on everything that the container's state tells: see `fixed_containers`.
+//! What they access as events may not depend on everything that the container's state tells: see `fixed_containers`.
 
 use std::cell::RefCell;
 
@@ -17,7 +17,7 @@ use super::entered_code::without_code;
 use super::host::Host;
 use super::identity::{KeyId, ObjectId};
 use super::state::{access, Phase, State};
-use super::switching::Touch;
+use super::switching::Footprint;
 use super::types::TypeKind;
 use super::undo::Undo;
 use crate::operation::{AccessMode, Accesses, Buffering, LocationId, MemoryOrder, Operation, OperationKind};
@@ -31,7 +31,7 @@ pub struct Container {
     pub length: LocationId,
 }
 
-/// What the operation is about to touch, given the container's present state.
+/// What the operation is about to access, given the container's present state.
 struct Plan {
     kind: OperationKind,
     target: LocationId,
@@ -86,7 +86,7 @@ impl State {
         None
     }
 
-    /// What an operation touches now. `key` is the cell's key, if the operation is on one.
+    /// What an operation accesses now. `key` is the cell's key, if the operation is on one.
     pub fn container_accesses(
         &mut self,
         object: &Bound<'_, PyAny>,
@@ -180,7 +180,7 @@ impl State {
         }
     }
 
-    /// What an operation touches if the container is taken as one piece, as explorers that ask for values do: which
+    /// What an operation accesses if the container is taken as one piece, as explorers that ask for values do: which
     /// cells there are depends on the order of operations, which they have to know beforehand.
     fn undivided_accesses(
         &mut self,
@@ -203,7 +203,7 @@ impl State {
         accesses
     }
 
-    /// What an operation on an instance's whole `__dict__` touches: every attribute in it.
+    /// What an operation on an instance's whole `__dict__` accesses: every attribute in it.
     fn instance_accesses(&mut self, object: &Bound<'_, PyAny>, container: Container, mode: AccessMode) -> Accesses {
         let mut accesses: Accesses = smallvec![access(container.whole, mode)];
         if let Ok(dict) = object.cast::<PyDict>() {
@@ -277,7 +277,8 @@ pub fn has_cell(object: &Bound<'_, PyAny>, key: &Bound<'_, PyAny>) -> bool {
     finds(object, key).unwrap_or(false)
 }
 
-/// Whether the container has the cell now; None if that takes an `__eq__` or `__index__` of the model, which is not asked.
+/// Whether the container has the cell now; None if that takes an `__eq__` or `__index__` of the model, which is not
+/// asked.
 fn finds(object: &Bound<'_, PyAny>, key: &Bound<'_, PyAny>) -> Option<bool> {
     if let Ok(list) = object.cast::<PyList>() {
         let index: isize = key.cast::<PyInt>().ok()?.extract().unwrap_or(isize::MAX);
@@ -296,7 +297,7 @@ fn finds(object: &Bound<'_, PyAny>, key: &Bound<'_, PyAny>) -> Option<bool> {
 
 impl Host {
     /// Perform a container operation: as an event if the container races. Returns whether it was one.
-    pub fn touch_container(
+    pub fn access_container(
         &self,
         py: Python<'_>,
         object: &Bound<'_, PyAny>,
@@ -313,11 +314,11 @@ impl Host {
                 None => return Ok(false),
             }
         };
-        self.touch_located(py, object, container, effect, key)
+        self.access_located(py, object, container, effect, key)
     }
 
     /// The same for locations that are known. Where stores go through buffers it waits for those of the thread.
-    pub fn touch_located(
+    pub fn access_located(
         &self,
         py: Python<'_>,
         object: &Bound<'_, PyAny>,
@@ -331,13 +332,13 @@ impl Host {
             state.reads.enabled && state.phase == Phase::Running
         };
         if chooses {
-            return self.touch_structure(py, object, container, effect, key, true);
+            return self.access_structure(py, object, container, effect, key, true);
         }
-        self.touch_container_as(py, object, container, effect, key, Buffering::Drains)
+        self.access_container_as(py, object, container, effect, key, Buffering::Drains)
     }
 
     /// Load or store a cell that exists, as plainly as an attribute: nothing waits for anything.
-    pub fn touch_cell(
+    pub fn access_cell(
         &self,
         py: Python<'_>,
         object: &Bound<'_, PyAny>,
@@ -345,7 +346,7 @@ impl Host {
         effect: ContainerEffect,
         key: &Bound<'_, PyAny>,
     ) -> PyResult<bool> {
-        self.touch_container_as(py, object, container, effect, Some(key), Buffering::Indifferent)
+        self.access_container_as(py, object, container, effect, Some(key), Buffering::Indifferent)
     }
 
     /// The container and the location of a cell, if it has one of its own.
@@ -370,11 +371,11 @@ impl Host {
     ) -> PyResult<bool> {
         let reads = [access(container.length, AccessMode::Read), access(container.whole, AccessMode::IntentRead)];
         let operation = Operation::new(OperationKind::Load, container.length, 0);
-        self.perform(py, operation, 1, |state| Touch::of(state.visible_part(reads.into_iter().collect())))?;
+        self.perform(py, operation, 1, |state| Footprint::of(state.visible_part(reads.into_iter().collect())))?;
         Ok(has_cell(object, key))
     }
 
-    pub fn touch_container_as(
+    pub fn access_container_as(
         &self,
         py: Python<'_>,
         object: &Bound<'_, PyAny>,
@@ -414,20 +415,20 @@ impl Host {
             order = MemoryOrder::Relaxed;
         }
         let operation = Operation { kind, target, detail, order, buffering };
-        let touches_now = RefCell::new(Accesses::new());
+        let accesses_now = RefCell::new(Accesses::new());
         self.perform(py, operation, 1, |state| {
             let (accesses, before) = state.container_accesses(object, container, effect, key);
             state.plain_access(&accesses);
-            touches_now.replace(accesses.clone());
+            accesses_now.replace(accesses.clone());
             let accesses = state.fixed_accesses(object, container, effect, key, accesses);
-            Touch { accesses: Some(state.visible_part(accesses)), before: Some(before), found: None }
+            Footprint { accesses: Some(state.visible_part(accesses)), before: Some(before), found: None }
         })?;
         if kind == OperationKind::ReadModifyWrite {
             // Unlike with an atomic, nobody tells later whether it has changed anything.
             self.state().affect_loops();
         }
         if kind == OperationKind::CellUpdate {
-            let now = touches_now.into_inner();
+            let now = accesses_now.into_inner();
             match now.iter().any(|access| access.mode == AccessMode::Write) {
                 true => self.state().affect_loops(),
                 false => self.state().note_silent_event_in_loops(&now),

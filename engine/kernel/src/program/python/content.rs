@@ -1,5 +1,5 @@
-//! What is in a container, taken out and put back past what its class does about it: by the methods of the nearest class
-//! that is written in C, and never by an iteration or a comparison that the class overrides.
+//! What is in a container, taken out and put back past what its class does about it: by the methods of the nearest
+//! class that is written in C, and never by an iteration or a comparison that the class overrides.
 
 use pyo3::intern;
 use pyo3::prelude::*;

@@ -134,7 +134,7 @@ impl ControlledCall {
         match &self.how {
             How::ForeignFunction => {
                 // It may well call what is instrumented.
-                let parts = host.touch_foreign(py, function, None, arguments, keywords)?;
+                let parts = host.access_foreign(py, function, None, arguments, keywords)?;
                 let operation = OpenOperation::on_wholes_with(&parts, Depth::Everything, ResultUse::Written);
                 let call = || function.call(arguments, keywords);
                 return host.created(host.operating_from(py, operation, Entry::UnseenCode, call)?);
@@ -232,7 +232,7 @@ impl ControlledCall {
                         BuiltinEffect::GetAttribute => AccessMode::Read,
                         _ => AccessMode::Write,
                     };
-                    host.touch_member(py, slot, mode, "a slot whose descriptor another one has replaced")?;
+                    host.access_member(py, slot, mode, "a slot whose descriptor another one has replaced")?;
                     return call();
                 }
                 let mut all = vec![object, name.bind(py).clone().into_any()];
@@ -249,13 +249,13 @@ impl ControlledCall {
                 let own = Part { object: object.bind(py).clone(), effect: ContainerEffect::WriteWhole };
                 let read = host.reading_parts(&given(arguments, keywords), Depth::Items);
                 let parts: Vec<Part<'_>> = [own].into_iter().chain(read).collect();
-                let event = host.touch_wholes(py, &parts, Depth::Items)?;
+                let event = host.access_wholes(py, &parts, Depth::Items)?;
                 host.note(py, Word::WriteAll, Some(object.bind(py)), None, None, event);
                 let operation = OpenOperation::on_wholes_with(&parts, Depth::Items, ResultUse::Written);
                 host.operating(py, operation, || function.call(arguments, keywords))
             }
             How::Foreign { object } => {
-                let parts = host.touch_foreign(py, function, Some(object.bind(py)), arguments, keywords)?;
+                let parts = host.access_foreign(py, function, Some(object.bind(py)), arguments, keywords)?;
                 let (arguments, keywords) = host.with_callbacks(py, function, arguments, keywords)?;
                 let operation = OpenOperation::on_wholes_with(&parts, Depth::Everything, ResultUse::Written);
                 let entry = match host.callable_kind(function) {
@@ -380,14 +380,14 @@ impl Host {
                 }
             }
         }
-        self.touch_namespace(py, object, key.as_ref(), effect)?;
+        self.access_namespace(py, object, key.as_ref(), effect)?;
         if matches!(text, "release" | "__exit__") {
             self.state().keep_view(object);
         }
         let steps_coroutine =
             matches!(text, "send" | "throw" | "close") && GeneratorKind::of(object) == Some(GeneratorKind::Coroutine);
         if text == "throw" {
-            arguments.iter().try_for_each(|exception| self.touch_raise(&exception).map(drop))?;
+            arguments.iter().try_for_each(|exception| self.access_raise(&exception).map(drop))?;
         }
         let is_iterator =
             kind == TypeKind::Iterator && !text.starts_with("__") || text == "__next__" || steps_coroutine;
@@ -420,7 +420,7 @@ impl Host {
                 });
                 let parts: Vec<Part<'_>> =
                     [Part { object: object.clone(), effect }].into_iter().chain(read).collect();
-                let event = self.touch_wholes(py, &parts, depth)?;
+                let event = self.access_wholes(py, &parts, depth)?;
                 let result_use = match text {
                     "extend" | "__iadd__" if kind == TypeKind::List => ResultUse::Kept,
                     "sort" => ResultUse::Read(Depth::Comparison),
@@ -429,7 +429,7 @@ impl Host {
                 (self.operating(py, OpenOperation::on_wholes_with(&parts, depth, result_use), call), event)
             }
             None => {
-                let event = self.touch_container(py, object, effect, key.as_ref())?;
+                let event = self.access_container(py, object, effect, key.as_ref())?;
                 let on_cell = matches!(effect, ContainerEffect::Append | ContainerEffect::Length) || key.is_some();
                 if on_cell && !calls_back {
                     (call(), event)
@@ -507,8 +507,8 @@ impl Host {
         }
     }
 
-    /// Advance an iterator, after this has become an event. Of a generator the end is an operation too: until then nobody
-    /// else can advance it.
+    /// Advance an iterator, after this has become an event. Of a generator the end is an operation too: until then
+    /// nobody else can advance it.
     pub fn advance<'py>(
         &self,
         py: Python<'py>,
@@ -527,15 +527,15 @@ impl Host {
         // Code that is instrumented has told of the end while it still ran, so that others find it running.
         let ended = match told.get() {
             true => Ok(false),
-            false => self.touch_container(py, iterator, ContainerEffect::WriteWhole, None),
+            false => self.access_container(py, iterator, ContainerEffect::WriteWhole, None),
         };
         self.state().advancing.remove(&address);
         ended?;
         result
     }
 
-    /// Let an iterator take a step, by `next`: an operation on it and on what it runs over; `raises` says that a generator
-    /// goes on by an exception. Returns what `next` gives, and whether it was an event.
+    /// Let an iterator take a step, by `next`: an operation on it and on what it runs over; `raises` says that a
+    /// generator goes on by an exception. Returns what `next` gives, and whether it was an event.
     pub fn step_iterator<'py>(
         &self,
         py: Python<'py>,
@@ -548,22 +548,22 @@ impl Host {
         if is_generator(iterator) {
             let unseen = self.state().types.origins.is_unseen_generator(iterator);
             let event = match unseen {
-                true => self.touch_wholes(py, &parts, Depth::Items)?,
-                false => self.touch_container(py, iterator, effect, None)?,
+                true => self.access_wholes(py, &parts, Depth::Items)?,
+                false => self.access_container(py, iterator, effect, None)?,
             };
             if runs_nothing(iterator, raises)? {
                 return Ok((next(), event));
             }
             return Ok((self.advance(py, iterator, next), event));
         }
-        let event = self.touch_wholes(py, &parts, Depth::Items)?;
+        let event = self.access_wholes(py, &parts, Depth::Items)?;
         let open = OpenOperation::on_wholes_with(&parts, Depth::Items, ResultUse::Kept);
         Ok((self.operating(py, open, next), event))
     }
 
     /// An atomic operation of code that is not instrumented: on its object, if it is a method, and on what it is given,
     /// of which it may change any container and read any attribute.
-    pub fn touch_foreign<'py>(
+    pub fn access_foreign<'py>(
         &self,
         py: Python<'py>,
         function: &Bound<'py, PyAny>,
@@ -578,7 +578,7 @@ impl Host {
         };
         let own = object.map(|object| Part { object: object.clone(), effect: ContainerEffect::WriteByOrder });
         let parts: Vec<Part<'py>> = own.into_iter().chain(given(arguments, keywords).into_iter().map(part)).collect();
-        let event = self.touch_wholes(py, &parts, Depth::Everything)?;
+        let event = self.access_wholes(py, &parts, Depth::Everything)?;
         for Part { object, .. } in parts.iter().filter(|part| !part.effect.reads_only()) {
             self.note(py, Word::WriteAll, Some(object), None, None, event);
         }

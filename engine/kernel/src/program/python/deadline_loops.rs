@@ -1,16 +1,16 @@
 //! Loops that look at a clock until a moment has come, and do not sleep.
 //!
-//! Elsewhere time passes by sleeps and time-outs alone, so that such a loop would go round for ever. It also passes at the
-//! head of a loop, after
+//! Elsewhere time passes by sleeps and time-outs alone, so that such a loop would go round for ever. It also passes at
+//! the head of a loop, after
 //!
 //! - a turn that looked at a clock and did nothing else: the same local variables, the same locks, and reads only (see
 //!   `loops.rs`), or
-//! - one in `STRIDE` turns that looked at a clock, after `PATIENCE` others in a row that did so too, whatever else they do.
-//!   For these, code of the library that looks how long it may still wait looks at a clock, too.
+//! - one in `STRIDE` turns that looked at a clock, after `PATIENCE` others in a row that did so too, whatever else they
+//!   do. For these, code of the library that looks how long it may still wait looks at a clock, too.
 //!
 //! The steps grow, so that a deadline far ahead is reached in few turns: that the loop turns more often, and that other
-//! times pass, is not explored, which the assumption `polled-clock` says. A loop that goes on after `MOST_STEPS` of them
-//! does not wait for a moment: to look at a clock is no side effect in it, and time does not pass any more.
+//! times pass, is not explored, which the assumption `polled-clock` says. A loop that goes on after `MOST_STEPS` of
+//! them does not wait for a moment: to look at a clock is no side effect in it, and time does not pass any more.
 
 use pyo3::ffi;
 use pyo3::intern;
@@ -76,8 +76,8 @@ pub enum Turn {
 }
 
 impl DeadlineLoops {
-    /// A turn of the run `token` is over, and the clock shows `time`. Between two turns of a `suspended` loop the thread can be
-    /// elsewhere.
+    /// A turn of the run `token` is over, and the clock shows `time`. Between two turns of a `suspended` loop the
+    /// thread can be elsewhere.
     #[inline]
     pub fn turn(&mut self, token: u64, time: f64, suspended: bool) -> Turn {
         if self.looks + self.limit_looks == 0 {
@@ -167,8 +167,8 @@ impl Host {
 
 #[pymethods]
 impl Host {
-    /// A loop is about to begin that is left and resumed: between two of its turns, the thread runs others. Returns what
-    /// stands for this run through it.
+    /// A loop is about to begin that is left and resumed: between two of its turns, the thread runs others. Returns
+    /// what stands for this run through it.
     fn enter_suspended_loop(&self) -> u64 {
         let Some(mut state) = self.awake() else { return 0 };
         match state.phase {

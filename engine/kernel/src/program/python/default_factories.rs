@@ -45,7 +45,7 @@ impl Host {
         if method == "__getitem__" {
             return self.load_item(py, object, key).map(Some);
         }
-        self.touch_container(py, object, ContainerEffect::ReadWhole, None)?;
+        self.access_container(py, object, ContainerEffect::ReadWhole, None)?;
         // Another thread may have set it meanwhile.
         let Some(factory) = factory_in_c(object) else { return Ok(None) };
         let value = self.control(py, factory)?.call0()?;
@@ -54,8 +54,8 @@ impl Host {
     }
 }
 
-/// The factory of a `defaultdict`, if it runs code in Python: then what a lookup of a missing key does is a lookup, a call
-/// of the factory, and a store, between which other threads can run.
+/// The factory of a `defaultdict`, if it runs code in Python: then what a lookup of a missing key does is a lookup, a
+/// call of the factory, and a store, between which other threads can run.
 pub fn factory_in_python<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let factory = object.getattr(intern!(object.py(), "default_factory"))?;
     let native = match factory.cast::<PyType>() {

@@ -1,4 +1,5 @@
-//! A model that behaves differently when the same choices are made again: where it does, and in which words that is told.
+//! A model that behaves differently when the same choices are made again: where it does, and in which words that is
+//! told.
 
 use pyo3::prelude::*;
 

@@ -1,9 +1,9 @@
 //! Numbers that another run may give differently: addresses in memory, hashes that depend on addresses or on a seed,
 //! identifiers of threads; and orders that such numbers decide: that of the items of a set.
 //!
-//! A check gives the same ones whenever it follows the same schedule. What a program makes of others is not explored, so that
-//! a verdict rests on them where the program can tell: it is an assumption. Of the program's own code alone: the library's
-//! keeps objects by such numbers, and is careful with them.
+//! A check gives the same ones whenever it follows the same schedule. What a program makes of others is not explored,
+//! so that a verdict rests on them where the program can tell: it is an assumption. Of the program's own code alone:
+//! the library's keeps objects by such numbers, and is careful with them.
 
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -45,7 +45,8 @@ impl Host {
         }
     }
 
-    /// Two objects are compared by identity. Whether `re` makes a pattern anew depends on what else has been in its cache.
+    /// Two objects are compared by identity. Whether `re` makes a pattern anew depends on what else has been in its
+    /// cache.
     #[inline]
     pub fn note_identity(&self, left: &Bound<'_, PyAny>, right: &Bound<'_, PyAny>) {
         if !has_nothing_inside(left) && !has_nothing_inside(right) {
@@ -161,8 +162,8 @@ fn is_in_drawn_order(set: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(false)
 }
 
-/// Whether a function or method of this name shows the order of the items of what it is given. What sorts them, finds the
-/// least, or takes them for a set or for one item among others shows none.
+/// Whether a function or method of this name shows the order of the items of what it is given. What sorts them, finds
+/// the least, or takes them for a set or for one item among others shows none.
 fn shows_order(name: &str) -> bool {
     const SHOWING_NONE: &[&str] = &[
         "__contains__",

@@ -1,10 +1,10 @@
-//! Code in Python that built-in code enters, whatever way it has got at it: a function that it was given, a method with or
-//! without a special name, a lambda in a class, a handler that an object in C keeps.
+//! Code in Python that built-in code enters, whatever way it has got at it: a function that it was given, a method with
+//! or without a special name, a lambda in a class, a handler that an object in C keeps.
 //!
-//! The interpreter evaluates each frame that C code enters through a function that can be replaced (PEP 523); calls from
-//! Python to Python do not go through it. So it is replaced while an operation of built-in code runs, and put back for the
-//! code that is entered: what that code calls itself returns to Python. When it returns, built-in code goes on, and that is
-//! an event of its own (`callbacks.rs`).
+//! The interpreter evaluates each frame that C code enters through a function that can be replaced (PEP 523); calls
+//! from Python to Python do not go through it. So it is replaced while an operation of built-in code runs, and put back
+//! for the code that is entered: what that code calls itself returns to Python. When it returns, built-in code goes on,
+//! and that is an event of its own (`callbacks.rs`).
 //!
 //! Where the operation is one of code in Python that is not instrumented, all of its calls go through the function, and
 //! what counts is what it calls that is instrumented.
@@ -142,8 +142,9 @@ pub fn apart<T>(py: Python<'_>, run: impl FnOnce() -> T) -> T {
     }
 }
 
-/// Run something of the interpreter that may call code of the model, while the host's state is in use: such code is not run,
-/// but raises where it begins. So what finds out what an operation will touch does nothing that the operation does.
+/// Run something of the interpreter that may call code of the model, while the host's state is in use: such code is not
+/// run, but raises where it begins. So what finds out what an operation will access does nothing that the operation
+/// does.
 pub fn without_code<T>(py: Python<'_>, run: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
     let evaluation = Evaluation::of(py)?;
     // SAFETY: the interpreter's lock is held, and both functions evaluate any frame.

@@ -1,6 +1,7 @@
-//! Enumerations: the code of `enum` runs unseen. What it keeps of a class and of its members does not change once the class is
-//! made, but for combinations of flags, of which it makes no difference when they are made (each execution makes its own, see
-//! `dpor.instrument.combined_flags`). Where a program sees it after all, or changes it, that is named.
+//! Enumerations: the code of `enum` runs unseen. What it keeps of a class and of its members does not change once the
+//! class is made, but for combinations of flags, of which it makes no difference when they are made (each execution
+//! makes its own, see `dpor.instrument.combined_flags`). Where a program sees it after all, or changes it, that is
+//! named.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyFunction, PyString, PyType};
@@ -35,8 +36,8 @@ fn is_flag(class: &Bound<'_, PyType>) -> bool {
 }
 
 impl TypeTable {
-    /// Note it if code of the model makes the members of a class of flags: `enum` looks whether there is one before it calls that
-    /// code, and keeps the new one after it.
+    /// Note it if code of the model makes the members of a class of flags: `enum` looks whether there is one before it
+    /// calls that code, and keeps the new one after it.
     pub fn note_made_flags(&mut self, class: &Bound<'_, PyType>) {
         let by_model = |made: Bound<'_, PyAny>| made.is_instance_of::<PyFunction>();
         if is_enumeration(class) && is_flag(class) && found_in_class(class, "_new_member_").is_some_and(by_model) {
@@ -71,7 +72,8 @@ impl Host {
         }
     }
 
-    /// Before a class is called: to find the member with a value that cannot be hashed, `enum` compares it with that of each.
+    /// Before a class is called: to find the member with a value that cannot be hashed, `enum` compares it with that of
+    /// each.
     pub fn note_member_wanted(&self, class: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) {
         let changes = self.kind(value).is_tracked();
         if changes && class.cast::<PyType>().is_ok_and(is_enumeration) {
@@ -86,7 +88,8 @@ impl Host {
         }
     }
 
-    /// Before `value in class`: since Python 3.12 that looks among the members, and those that were made of others are there too.
+    /// Before `value in class`: since Python 3.12 that looks among the members, and those that were made of others are
+    /// there too.
     pub fn note_value_looked_for(&self, class: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) {
         let Ok(of) = class.cast::<PyType>() else { return };
         if !value.get_type().is(of) && is_enumeration(of) && is_flag(of) {

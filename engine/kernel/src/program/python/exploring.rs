@@ -27,8 +27,8 @@ const BETWEEN_REPORTS: Duration = Duration::from_millis(100);
 /// After so many executions the garbage that they left in cycles is collected.
 const BETWEEN_COLLECTIONS: u64 = 200;
 
-/// So often a check begins anew because what it has learned makes other operations of those that it repeats. A model that is
-/// not the same each time could go on like this for ever.
+/// So often a check begins anew because what it has learned makes other operations of those that it repeats. A model
+/// that is not the same each time could go on like this for ever.
 const MOST_FAULTS: usize = 100;
 
 /// What a thread in `wait_until` is about to do.
@@ -155,20 +155,20 @@ impl Host {
     ///
     /// Returns a dict: counts (`executions`, `blocked`, `redundant`, `cut`, `events`, `interleavings`), `complete`,
     /// `bound` (the name of the bound that was reached), `restart` (None, `["module-state"]` or `["rebound", module,
-    /// variable, ...]`: explore again with that changed; `["library"]` and `["names"]`: explore again, modules have been instrumented
-    /// or names were found to be rebound),
-    /// `escape`, `forbidden` (None, or what a predicate did, file or None, line), `untreated`, `nondeterminism`,
-    /// `divergence`, `assumptions` (a list of kind, subject, file or None, line).
+    /// variable, ...]`: explore again with that changed; `["library"]` and `["names"]`: explore again, modules have
+    /// been instrumented or names were found to be rebound), `escape`, `forbidden` (None, or what a predicate did, file
+    /// or None, line), `untreated`, `nondeterminism`, `divergence`, `assumptions` (a list of kind, subject, file or
+    /// None, line).
     ///
-    /// Two more entries say how to go on, here or elsewhere: `frontier`, what is left to explore (None if nothing is, or if
-    /// the algorithm cannot tell), and `learned`, the schedules that made locations visible, in order. A host that has
-    /// followed them with the algorithm `learn` sees what this one sees.
+    /// Two more entries say how to go on, here or elsewhere: `frontier`, what is left to explore (None if nothing is,
+    /// or if the algorithm cannot tell), and `learned`, the schedules that made locations visible, in order. A host
+    /// that has followed them with the algorithm `learn` sees what this one sees.
     ///
-    /// `on_failure(description, schedule)` is called for each failure; its value False ends the exploration. It is called
-    /// with None when the exploration begins again: what was found so far counts no more.
-    /// `on_progress(executions, blocked, redundant, events, seconds, fraction)` likewise cancels with False.
-    /// The keyword arguments are the fields of `Plan`. Raises ValueError for an unknown algorithm or an unsupported
-    /// pair, TypeError for an unknown argument.
+    /// `on_failure(description, schedule)` is called for each failure; its value False ends the exploration. It is
+    /// called with None when the exploration begins again: what was found so far counts no more.
+    /// `on_progress(executions, blocked, redundant, events, seconds, fraction)` likewise cancels with False. The
+    /// keyword arguments are the fields of `Plan`. Raises ValueError for an unknown algorithm or an unsupported pair,
+    /// TypeError for an unknown argument.
     #[pyo3(signature = (main, main_thread, **options))]
     fn explore<'py>(
         &self,
@@ -313,8 +313,9 @@ impl Host {
                     return Ok(false);
                 }
                 let summary = state.driver.end_execution(end);
-                // What explores by values relies on the order of what is not visible, until the first race is seen. What is
-                // learned of operations makes others of them, also of those that are repeated; but it comes to an end.
+                // What explores by values relies on the order of what is not visible, until the first race is seen.
+                // What is learned of operations makes others of them, also of those that are repeated; but it comes to
+                // an end.
                 faults += usize::from(state.driver.fault().is_some());
                 let misled = match state.restart {
                     Some(Restart::Library) => true,

@@ -1,9 +1,10 @@
-//! What is known of containers, and what operations on them touch because of that.
+//! What is known of containers, and what operations on them access because of that.
 //!
-//! What an operation touches can depend on the container's state: whether the cell is there, where a list ends. An
-//! explorer reverses two events and has to know what the second would have touched before the first. It can know that of
-//! events on the same cell (`MemoryModel::accesses_before`), but not of those that change many cells at once. So once
-//! such an event has taken place on a container, what others touch of it is fixed: all that they could touch in any state.
+//! What an operation accesses can depend on the container's state: whether the cell is there, where a list ends. An
+//! explorer reverses two events and has to know what the second would have accessed before the first. It can know that
+//! of events on the same cell (`MemoryModel::accesses_before`), but not of those that change many cells at once. So
+//! once such an event has taken place on a container, what others access of it is fixed: all that they could access in
+//! any state.
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -35,7 +36,8 @@ pub struct ContainerFacts {
 }
 
 impl State {
-    /// How an insertion relates to those of different cells: they commute unless somebody looks at the order of the items.
+    /// How an insertion relates to those of different cells: they commute unless somebody looks at the order of the
+    /// items.
     pub fn insertion_mode(&mut self, container: Container) -> AccessMode {
         if self.containers.ordered.contains(&container.length) {
             return AccessMode::Write;
@@ -48,8 +50,8 @@ impl State {
         AccessMode::IntentWrite
     }
 
-    /// Note that somebody looks at the order of the items. If it depends on the order of insertions, that matters from now on,
-    /// and what was explored until now, in which insertions of several threads commuted, does not count.
+    /// Note that somebody looks at the order of the items. If it depends on the order of insertions, that matters from
+    /// now on, and what was explored until now, in which insertions of several threads commuted, does not count.
     pub fn observe_order(&mut self, object: &Bound<'_, PyAny>, container: Container) {
         if self.containers.ordered.contains(&container.length) {
             return;
@@ -69,15 +71,16 @@ impl State {
         }
     }
 
-    /// Note that an item is removed. Where it was another one may have found its place taken, which cannot be told later.
+    /// Note that an item is removed. Where it was another one may have found its place taken, which cannot be told
+    /// later.
     pub fn note_removal(&mut self, container: Container) {
         if container.kind == TypeKind::Set && !self.has_no_company() {
             self.containers.shrinking.insert(container.length);
         }
     }
 
-    /// Note that an operation takes a dict as a whole. If its items are the variables of a module, these are no places of their
-    /// own any more.
+    /// Note that an operation takes a dict as a whole. If its items are the variables of a module, these are no places
+    /// of their own any more.
     pub fn note_namespace_taken(&mut self, object: &Bound<'_, PyAny>, container: Container) {
         let is_namespace = || object.cast::<PyDict>().is_ok_and(is_instrumented_namespace);
         if container.kind == TypeKind::Dict
@@ -108,14 +111,14 @@ impl State {
         }
     }
 
-    /// Whether what operations on cells touch may not depend on the container's state.
+    /// Whether what operations on cells access may not depend on the container's state.
     pub fn is_fixed(&self, container: Container) -> bool {
         self.containers.rewritten.contains(&container.length)
             || self.instance_dicts.reaches(container.object)
-            || container.kind == TypeKind::List && self.driver.explorer().repeats_touches()
+            || container.kind == TypeKind::List && self.driver.explorer().repeats_accesses()
     }
 
-    /// What an operation touches as an event, given what it touches now. See the head of the file.
+    /// What an operation accesses as an event, given what it accesses now. See the head of the file.
     pub fn fixed_accesses(
         &mut self,
         object: &Bound<'_, PyAny>,

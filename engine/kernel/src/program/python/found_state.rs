@@ -1,5 +1,5 @@
-//! What instrumented code finds in modules that are not instrumented: their objects exist before executions begin, and nobody
-//! makes them anew. What an execution changes of them is put back, or named where that is not known how to do.
+//! What instrumented code finds in modules that are not instrumented: their objects exist before executions begin, and
+//! nobody makes them anew. What an execution changes of them is put back, or named where that is not known how to do.
 
 use super::module_variables::{instrumented_namespace, variables_of_module};
 use std::rc::Rc;
@@ -35,8 +35,8 @@ impl Found {
 }
 
 impl Host {
-    /// A module has given a value to instrumented code. Unless it is instrumented, the value, and all that can be reached from
-    /// it without leaving the package's code, exists before executions begin.
+    /// A module has given a value to instrumented code. Unless it is instrumented, the value, and all that can be
+    /// reached from it without leaving the package's code, exists before executions begin.
     #[inline]
     pub fn keep_found(&self, module: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) {
         if has_nothing_inside(value) || !module.is_instance_of::<PyModule>() {
@@ -86,8 +86,8 @@ impl Host {
         }
     }
 
-    /// An object that lasts is about to be changed, and cannot be put back. Returns whether the report names the package that it
-    /// was found in.
+    /// An object that lasts is about to be changed, and cannot be put back. Returns whether the report names the
+    /// package that it was found in.
     pub fn assume_found(&self, object: &Bound<'_, PyAny>) -> bool {
         let mut state = self.state();
         let found = state.lasting.found.packages.get(&(object.as_ptr() as usize));
@@ -103,8 +103,8 @@ impl Host {
 /// Threads of execution, which lead everywhere, and what refers to objects without keeping them.
 const NOT_FOLLOWED: &[&str] = &["_abc_data", "code", "frame", "traceback"];
 
-/// What can be reached from an object; None if the object is none of the package's: the checker's own, or a class or the variables
-/// of another module. What is known of types is not asked: to learn of one has its module instrumented.
+/// What can be reached from an object; None if the object is none of the package's: the checker's own, or a class or
+/// the variables of another module. What is known of types is not asked: to learn of one has its module instrumented.
 fn parts_of<'py>(object: &Bound<'py, PyAny>, package: &str) -> Option<Vec<Bound<'py, PyAny>>> {
     let py = object.py();
     if let Ok(class) = object.cast::<PyType>() {

@@ -1,5 +1,6 @@
-//! Which methods of values that never change touch nothing but the value and numbers or texts that they are given. All others
-//! read what they are given, and what is in it: a tuple holds objects that change, and so may the other side of `==`.
+//! Which methods of values that never change access nothing but the value and numbers or texts that they are given. All
+//! others read what they are given, and what is in it: a tuple holds objects that change, and so may the other side of
+//! `==`.
 
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -59,7 +60,7 @@ const OF_BYTES: &[&str] = &[
 /// Methods with special names that give an item or an iterator, or tell the size.
 const OF_SEQUENCES: &[&str] = &["__getitem__", "__iter__", "__len__", "__reversed__"];
 
-/// Whether a method of a value of a type that never changes touches nothing that threads share, whatever it is given.
+/// Whether a method of a value of a type that never changes accesses nothing that threads share, whatever it is given.
 pub fn is_harmless_method(value: &Bound<'_, PyAny>, method: &str) -> bool {
     if value.is_exact_instance_of::<PyString>() {
         return !OF_TEXT.contains(&method);
@@ -77,7 +78,7 @@ pub fn is_harmless_method(value: &Bound<'_, PyAny>, method: &str) -> bool {
         return true;
     }
     if !method.starts_with("__") {
-        // Touches nothing but the running context.
+        // Accesses nothing but the running context.
         return value.get_type().name().is_ok_and(|name| name == "ContextVar");
     }
     OF_ALL.contains(&method) || OF_SEQUENCES.contains(&method)
@@ -102,8 +103,8 @@ const OF_CLASSES: &[(&str, &str, &[&str])] = &[
     ("zoneinfo", "ZoneInfo", &["_unpickle", "from_file", "no_cache"]),
 ];
 
-/// The class whose method in C `method` is, where it is called on `class`; None for one that leaves the class and the process
-/// as they are. Those with special names, and all of the built-in classes do.
+/// The class whose method in C `method` is, where it is called on `class`; None for one that leaves the class and the
+/// process as they are. Those with special names, and all of the built-in classes do.
 pub fn holder_of_harmful<'py>(
     class: &Bound<'py, PyType>,
     method: &Bound<'py, PyString>,

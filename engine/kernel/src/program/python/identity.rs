@@ -68,8 +68,8 @@ struct ThreadInfo {
     created: Created,
 }
 
-/// How many objects of each type a thread has created in the running execution. What is made under a condition moves the
-/// numbers of objects of its own type alone: a lock is the same one whether or not a thread was started before it.
+/// How many objects of each type a thread has created in the running execution. What is made under a condition moves
+/// the numbers of objects of its own type alone: a lock is the same one whether or not a thread was started before it.
 #[derive(Clone, Default)]
 pub struct Created(FxHashMap<u32, u32>);
 
@@ -80,8 +80,9 @@ struct ObjectInfo {
     made: Option<(ThreadId, u32)>,
 }
 
-/// The locks (or semaphores, ...) of one type that one thread makes, which often stand in one container. When one of them races, as many
-/// again become visible as are by then: few restarts show all of them, and few are shown for nothing.
+/// The locks (or semaphores, ...) of one type that one thread makes, which often stand in one container. When one of
+/// them races, as many again become visible as are by then: few restarts show all of them, and few are shown for
+/// nothing.
 #[derive(Default)]
 struct Siblings {
     /// Those that are not visible, the first last.

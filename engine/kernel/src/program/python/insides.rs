@@ -67,7 +67,8 @@ impl State {
                 if inside.deep || look.depth.looks_into(&facts) {
                     self.look_at_attributes(look, object, inside);
                     if !is_exception {
-                        // What C keeps of it: the arguments of a partial. An exception holds the frames that it has left.
+                        // What C keeps of it: the arguments of a partial. An exception holds the frames that it has
+                        // left.
                         referents(object).into_iter().for_each(|item| look.finds(item, inside));
                     }
                 }
@@ -101,7 +102,7 @@ impl State {
         let name = &PyString::intern(py, name);
         self.note_shown_exception(exception, name);
         if let Some(slot) = self.attribute_slot(exception, name) {
-            look.touches([access(slot.location, AccessMode::Read)]);
+            look.add([access(slot.location, AccessMode::Read)]);
         }
         // Not by `getattr`, which would call what a class of the model has by this name.
         let own = py.get_type::<PyBaseException>().getattr(name);
@@ -117,13 +118,13 @@ impl State {
         let own = self.object(object, facts);
         let id = self.instance_dicts.replaced(own);
         let whole = self.container_of(id, facts.kind).whole;
-        look.touches([access(whole, mode)]);
+        look.add([access(whole, mode)]);
         if self.is_visible(whole) {
             look.moves(whole, inside);
         }
         for (name, value) in attributes(object) {
             let Some(slot) = self.attribute_slot(object, &name) else { continue };
-            look.touches([access(slot.location, mode)]);
+            look.add([access(slot.location, mode)]);
             let visible = self.is_visible(slot.location);
             if visible {
                 look.moves(slot.location, inside);
@@ -217,8 +218,8 @@ fn has_attributes(object: &Bound<'_, PyAny>) -> bool {
     is_heap_class(&class) && offset().is_ok_and(|offset| offset != 0)
 }
 
-/// Whether an object that does not change itself may hold others that do, and show them: a slice, a match of a bytearray, a
-/// method that is bound to a list.
+/// Whether an object that does not change itself may hold others that do, and show them: a slice, a match of a
+/// bytearray, a method that is bound to a list.
 pub fn holds_objects(object: &Bound<'_, PyAny>) -> bool {
     const HAS_REFERENTS: c_ulong = 1 << 14;
     // Their texts, comparisons and copies show none of what they hold.
@@ -245,8 +246,8 @@ pub fn holds_objects(object: &Bound<'_, PyAny>) -> bool {
     shows && !is_heap_class(&class) && !is_own_primitive(object) && !module_of(&class).starts_with("greenlet")
 }
 
-/// Whether an operation that looks that deep reads what an object that does not change itself holds. Methods in C are compared by
-/// who their receiver is, and shown by its class: only a call of them reads it.
+/// Whether an operation that looks that deep reads what an object that does not change itself holds. Methods in C are
+/// compared by who their receiver is, and shown by its class: only a call of them reads it.
 pub fn shows_what_it_holds(object: &Bound<'_, PyAny>, depth: Depth) -> bool {
     const BOUND_IN_C: &[&str] = &["builtin_function_or_method", "method-wrapper"];
     let is_bound = || {
@@ -265,8 +266,8 @@ fn changes_receiver(object: &Bound<'_, PyAny>) -> bool {
     receiver_in_c(object).is_some_and(|receiver| !is_own_primitive(&receiver))
 }
 
-/// The objects that an object written in C holds, by what it tells the garbage collector, and that which a weak reference
-/// stands for: it is compared by that.
+/// The objects that an object written in C holds, by what it tells the garbage collector, and that which a weak
+/// reference stands for: it is compared by that.
 pub fn referents<'py>(object: &Bound<'py, PyAny>) -> Vec<Bound<'py, PyAny>> {
     let py = object.py();
     let held = py.import("gc").and_then(|gc| gc.call_method1(intern!(py, "get_referents"), (object,)));

@@ -26,10 +26,11 @@ pub struct InstanceDicts {
     reached: FxHashSet<ObjectId>,
     /// The types of these, by what stands for the dict.
     types: FxHashMap<ObjectId, u32>,
-    /// What a thread beside others has stored in or deleted from such a dict: an attribute of a type, or any (None). It may hide
-    /// what the class has under that name.
+    /// What a thread beside others has stored in or deleted from such a dict: an attribute of a type, or any (None). It
+    /// may hide what the class has under that name.
     written: FxHashSet<(u32, Option<KeyId>)>,
-    /// Dicts that functions keep: of their attributes, their annotations, their defaults. Annotations of a module are one, too.
+    /// Dicts that functions keep: of their attributes, their annotations, their defaults. Annotations of a module are
+    /// one, too.
     of_functions: FxHashSet<ObjectId>,
     /// Instances whose `__dict__` is a dict that the program has given them, in this execution.
     replaced: FxHashMap<ObjectId, ObjectId>,
@@ -41,7 +42,7 @@ impl InstanceDicts {
         self.types.insert(instance, token);
     }
 
-    /// The object is a dict that a function keeps: whoever touches it first, it may exist before executions begin.
+    /// The object is a dict that a function keeps: whoever accesses it first, it may exist before executions begin.
     pub fn note_of_function(&mut self, dict: ObjectId) {
         self.of_functions.insert(dict);
     }
@@ -61,7 +62,8 @@ impl InstanceDicts {
         self.types.insert(dict, token);
     }
 
-    /// Note that a dict is written, at a key or anywhere in it. Returns whether that is news of the attributes of a type.
+    /// Note that a dict is written, at a key or anywhere in it. Returns whether that is news of the attributes of a
+    /// type.
     fn note_written(&mut self, dict: ObjectId, key: Option<KeyId>) -> bool {
         self.types.get(&dict).is_some_and(|token| self.written.insert((*token, key)))
     }
@@ -89,8 +91,8 @@ impl InstanceDicts {
 }
 
 impl State {
-    /// An operation is about to change a dict: what it stores there may hide what a class has under that name, which was constant
-    /// until then. What a thread does while it is alone, others find.
+    /// An operation is about to change a dict: what it stores there may hide what a class has under that name, which
+    /// was constant until then. What a thread does while it is alone, others find.
     #[inline]
     pub fn note_written_dict(
         &mut self,
@@ -107,7 +109,8 @@ impl State {
         }
     }
 
-    /// The slot of what the class of an instance has under a name and the instance's `__dict__`, written as a dict, may hide.
+    /// The slot of what the class of an instance has under a name and the instance's `__dict__`, written as a dict, may
+    /// hide.
     #[inline]
     pub fn hidden_slot(
         &mut self,
@@ -126,9 +129,9 @@ impl State {
 }
 
 impl Host {
-    /// Somebody asks for the `__dict__` of an object. If it has none yet, it is made now, and what tells the state of the
-    /// object shows it.
-    pub fn touch_new_dict<'py>(&self, py: Python<'py>, object: &Bound<'py, PyAny>) -> PyResult<()> {
+    /// Somebody asks for the `__dict__` of an object. If it has none yet, it is made now, and what tells the state of
+    /// the object shows it.
+    pub fn access_new_dict<'py>(&self, py: Python<'py>, object: &Bound<'py, PyAny>) -> PyResult<()> {
         self.note_look(object, None)?;
         self.refuse_insides(py, object, intern!(py, "__dict__"))?;
         let kind = self.kind(object);
@@ -144,13 +147,13 @@ impl Host {
         }
         if (kind == TypeKind::Instance || kind.has_content()) && lacks_dict(object)? {
             let made = Part { object: object.clone(), effect: ContainerEffect::WriteWhole };
-            self.touch_wholes(py, &[made], Depth::Items)?;
+            self.access_wholes(py, &[made], Depth::Items)?;
         }
         Ok(())
     }
 
-    /// Somebody asks for the `__dict__` of an object whose attributes are taken for constant, such as a `staticmethod`: what is
-    /// stored there, who loads an attribute does not see.
+    /// Somebody asks for the `__dict__` of an object whose attributes are taken for constant, such as a `staticmethod`:
+    /// what is stored there, who loads an attribute does not see.
     fn note_dict_beside_attributes(&self, py: Python<'_>, object: &Bound<'_, PyAny>) {
         let class = object.get_type();
         let matters = self.awake().is_some_and(|state| {
@@ -164,8 +167,8 @@ impl Host {
         }
     }
 
-    /// Let the dict of an instance's attributes stand for the instance, and what shows those of a class for the class. That
-    /// of a list or dict stands for it with its items, which are more.
+    /// Let the dict of an instance's attributes stand for the instance, and what shows those of a class for the class.
+    /// That of a list or dict stands for it with its items, which are more.
     pub fn alias_instance_dict(&self, namespace: &Bound<'_, PyAny>, object: &Bound<'_, PyAny>) {
         let Some(mut state) = self.awake() else { return };
         let facts = state.types.facts(object);
@@ -203,8 +206,8 @@ impl Host {
         }
     }
 
-    /// `object.__dict__ = value`: the attributes are the items of that dict from now on, which other objects can share. A
-    /// thread that is alone may do so; beside others, which attribute an access means would depend on its place.
+    /// `object.__dict__ = value`: the attributes are the items of that dict from now on, which other objects can share.
+    /// A thread that is alone may do so; beside others, which attribute an access means would depend on its place.
     pub fn replace_instance_dict(
         &self,
         py: Python<'_>,

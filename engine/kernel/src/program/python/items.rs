@@ -53,7 +53,7 @@ impl Host {
 
 impl Host {
     /// Load an item. Returns whether it was an event, and the value if the thread's own store buffers hold it.
-    pub fn touch_item<'py>(
+    pub fn access_item<'py>(
         &self,
         py: Python<'py>,
         object: &Bound<'py, PyAny>,
@@ -62,11 +62,11 @@ impl Host {
     ) -> PyResult<(bool, Option<Bound<'py, PyAny>>)> {
         let cell = if effect == ContainerEffect::CellLoad { self.located_cell(object, key) } else { None };
         let Some((container, location)) = cell else {
-            return Ok((self.touch_container(py, object, effect, Some(key))?, None));
+            return Ok((self.access_container(py, object, effect, Some(key))?, None));
         };
         let event = match self.chooses_item(object, container, location, key) {
-            true => self.touch_chosen_item(py, object, container, location, effect, key)?,
-            false => self.touch_cell(py, object, container, effect, key)?,
+            true => self.access_chosen_item(py, object, container, location, effect, key)?,
+            false => self.access_cell(py, object, container, effect, key)?,
         };
         // Others may have run meanwhile, and made the list longer that an index counts from the end of.
         let location = self.located_cell(object, key).map_or(location, |(_, location)| location);
@@ -119,7 +119,7 @@ impl Host {
 
     /// An operation on items of an object whose class is not instrumented is one operation on the object.
     #[inline]
-    pub fn touch_foreign_items<'py>(
+    pub fn access_foreign_items<'py>(
         &self,
         py: Python<'py>,
         object: &Bound<'py, PyAny>,
@@ -137,13 +137,13 @@ impl Host {
             }
             let given = PyTuple::new(py, given)?;
             let class = object.get_type().into_any();
-            self.touch_foreign(py, &class, Some(object), &given, None).map(drop)?;
+            self.access_foreign(py, &class, Some(object), &given, None).map(drop)?;
         }
         Ok(())
     }
 
-    /// Whether the methods for items that the class of an object has from code that is not instrumented are known to read
-    /// only: those of flags, and of `typing`.
+    /// Whether the methods for items that the class of an object has from code that is not instrumented are known to
+    /// read only: those of flags, and of `typing`.
     fn only_reads_items(&self, object: &Bound<'_, PyAny>) -> PyResult<bool> {
         let class = object.get_type();
         let mut state = self.state();
@@ -196,8 +196,8 @@ pub fn has_builtin_items(kind: TypeKind) -> bool {
     kind.is_container() || kind == TypeKind::View
 }
 
-/// Whether items of an object can be stored and deleted, by built-in code. Most views only show: to store there raises, and
-/// changes nothing.
+/// Whether items of an object can be stored and deleted, by built-in code. Most views only show: to store there raises,
+/// and changes nothing.
 fn has_builtin_stores(kind: TypeKind, object: &Bound<'_, PyAny>) -> bool {
     kind.is_container() || kind == TypeKind::View && object.is_instance_of::<PyMemoryView>()
 }
@@ -235,7 +235,7 @@ impl Host {
     ) -> PyResult<Bound<'py, PyAny>> {
         let kind = self.kind(object);
         if !has_builtin_items(kind) {
-            self.touch_foreign_items(py, object, &[key])?;
+            self.access_foreign_items(py, object, &[key])?;
             return object.get_item(key);
         }
         let concrete = self.concrete_key(object, key)?;
@@ -249,8 +249,8 @@ impl Host {
         if with_factory && factory_in_python(object)?.is_some() {
             effect = ContainerEffect::CellLoad;
         }
-        self.touch_namespace(py, object, Some(key), effect)?;
-        let (event, forwarded) = self.touch_item(py, object, effect, key)?;
+        self.access_namespace(py, object, Some(key), effect)?;
+        let (event, forwarded) = self.access_item(py, object, effect, key)?;
         // Another thread may have set it meanwhile.
         let factory = if with_factory { factory_in_python(object)? } else { None };
         if let (Some(factory), None) = (&factory, &forwarded) {
@@ -284,13 +284,13 @@ impl Host {
     ) -> PyResult<()> {
         let kind = self.kind(object);
         if !has_builtin_stores(kind, object) {
-            self.touch_foreign_items(py, object, &[key, value])?;
+            self.access_foreign_items(py, object, &[key, value])?;
             return object.set_item(key, value);
         }
         let concrete = self.concrete_key(object, key)?;
         let key = concrete.as_ref().unwrap_or(key);
         let effect = item_effect(kind, key, ContainerEffect::CellStore);
-        self.touch_namespace(py, object, Some(key), effect)?;
+        self.access_namespace(py, object, Some(key), effect)?;
         let cell = if effect == ContainerEffect::CellStore { self.located_cell(object, key) } else { None };
         let event = match cell {
             Some((container, location)) if self.is_buffered(location) => {
@@ -301,29 +301,29 @@ impl Host {
                     let location = self.located_cell(object, &key).map_or(location, |(_, location)| location);
                     return self.buffer_item(py, value, object, &key, container, location);
                 }
-                self.touch_located(py, object, container, effect, Some(key))?
+                self.access_located(py, object, container, effect, Some(key))?
             }
             Some((container, location)) if self.chooses_item(object, container, location, key) => {
-                let event = self.touch_chosen_item(py, object, container, location, effect, key)?;
+                let event = self.access_chosen_item(py, object, container, location, effect, key)?;
                 let place = || Place::Item { container: object.clone().unbind(), key: key.clone().unbind() };
                 self.keep_item(py, event, container.whole, location, place, value)?;
                 event
             }
-            Some((container, _)) if has_cell(object, key) => self.touch_cell(py, object, container, effect, key)?,
-            Some((container, _)) => self.touch_located(py, object, container, effect, Some(key))?,
+            Some((container, _)) if has_cell(object, key) => self.access_cell(py, object, container, effect, key)?,
+            Some((container, _)) => self.access_located(py, object, container, effect, Some(key))?,
             None if effect == ContainerEffect::WriteWhole && key.is_instance_of::<PySlice>() => {
                 let parts = [
                     Part { object: object.clone(), effect },
                     Part { object: value.clone(), effect: reading_effect(self.kind(value)) },
                 ];
-                let event = self.touch_wholes(py, &parts, Depth::Items)?;
+                let event = self.access_wholes(py, &parts, Depth::Items)?;
                 let open = OpenOperation::on_wholes_with(&parts, Depth::Items, used_by_adding(kind));
                 let stored = self.operating(py, open, || object.set_item(key, value));
                 self.noted(py, stored, Word::Store, object, Some(key), event)?;
                 self.note(py, Word::Store, Some(object), Some(key), Some(value), event);
                 return Ok(());
             }
-            None => self.touch_container(py, object, effect, Some(key))?,
+            None => self.access_container(py, object, effect, Some(key))?,
         };
         let stored = self.operating_on_key(object, effect, key, || object.set_item(key, value));
         self.noted(py, stored, Word::Store, object, Some(key), event)?;
@@ -336,14 +336,14 @@ impl Host {
     fn delete_item(&self, py: Python<'_>, object: &Bound<'_, PyAny>, key: &Bound<'_, PyAny>) -> PyResult<()> {
         let kind = self.kind(object);
         if !has_builtin_stores(kind, object) {
-            self.touch_foreign_items(py, object, &[key])?;
+            self.access_foreign_items(py, object, &[key])?;
             return object.del_item(key);
         }
         let concrete = self.concrete_key(object, key)?;
         let key = concrete.as_ref().unwrap_or(key);
         let effect = item_effect(kind, key, ContainerEffect::CellDelete);
-        self.touch_namespace(py, object, Some(key), effect)?;
-        let event = self.touch_container(py, object, effect, Some(key))?;
+        self.access_namespace(py, object, Some(key), effect)?;
+        let event = self.access_container(py, object, effect, Some(key))?;
         let deleted = self.operating_on_key(object, effect, key, || object.del_item(key));
         self.noted(py, deleted, Word::Delete, object, Some(key), event)?;
         self.note(py, Word::Delete, Some(object), Some(key), None, event);
@@ -358,7 +358,7 @@ impl Host {
         }
         let kind = self.kind(object);
         if kind.is_container() {
-            let event = self.touch_container(py, object, ContainerEffect::Length, None)?;
+            let event = self.access_container(py, object, ContainerEffect::Length, None)?;
             let value = object.is_truthy()?;
             if self.is_recording() {
                 let length = object.len().unwrap_or(0).into_pyobject(py)?;
@@ -376,7 +376,7 @@ impl Host {
             }
             _ => {}
         }
-        self.touch_foreign_items(py, object, &[])?;
+        self.access_foreign_items(py, object, &[])?;
         object.is_truthy()
     }
 
@@ -395,7 +395,7 @@ impl Host {
             }
             _ => {
                 self.note_value_looked_for(container, item);
-                self.touch_foreign_items(py, container, &[item])?;
+                self.access_foreign_items(py, container, &[item])?;
                 if container.get_type().hasattr(intern!(py, "__contains__"))? {
                     return container.contains(item);
                 }
@@ -415,12 +415,12 @@ impl Host {
         let item = concrete.as_ref().unwrap_or(item);
         let search = || self.undivided(|| container.contains(item));
         let (found, event) = if effect == ContainerEffect::CellLoad {
-            let event = self.touch_membership(py, container, effect, item)?;
+            let event = self.access_membership(py, container, effect, item)?;
             (self.operating_on_key(container, effect, item, search)?, event)
         } else {
             let item = Part { object: item.clone(), effect: reading_effect(self.kind(item)) };
             let parts = [Part { object: container.clone(), effect }, item];
-            let event = self.touch_wholes(py, &parts, Depth::Comparison)?;
+            let event = self.access_wholes(py, &parts, Depth::Comparison)?;
             let used = ResultUse::ReadAtOnce(Depth::Comparison);
             (self.operating(py, OpenOperation::on_wholes_with(&parts, Depth::Comparison, used), search)?, event)
         };
@@ -442,19 +442,19 @@ impl Host {
         match kind {
             TypeKind::Iterator => {
                 let part = Part { object: object.clone(), effect: ContainerEffect::WriteWhole };
-                self.touch_wholes(py, &[part], Depth::Items)?;
+                self.access_wholes(py, &[part], Depth::Items)?;
             }
             _ if has_builtin_items(kind) => {
-                let event = self.touch_container(py, &object, reading_effect(kind), None)?;
+                let event = self.access_container(py, &object, reading_effect(kind), None)?;
                 self.note(py, Word::ReadAll, Some(&object), None, Some(&object), event);
             }
-            _ => self.touch_foreign_items(py, &object, &[])?,
+            _ => self.access_foreign_items(py, &object, &[])?,
         }
         Ok(object)
     }
 
-    /// A value that is about to be unpacked: of an iterator, what it gives for that many names and one more (all of it if
-    /// that is None), as one operation of built-in code.
+    /// A value that is about to be unpacked: of an iterator, what it gives for that many names and one more (all of it
+    /// if that is None), as one operation of built-in code.
     #[pyo3(signature = (object, names, /))]
     fn unpacked<'py>(
         &self,
@@ -465,7 +465,7 @@ impl Host {
         let object = match self.kind(&object) {
             TypeKind::Iterator => object,
             TypeKind::Instance if object.get_type().hasattr(intern!(py, "__iter__"))? => {
-                self.touch_foreign_items(py, &object, &[])?;
+                self.access_foreign_items(py, &object, &[])?;
                 let iterator = self.own_iterator(&object)?;
                 if self.kind(&iterator) != TypeKind::Iterator {
                     // Its steps are code in Python.
@@ -486,8 +486,8 @@ impl Host {
         self.control(py, py.get_type::<PyTuple>().into_any())?.call1((taken,))
     }
 
-    /// A value whose items are about to be merged into a display or the keywords of a call: of a mapping written in Python
-    /// a dict of them, as one operation of built-in code.
+    /// A value whose items are about to be merged into a display or the keywords of a call: of a mapping written in
+    /// Python a dict of them, as one operation of built-in code.
     #[pyo3(signature = (object, /))]
     fn merged<'py>(&self, py: Python<'py>, object: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let mapping = self.kind(&object) == TypeKind::Instance && !object.is_instance_of::<PyDict>();
@@ -498,7 +498,7 @@ impl Host {
     }
 
     /// This object has just been made by a display, a comprehension, an operator, unpacking or a call of built-in code.
-    /// It gets its identity now: by who first touches it later it would depend on the schedule.
+    /// It gets its identity now: by who first accesses it later it would depend on the schedule.
     #[pyo3(name = "created", signature = (object, /))]
     pub fn made<'py>(&self, object: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let object = self.created(object)?;
@@ -523,11 +523,11 @@ impl Host {
             }
             TypeKind::Iterator => self.steps(object, object.clone(), ContainerEffect::Step),
             _ if has_builtin_items(kind) => {
-                self.touch_container(py, object, ContainerEffect::View, None)?;
+                self.access_container(py, object, ContainerEffect::View, None)?;
                 self.steps(object, object.try_iter()?.into_any(), ContainerEffect::View)
             }
             _ => {
-                self.touch_foreign_items(py, object, &[])?;
+                self.access_foreign_items(py, object, &[])?;
                 let made = self.own_iterator(object)?;
                 match self.kind(&made) {
                     TypeKind::Iterator => self.steps(&made, made.clone(), ContainerEffect::Step),

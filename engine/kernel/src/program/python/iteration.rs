@@ -58,7 +58,7 @@ impl ListSteps {
             (this.host.clone_ref(py), list.bind(py).clone(), this.position)
         };
         let key = position.into_pyobject(py)?;
-        let (event, forwarded) = host.get().touch_item(py, &list, ContainerEffect::CellLoad, key.as_any())?;
+        let (event, forwarded) = host.get().access_item(py, &list, ContainerEffect::CellLoad, key.as_any())?;
         let list = list.cast_into::<PyList>()?;
         if position >= list.len() {
             slf.borrow_mut().list = None;
@@ -108,7 +108,7 @@ impl Steps {
         let (next, event) = match effect {
             ContainerEffect::Step => host.step_iterator(py, &source, effect, false, next)?,
             _ => {
-                let event = host.touch_container(py, &source, effect, None)?;
+                let event = host.access_container(py, &source, effect, None)?;
                 (host.operating(py, OpenOperation::on_container(&source, effect, None), next), event)
             }
         };

@@ -43,7 +43,8 @@ impl KnownCode {
         Ok(new)
     }
 
-    /// Whether code does what instrumented code does: `replace` has made it, as decorators such as `types.coroutine` do.
+    /// Whether code does what instrumented code does: `replace` has made it, as decorators such as `types.coroutine`
+    /// do.
     pub fn is_copy_of_instrumented(&mut self, code: &Bound<'_, PyAny>) -> PyResult<bool> {
         let py = code.py();
         for known in std::mem::take(&mut self.unsorted) {

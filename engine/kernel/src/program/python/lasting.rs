@@ -1,5 +1,5 @@
-//! Objects of modules that are not loaded afresh for each execution, such as the standard library's, and variables and plain
-//! containers of any module: what an execution changes of them is put back before the next.
+//! Objects of modules that are not loaded afresh for each execution, such as the standard library's, and variables and
+//! plain containers of any module: what an execution changes of them is put back before the next.
 
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -258,8 +258,8 @@ impl Host {
         Ok(())
     }
 
-    /// Before a variable of a module is changed. Returns False if the module has to be loaded afresh for each execution: the
-    /// running one has imported it.
+    /// Before a variable of a module is changed. Returns False if the module has to be loaded afresh for each
+    /// execution: the running one has imported it.
     pub fn keep_original_variable(
         &self,
         namespace: &Bound<'_, PyDict>,

@@ -1,9 +1,9 @@
 //! Modules of the standard library in Python that are left as they are: their code runs unseen.
 //!
-//! That is right as long as they compute from what nobody else changes, and keep nothing that two threads share. So such a
-//! module is instrumented after all, from the next execution on, as soon as
-//! - a function of it is given something that other threads change while it may read it, or an object whose attributes it may
-//!   store, or
+//! That is right as long as they compute from what nobody else changes, and keep nothing that two threads share. So
+//! such a module is instrumented after all, from the next execution on, as soon as
+//! - a function of it is given something that other threads change while it may read it, or an object whose attributes
+//!   it may store, or
 //! - an object is made of a class of it, unless such objects are known not to change.
 
 use std::sync::atomic::Ordering;
@@ -119,9 +119,9 @@ fn is_below(name: &str, names: &FxHashSet<String>) -> bool {
 #[pymethods]
 impl Host {
     /// Leave modules of the standard library as they are. `described` names those of them that run on stand-ins,
-    /// `unchanging` modules, and classes with their modules, whose objects do not change. Of functions with their modules,
-    /// `incurious` look into nothing that they are given, `shallow` read the items of it and nothing in those, and
-    /// `at_once` read it in one step.
+    /// `unchanging` modules, and classes with their modules, whose objects do not change. Of functions with their
+    /// modules, `incurious` look into nothing that they are given, `shallow` read the items of it and nothing in those,
+    /// and `at_once` read it in one step.
     fn leave_modules(
         &self,
         names: Vec<String>,
@@ -157,7 +157,8 @@ impl Host {
     ) -> PyResult<Bound<'py, PyAny>> {
         let read = given(arguments, keywords);
         self.watch_if_storing(function, &read)?;
-        // Nobody else can have changed what it reads, nor will before it has read it: to look there would find nothing new.
+        // Nobody else can have changed what it reads, nor will before it has read it: to look there would find nothing
+        // new.
         let alone = self.awake().is_some_and(|state| state.running() && state.is_alone());
         let depth = match named_function(function) {
             Ok((module, name)) => self.state().types.origins.left.depth(&module, &name),
@@ -250,7 +251,8 @@ impl Host {
         !made || !state.has_no_company()
     }
 
-    /// If a function stores attributes of objects, such as those that it may be given, its stores are operations of their own.
+    /// If a function stores attributes of objects, such as those that it may be given, its stores are operations of
+    /// their own.
     fn watch_if_storing(&self, function: &Bound<'_, PyAny>, given: &[Bound<'_, PyAny>]) -> PyResult<()> {
         let py = function.py();
         if self.importing.load(Ordering::Relaxed) || !given.iter().any(|object| self.matters_to_others(object)) {

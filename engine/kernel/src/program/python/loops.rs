@@ -14,9 +14,9 @@
 //!
 //! If at the end of an execution nothing that the iteration read has been written since, the thread is in a livelock.
 //!
-//! What counts as a side effect: every write, drawn value and spawned thread. After a turn that has also looked at a clock
-//! time passes, as long as the loop may wait for that (see `deadline_loops.rs`). A lock taken and given
-//! back within the iteration is none, nor is an atomic exchange that leaves the value as it was.
+//! What counts as a side effect: every write, drawn value and spawned thread. After a turn that has also looked at a
+//! clock time passes, as long as the loop may wait for that (see `deadline_loops.rs`). A lock taken and given back
+//! within the iteration is none, nor is an atomic exchange that leaves the value as it was.
 
 use pyo3::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -26,7 +26,7 @@ use super::host::Host;
 use super::loop_locals::{locals, same_state, Locals};
 use super::recording::Word;
 use super::state::{Phase, State};
-use super::switching::Touch;
+use super::switching::Footprint;
 use crate::explorer::Look;
 use crate::operation::{
     Access, AccessMode, Accesses, EventId, LocationId, Operation, OperationKind, ThreadId, ANY_VALUE,
@@ -252,7 +252,7 @@ impl State {
         spin.reads
             .iter()
             .filter(|(_, since)| !self.is_chosen(*since))
-            .any(|(read, since)| execution.touched_after(*read, *since, position).any(|writer| is_news(&writer)))
+            .any(|(read, since)| execution.accessed_after(*read, *since, position).any(|writer| is_news(&writer)))
             || self.driver.threads.alive().iter().any(|thread| {
                 let thread = self.driver.threads.get(*thread);
                 thread.status == Status::Pending
@@ -285,8 +285,8 @@ impl State {
         ended.is_some()
     }
 
-    /// The running thread has evaluated the predicate of a `wait_until`, as the loop `token`: what it waits for if that was
-    /// false, and how many events the evaluation was; None if the predicate had a side effect.
+    /// The running thread has evaluated the predicate of a `wait_until`, as the loop `token`: what it waits for if that
+    /// was false, and how many events the evaluation was; None if the predicate had a side effect.
     pub fn looked(&mut self, token: u64) -> PyResult<Option<(Spin, usize)>> {
         if self.phase != Phase::Running {
             return Err(Host::aborted());
@@ -449,7 +449,7 @@ impl Host {
             return self.stop_for_good(py);
         }
         let operation = Operation::new(OperationKind::WaitUntil, LocationId::NONE, 0);
-        let performed = self.perform(py, operation, 1, |_| Touch::of(Accesses::new()));
+        let performed = self.perform(py, operation, 1, |_| Footprint::of(Accesses::new()));
         {
             let mut state = self.state();
             state.driver.threads.count_predicate_waiter(-1);

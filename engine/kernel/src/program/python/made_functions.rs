@@ -67,8 +67,8 @@ impl Host {
 }
 
 impl Host {
-    /// A class has made an object: a function of instrumented code has to be in the module whose hooks the code uses, where its
-    /// variables are.
+    /// A class has made an object: a function of instrumented code has to be in the module whose hooks the code uses,
+    /// where its variables are.
     pub fn require_own_variables(&self, made: &Bound<'_, PyAny>) -> PyResult<()> {
         if !made.is_exact_instance_of::<PyFunction>() || !self.state().running() {
             return Ok(());

@@ -29,7 +29,7 @@ pub fn instrumented_namespace<'py>(module: &Bound<'py, PyAny>) -> Option<Bound<'
 impl Host {
     /// Before an operation on an item of a dict, or on the dict: if it is the namespace of an instrumented module
     /// (`globals()`), its items are variables.
-    pub fn touch_namespace(
+    pub fn access_namespace(
         &self,
         py: Python<'_>,
         object: &Bound<'_, PyAny>,

@@ -1,5 +1,5 @@
-//! Attributes and items that built-in code reads by name, all in one operation: what the fields of `str.format` name, and
-//! what a class pattern asks of its subject.
+//! Attributes and items that built-in code reads by name, all in one operation: what the fields of `str.format` name,
+//! and what a class pattern asks of its subject.
 
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -38,9 +38,9 @@ impl State {
         let mut inside = Inside::default();
         for step in &path.steps {
             let Some(value) = self.value_at(&object, step) else {
-                return self.touch_step(look, &object, step, &mut inside);
+                return self.access_step(look, &object, step, &mut inside);
             };
-            self.touch_step(look, &object, step, &mut inside);
+            self.access_step(look, &object, step, &mut inside);
             object = value;
         }
         if path.looks {
@@ -48,7 +48,7 @@ impl State {
         }
     }
 
-    fn touch_step<'py>(
+    fn access_step<'py>(
         &mut self,
         look: &mut Look<'py>,
         object: &Bound<'py, PyAny>,
@@ -78,7 +78,7 @@ impl State {
         inside.racing |= races;
         inside.owner.get_or_insert(owner);
         look.races(*inside);
-        look.touches(accesses);
+        look.add(accesses);
     }
 
     /// Where a step leads, if no code in Python runs for it.
@@ -165,8 +165,8 @@ impl Host {
         true
     }
 
-    /// Built-in code is about to take several ways from an object. Returns false, and does nothing, if code in Python would
-    /// run on one of them.
+    /// Built-in code is about to take several ways from an object. Returns false, and does nothing, if code in Python
+    /// would run on one of them.
     pub fn read_at_once<'py>(
         &self,
         py: Python<'py>,
@@ -178,7 +178,7 @@ impl Host {
         if !paths.iter().all(|path| self.is_plain(path)) {
             return Ok(false);
         }
-        self.touch(py, &Looking::at(&[], &paths, Depth::Items))?;
+        self.perform_look(py, &Looking::at(&[], &paths, Depth::Items))?;
         Ok(true)
     }
 
@@ -238,7 +238,7 @@ impl Host {
             return step_by_step(&positional);
         }
         let parts: Vec<Part<'py>> = self.reading_parts(&given(arguments, keywords), Depth::Text);
-        self.touch(py, &Looking::at(&parts, &paths, Depth::Text))?;
+        self.perform_look(py, &Looking::at(&parts, &paths, Depth::Text))?;
         function.call(arguments, keywords).map(Some)
     }
 }
@@ -260,7 +260,7 @@ impl Host {
         if names.len() < 2 || !paths.iter().all(|path| self.is_plain(path)) {
             return names.iter().map(|name| self.load_attribute(py, object, name)).collect();
         }
-        self.touch(py, &Looking::at(&[], &paths, Depth::Items))?;
+        self.perform_look(py, &Looking::at(&[], &paths, Depth::Items))?;
         names.iter().map(|name| object.getattr(name)).collect()
     }
 }

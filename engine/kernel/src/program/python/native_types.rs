@@ -1,5 +1,5 @@
-//! What is known of types and descriptors written in C. What is not known is taken at the worst: its instances can change,
-//! as one piece, with every operation.
+//! What is known of types and descriptors written in C. What is not known is taken at the worst: its instances can
+//! change, as one piece, with every operation.
 
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -105,7 +105,7 @@ pub fn is_view(ty: &Bound<'_, PyType>) -> bool {
 /// Types whose methods keep the items that they are given as they are, and look no further into them.
 const TAKING_ITEMS: &[(&str, &str)] = &[("array", "array"), ("builtins", "bytearray"), ("collections", "deque")];
 
-/// Types whose methods touch nothing but what an instance keeps itself. What runs in a context tells of what it does.
+/// Types whose methods access nothing but what an instance keeps itself. What runs in a context tells of what it does.
 const KEEPING_TO_THEMSELVES: &[(&str, &str)] =
     &[("_io", "BytesIO"), ("_io", "StringIO"), ("_contextvars", "Context")];
 
@@ -137,7 +137,7 @@ pub fn leaves_buffers(ty: &Bound<'_, PyType>, method: &str) -> bool {
     derives_from(ty, TAKING_ITEMS) || method.starts_with("__") || TAKING_BYTES.contains(&method)
 }
 
-/// Whether methods of instances touch nothing of what the instances hold.
+/// Whether methods of instances access nothing of what the instances hold.
 pub fn keeps_to_itself(ty: &Bound<'_, PyType>) -> bool {
     derives_from(ty, TAKING_ITEMS) || derives_from(ty, KEEPING_TO_THEMSELVES)
 }

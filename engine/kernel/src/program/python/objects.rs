@@ -138,7 +138,7 @@ impl State {
             }
         }
         if matches!(facts.kind, TypeKind::Class | TypeKind::Module) {
-            // Classes and modules are who they are by name, whoever touches them first.
+            // Classes and modules are who they are by name, whoever accesses them first.
             let token = self.types.name_token(object);
             let id = self.identities.part(ObjectId::NAMED, KeyId(token), facts.token);
             if self.fresh_modules {
@@ -220,8 +220,9 @@ impl State {
 
 #[pymethods]
 impl Host {
-    /// What `id` gives in a model: of an object whose identity matters a number that is the same whenever the same schedule is
-    /// followed, so that a program which keeps objects by it does the same each time; of others the address.
+    /// What `id` gives in a model: of an object whose identity matters a number that is the same whenever the same
+    /// schedule is followed, so that a program which keeps objects by it does the same each time; of others the
+    /// address.
     #[pyo3(signature = (object, /))]
     fn id(&self, object: &Bound<'_, PyAny>) -> u64 {
         let address = object.as_ptr() as u64;

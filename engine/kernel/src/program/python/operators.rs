@@ -183,7 +183,7 @@ impl Host {
             Part { object: target.clone(), effect: ContainerEffect::WriteWhole },
             Part { object: operand.clone(), effect: reading_effect(self.kind(&operand)) },
         ];
-        let event = self.touch_wholes(py, &parts, Depth::Items)?;
+        let event = self.access_wholes(py, &parts, Depth::Items)?;
         let result_use = used_by_adding(self.kind(target));
         let open = OpenOperation::on_wholes_with(&parts, Depth::Items, result_use);
         let updated = self.operating(py, open, || apply(operator, true, target, &operand));
@@ -198,7 +198,7 @@ impl Host {
         let effect = if writes { ContainerEffect::WriteWhole } else { ContainerEffect::ReadWhole };
         let word = if writes { Word::WriteAll } else { Word::ReadAll };
         let parts: Vec<Part<'py>> = containers.into_iter().map(|object| Part { object, effect }).collect();
-        let event = self.touch_wholes(py, &parts, Depth::Items)?;
+        let event = self.access_wholes(py, &parts, Depth::Items)?;
         for Part { object, .. } in &parts {
             self.note(py, word, Some(object), None, Some(object), event);
         }
@@ -207,7 +207,7 @@ impl Host {
 
     /// The same for one container. Where it holds what an object keeps for itself, reports name `owner` in its place.
     #[pyo3(signature = (container, writes, owner = None, /))]
-    fn touch_whole(
+    fn access_whole(
         &self,
         py: Python<'_>,
         container: &Bound<'_, PyAny>,
@@ -215,7 +215,7 @@ impl Host {
         owner: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let effect = if writes { ContainerEffect::WriteWhole } else { ContainerEffect::ReadWhole };
-        let event = self.touch_container(py, container, effect, None)?;
+        let event = self.access_container(py, container, effect, None)?;
         let word = match (owner, writes) {
             (None, true) => Word::WriteAll,
             (None, false) => Word::ReadAll,

@@ -1,5 +1,5 @@
-//! Who wrote a function in Python, told by its code: a function keeps its namespace when it gets other code, and code that
-//! is generated has the namespace of somebody else.
+//! Who wrote a function in Python, told by its code: a function keeps its namespace when it gets other code, and code
+//! that is generated has the namespace of somebody else.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -222,7 +222,8 @@ impl Origins {
         }
     }
 
-    /// Note the modules of what a class of the library holds, which runs when attributes are loaded: a `cached_property`.
+    /// Note the modules of what a class of the library holds, which runs when attributes are loaded: a
+    /// `cached_property`.
     fn want_descriptors(&mut self, class: &Bound<'_, PyAny>) {
         let py = class.py();
         let namespace =
@@ -359,8 +360,8 @@ impl Host {
         }
     }
 
-    /// Before an object may run code of its class: end the execution if the class was met for the first time and has to be
-    /// instrumented. What the code changes would not be seen, and what that was before would not be known any more.
+    /// Before an object may run code of its class: end the execution if the class was met for the first time and has to
+    /// be instrumented. What the code changes would not be seen, and what that was before would not be known any more.
     #[inline]
     pub fn require_instrumented(&self, object: &Bound<'_, PyAny>) -> PyResult<()> {
         let wants = self.awake().is_some_and(|state| state.puts_back() && state.types.origins.wants_class_of(object));

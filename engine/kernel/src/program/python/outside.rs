@@ -1,8 +1,8 @@
 //! System calls: operations on what is outside of the interpreter.
 //!
-//! The runtime layer knows what a call touches and says it by name: a file, a directory's entry, an environment variable.
-//! One call is one operation on all of these, at one moment. A call that may touch anything touches the whole, which
-//! every other call announces itself on, as operations on cells do on their container.
+//! The runtime layer knows what a call accesses and says it by name: a file, a directory's entry, an environment
+//! variable. One call is one operation on all of these, at one moment. A call that may access anything accesses the
+//! whole, which every other call announces itself on, as operations on cells do on their container.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
@@ -11,17 +11,17 @@ use super::host::Host;
 use super::identity::{KeyId, ObjectId};
 use super::recording::Word;
 use super::state::{access, Phase, Restart, State};
-use super::switching::Touch;
+use super::switching::Footprint;
 use crate::operation::{AccessMode, Accesses, LocationId};
 
-/// What one call touches, by name.
-struct Touched<'a, 'py> {
+/// What one call accesses, by name.
+struct SystemCall<'a, 'py> {
     reads: &'a Bound<'py, PyTuple>,
     writes: &'a Bound<'py, PyTuple>,
     /// Directories in which one entry changes: such changes commute with one another.
     entered: &'a Bound<'py, PyTuple>,
-    /// What the call changes in a way that matters only to a call that depends on it: read until one has raced with it, and
-    /// written from then on.
+    /// What the call changes in a way that matters only to a call that depends on it: read until one has raced with it,
+    /// and written from then on.
     latent: &'a Bound<'py, PyTuple>,
     /// Whether the call may change anything.
     everything: bool,
@@ -42,12 +42,12 @@ impl State {
         self.outside_location(object, name)
     }
 
-    fn outside_accesses(&mut self, world: ObjectId, touched: &Touched<'_, '_>) -> Accesses {
+    fn outside_accesses(&mut self, world: ObjectId, footprint: &SystemCall<'_, '_>) -> Accesses {
         use AccessMode::{IntentRead, IntentWrite, Read, Write};
         let mut accesses = Accesses::new();
-        let mut everything = touched.everything;
-        let mut writes = !touched.writes.is_empty() || !touched.entered.is_empty();
-        let Touched { reads, writes: written, entered, latent, .. } = touched;
+        let mut everything = footprint.everything;
+        let mut writes = !footprint.writes.is_empty() || !footprint.entered.is_empty();
+        let SystemCall { reads, writes: written, entered, latent, .. } = footprint;
         for (names, mode) in
             [(written, Some(Write)), (latent, None), (entered, Some(IntentWrite)), (reads, Some(Read))]
         {
@@ -76,10 +76,10 @@ impl State {
 
 #[pymethods]
 impl Host {
-    /// A system call is about to be made: one operation, which reads and changes what the names stand for, and one entry
-    /// of each of `entered`; with `everything` it may change all there is. `latent` is changed once that matters to another
-    /// call. `label` says what is called, for reports.
-    /// Gives whether other threads may have run before it, so that it may touch something else now.
+    /// A system call is about to be made: one operation, which reads and changes what the names stand for, and one
+    /// entry of each of `entered`; with `everything` it may change all there is. `latent` is changed once that matters
+    /// to another call. `label` says what is called, for reports. Gives whether other threads may have run before it,
+    /// so that it may access something else now.
     #[pyo3(signature = (world, reads, writes, entered, latent, everything, label, /))]
     #[expect(clippy::too_many_arguments)]
     fn outside<'py>(
@@ -98,18 +98,18 @@ impl Host {
         }
         let began = self.state().driver.position();
         self.drain_if_owed(py)?;
-        // What it touches depends on what others have made of the world.
+        // What it accesses depends on what others have made of the world.
         let everything = everything || {
             let state = self.state();
-            state.phase != Phase::Probing && state.driver.explorer().repeats_touches()
+            state.phase != Phase::Probing && state.driver.explorer().repeats_accesses()
         };
-        let touched = Touched { reads, writes, entered, latent, everything };
+        let footprint = SystemCall { reads, writes, entered, latent, everything };
         let changes = everything || !writes.is_empty() || !entered.is_empty() || !latent.is_empty();
         let (accesses, target) = {
             let mut state = self.state();
             let facts = state.types.facts(world);
             let object = state.object(world, facts);
-            let accesses = state.outside_accesses(object, &touched);
+            let accesses = state.outside_accesses(object, &footprint);
             if state.phase == Phase::Probing {
                 state.probe(py, &accesses)?;
                 return Ok(false);
@@ -129,7 +129,7 @@ impl Host {
         if let Some(target) = target {
             self.perform(py, self.whole_operation(target, changes), 1, |state| {
                 let visible = state.visible_part(accesses.clone());
-                Touch { accesses: Some(visible), before: Some(0), found: None }
+                Footprint { accesses: Some(visible), before: Some(0), found: None }
             })?;
         }
         if changes {
@@ -149,9 +149,9 @@ impl Host {
         self.state().has_no_company()
     }
 
-    /// A class is registered with an abstract one beside other threads: questions about classes are operations from the next
-    /// exploration on, which begins as soon as this execution has ended. Never returns where such a question would be a
-    /// fence, or has no value to read from.
+    /// A class is registered with an abstract one beside other threads: questions about classes are operations from the
+    /// next exploration on, which begins as soon as this execution has ended. Never returns where such a question would
+    /// be a fence, or has no value to read from.
     fn registers_classes(&self, py: Python<'_>) -> PyResult<()> {
         self.only_outside_predicates(py, "registers a class with an abstract one")?;
         let plain = {
@@ -165,12 +165,14 @@ impl Host {
         Ok(())
     }
 
-    /// Something that the exploration rested on is false, and the caller has noted what is true: explore again with that.
+    /// Something that the exploration rested on is false, and the caller has noted what is true: explore again with
+    /// that.
     fn begin_anew(&self, py: Python<'_>) -> PyResult<()> {
         Err(self.restart_with(py, Restart::Visible))
     }
 
-    /// The model changes what exists before it begins: unless they are already, its modules are loaded for each execution.
+    /// The model changes what exists before it begins: unless they are already, its modules are loaded for each
+    /// execution.
     fn mark_module_state(&self, py: Python<'_>) -> PyResult<()> {
         let restarts = {
             let state = self.state();

@@ -187,7 +187,8 @@ fn has_slot(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<b
     Ok(false)
 }
 
-/// Under which other keys a class keeps its annotations since Python 3.14: those that it has made, and the function that makes them.
+/// Under which other keys a class keeps its annotations since Python 3.14: those that it has made, and the function
+/// that makes them.
 const ANNOTATIONS: &[&str] = &["__annotations_cache__", "__annotate_func__", "__annotate__"];
 
 /// The attribute that the object has itself, past what its class does about it: in its `__dict__`, or in a slot.
@@ -213,8 +214,8 @@ pub fn own_attribute<'py>(
     Ok(if has_slot(object, name)? { load.call1((object, name)).ok() } else { None })
 }
 
-/// Whether the object is an exception, a partial or another C object that gets a `__dict__` with its first attribute, and has
-/// none yet. To look for its `__dict__` makes it, which the object's `__reduce__` tells from none.
+/// Whether the object is an exception, a partial or another C object that gets a `__dict__` with its first attribute,
+/// and has none yet. To look for its `__dict__` makes it, which the object's `__reduce__` tells from none.
 pub fn lacks_dict(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     // `Py_TPFLAGS_MANAGED_DICT`: objects of Python classes, whose `__dict__` is in no field of theirs.
     const MANAGED_DICT: std::ffi::c_ulong = 1 << 4;
@@ -270,8 +271,8 @@ fn index_in(list: &Bound<'_, PyList>, key: &Bound<'_, PyAny>) -> PyResult<usize>
     Ok(if index < 0 { list.len().saturating_add_signed(index) } else { index.unsigned_abs() })
 }
 
-/// What attributes go to in the end, past what classes written in Python do about it: the method of the nearest class that
-/// is written in C.
+/// What attributes go to in the end, past what classes written in Python do about it: the method of the nearest class
+/// that is written in C.
 fn plain_method<'py>(object: &Bound<'py, PyAny>, method: &str) -> PyResult<Bound<'py, PyAny>> {
     native_method(object, method)
 }

@@ -34,8 +34,8 @@ pub struct Plan {
     /// The path of the root thread of the value-centric search; None for the first that `main` spawns.
     pub root: Option<String>,
     pub limits: Limits,
-    /// For `replay`, the choices of one execution: path of thread (or flush, see `FLUSH`) and outcome; for `follow`, its
-    /// recorded operations, where the outcome of a store that went through a store buffer is its number.
+    /// For `replay`, the choices of one execution: path of thread (or flush, see `FLUSH`) and outcome; for `follow`,
+    /// its recorded operations, where the outcome of a store that went through a store buffer is its number.
     pub steps: Vec<(String, u32)>,
     /// For `replay`: whether to go on once the steps have ended.
     pub complete: bool,
@@ -49,8 +49,8 @@ pub struct Plan {
     pub waits_by_looking: bool,
     pub stop_at_failure: bool,
     pub everything_visible: bool,
-    /// Whether every location counts as one that threads race for, where that decides which code is instrumented; by default
-    /// if every one is visible.
+    /// Whether every location counts as one that threads race for, where that decides which code is instrumented; by
+    /// default if every one is visible.
     pub everything_races: Option<bool>,
     pub fresh_modules: bool,
     pub spurious_wakeups: bool,
@@ -235,8 +235,8 @@ impl Plan {
         }
     }
 
-    /// The explorer to begin with: `explorer`, or one that goes on with what others left. Raises ValueError also for what
-    /// is no frontier, or is one of another algorithm.
+    /// The explorer to begin with: `explorer`, or one that goes on with what others left. Raises ValueError also for
+    /// what is no frontier, or is one of another algorithm.
     pub fn first_explorer(
         &self,
         identities: &mut Identities,

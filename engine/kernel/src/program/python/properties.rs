@@ -1,5 +1,5 @@
-//! Properties whose functions are not functions in Python, such as `property(operator.attrgetter("x"))`: the interpreter calls
-//! them in C, where no hook tells of what they do.
+//! Properties whose functions are not functions in Python, such as `property(operator.attrgetter("x"))`: the
+//! interpreter calls them in C, where no hook tells of what they do.
 
 use pyo3::exceptions::PyAttributeError;
 use pyo3::intern;

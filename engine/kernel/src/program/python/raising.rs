@@ -2,8 +2,9 @@
 //! `__suppress_context__`. An exception that threads share is changed by each that raises it.
 //!
 //! They are one place, which `raise` writes, once somebody reads it. Python adds to the traceback and sets the context
-//! elsewhere, too, where no hook is: as an exception passes through functions, and where code in C raises one that exists. So
-//! a thread that reads these of an exception that it does not handle, or that others raise as well, is named in the report.
+//! elsewhere, too, where no hook is: as an exception passes through functions, and where code in C raises one that
+//! exists. So a thread that reads these of an exception that it does not handle, or that others raise as well, is named
+//! in the report.
 
 use pyo3::exceptions::{PyBaseException, PyTypeError};
 use pyo3::ffi;
@@ -17,8 +18,8 @@ use super::recording::Word;
 use super::state::{Phase, Restart, State};
 use crate::operation::AccessMode;
 
-/// The attributes that raising an exception stores. What puts them back in this order leaves each as it was: to store a cause
-/// suppresses the context.
+/// The attributes that raising an exception stores. What puts them back in this order leaves each as it was: to store a
+/// cause suppresses the context.
 pub const STORED_BY_RAISING: [&str; 4] = ["__cause__", "__suppress_context__", "__context__", "__traceback__"];
 
 /// How far a chain of exceptions is followed.
@@ -45,7 +46,8 @@ fn is_handled(exception: &Bound<'_, PyAny>) -> bool {
             return true;
         }
         for behind in [ffi::PyException_GetCause, ffi::PyException_GetContext] {
-            // SAFETY: what is handled is an exception, as its causes and contexts are; a new reference or NULL comes back.
+            // SAFETY: what is handled is an exception, as its causes and contexts are; a new reference or NULL comes
+            // back.
             let more = unsafe { Bound::from_owned_ptr_or_opt(py, behind(found[next].as_ptr())) };
             found.extend(more.filter(|more| !found.iter().any(|known| known.is(more))));
         }
@@ -55,8 +57,8 @@ fn is_handled(exception: &Bound<'_, PyAny>) -> bool {
 }
 
 impl State {
-    /// A thread reads what is stored in an exception by raising it. From now on it is an operation to raise one; and the thread
-    /// may find what no hook has told of.
+    /// A thread reads what is stored in an exception by raising it. From now on it is an operation to raise one; and
+    /// the thread may find what no hook has told of.
     pub fn note_shown_exception(&mut self, exception: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) {
         let py = exception.py();
         let stored = name.to_str().is_ok_and(|name| STORED_BY_RAISING.contains(&name));
@@ -91,9 +93,9 @@ impl Host {
         }
     }
 
-    /// Before an exception is raised. Not an event for one that nobody else has. Returns whether it is an operation, and if so
-    /// whether that was an event.
-    pub fn touch_raise(&self, exception: &Bound<'_, PyAny>) -> PyResult<Option<bool>> {
+    /// Before an exception is raised. Not an event for one that nobody else has. Returns whether it is an operation,
+    /// and if so whether that was an event.
+    pub fn access_raise(&self, exception: &Bound<'_, PyAny>) -> PyResult<Option<bool>> {
         let py = exception.py();
         // SAFETY: the exception is alive.
         let holders = unsafe { ffi::Py_REFCNT(exception.as_ptr()) };
@@ -106,7 +108,7 @@ impl Host {
         }
         let name = intern!(py, "__traceback__");
         let Some(slot) = self.find_attribute(exception, name) else { return Ok(None) };
-        let event = self.touch_member(py, slot, AccessMode::Write, "an exception that several threads raise")?;
+        let event = self.access_member(py, slot, AccessMode::Write, "an exception that several threads raise")?;
         match handled(py) {
             Some(context) => {
                 let name = intern!(py, "__context__");
@@ -123,16 +125,17 @@ impl Host {
     /// Before `raise exception`: gives what to raise.
     #[pyo3(signature = (exception, /))]
     fn raised<'py>(&self, exception: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        self.touch_raise(exception)?;
+        self.access_raise(exception)?;
         Ok(exception.clone())
     }
 
     /// Before `raise` without an exception.
     fn reraised(&self, py: Python<'_>) -> PyResult<()> {
-        handled(py).map_or(Ok(()), |exception| self.touch_raise(&exception).map(drop))
+        handled(py).map_or(Ok(()), |exception| self.access_raise(&exception).map(drop))
     }
 
-    /// Before `raise exception from cause`: gives the exception, with its cause. Raises TypeError for what is no exception.
+    /// Before `raise exception from cause`: gives the exception, with its cause. Raises TypeError for what is no
+    /// exception.
     #[pyo3(signature = (exception, cause, /))]
     fn chained<'py>(&self, exception: &Bound<'py, PyAny>, cause: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = exception.py();
@@ -142,7 +145,7 @@ impl Host {
         let cause = if cause.is_none() { cause.clone() } else { made(cause)?.ok_or_else(wrong)? };
         let name = intern!(py, "__cause__");
         // The statement stores the cause and raises in one step.
-        let operation = self.touch_raise(&exception)?;
+        let operation = self.access_raise(&exception)?;
         set_cause(&exception, &cause);
         if let Some(event) = operation {
             self.note(py, Word::Store, Some(&exception), Some(name.as_any()), Some(&cause), event);

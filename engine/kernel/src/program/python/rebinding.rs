@@ -1,5 +1,5 @@
-//! Names that are rebound where code took them for constant: methods of classes, variables of modules from outside, and what
-//! decides which code an object has.
+//! Names that are rebound where code took them for constant: methods of classes, variables of modules from outside, and
+//! what decides which code an object has.
 
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -40,7 +40,8 @@ pub fn decides_meaning(name: &str) -> bool {
     name.starts_with("__") && name.ends_with("__") && !HARMLESS_DUNDERS.contains(&name)
 }
 
-/// Whether what the class of an object has under a name gives way to an attribute of the object itself: not if it takes the store.
+/// Whether what the class of an object has under a name gives way to an attribute of the object itself: not if it takes
+/// the store.
 pub fn can_be_hidden(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<bool> {
     let py = object.py();
     let Some(class) = holder_of(&object.get_type(), name) else { return Ok(false) };
@@ -49,8 +50,8 @@ pub fn can_be_hidden(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> P
     Ok(!found.get_type().hasattr(intern!(py, "__set__"))?)
 }
 
-/// How a report names an object that a definition belongs to: a function or class by its name, others by their class, which
-/// runs no code of the model.
+/// How a report names an object that a definition belongs to: a function or class by its name, others by their class,
+/// which runs no code of the model.
 fn owner_of_definition(object: &Bound<'_, PyAny>) -> PyResult<String> {
     let named = match object.cast::<PyType>() {
         Ok(class) => class.qualname().ok().map(|name| name.to_string()),
@@ -131,11 +132,12 @@ impl Host {
         Ok(kind != TypeKind::Instance || name.to_str()?.starts_with("__"))
     }
 
-    /// Before an attribute is changed: whether it decides what other accesses to the object mean, such as its class, or the
-    /// code of a function. A thread that is alone may change it; that others use the object meanwhile is assumed away.
+    /// Before an attribute is changed: whether it decides what other accesses to the object mean, such as its class, or
+    /// the code of a function. A thread that is alone may change it; that others use the object meanwhile is assumed
+    /// away.
     ///
-    /// Returns what the attribute is now, for `keep_original_attribute` after it has been changed. Of instances nothing else is
-    /// kept here: they are known from when they were made. A class or function may be anybody's.
+    /// Returns what the attribute is now, for `keep_original_attribute` after it has been changed. Of instances nothing
+    /// else is kept here: they are known from when they were made. A class or function may be anybody's.
     pub fn reshapes(
         &self,
         py: Python<'_>,
@@ -200,8 +202,8 @@ impl Host {
         self.state().types.forget();
     }
 
-    /// Before an attribute of a module is changed: the namespace to change it in, if the module is instrumented. Its own
-    /// code must take it for a variable that is rebound; if it does not yet, the exploration will begin anew.
+    /// Before an attribute of a module is changed: the namespace to change it in, if the module is instrumented. Its
+    /// own code must take it for a variable that is rebound; if it does not yet, the exploration will begin anew.
     pub fn rebound_in<'py>(
         &self,
         py: Python<'py>,
@@ -230,8 +232,8 @@ impl Host {
         if state.rebound.contains(&variable) {
             return Ok(());
         }
-        // The thread goes on up to its next visible operation: a module that binds its names when they are asked for binds many.
-        // One that an execution has noted which had another reason to begin anew is still to be learned.
+        // The thread goes on up to its next visible operation: a module that binds its names when they are asked for
+        // binds many. One that an execution has noted which had another reason to begin anew is still to be learned.
         if !state.rebinding.contains(&variable) {
             state.rebinding.push(variable);
         }

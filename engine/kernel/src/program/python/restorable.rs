@@ -1,5 +1,5 @@
-//! Which objects of the model's modules can be put back as they were: those of which it is known what they consist of. A change of
-//! any other has the modules loaded afresh for each execution.
+//! Which objects of the model's modules can be put back as they were: those of which it is known what they consist of.
+//! A change of any other has the modules loaded afresh for each execution.
 
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -15,7 +15,8 @@ use super::types::{is_heap_class, module_of, qualified_name, TypeKind};
 use super::undo::Undo;
 use super::variables::Cell;
 
-/// Classes written in C of which an instance is its items, in their order, and nothing else that an operation on it changes.
+/// Classes written in C of which an instance is its items, in their order, and nothing else that an operation on it
+/// changes.
 const CONTAINERS: &[(&str, &str)] = &[
     ("builtins", "dict"),
     ("builtins", "list"),
@@ -25,8 +26,8 @@ const CONTAINERS: &[(&str, &str)] = &[
     ("collections", "deque"),
 ];
 
-/// Whether what an object of the class holds can be taken out of it and put back: it is one of these containers, or derives from
-/// one in Python.
+/// Whether what an object of the class holds can be taken out of it and put back: it is one of these containers, or
+/// derives from one in Python.
 fn is_restorable_container(class: &Bound<'_, PyType>) -> bool {
     let known = |base: &Bound<'_, PyType>| {
         let (module, name) = (module_of(base), qualified_name(base));
@@ -49,15 +50,15 @@ fn is_namespace(dict: &Bound<'_, PyDict>) -> bool {
 }
 
 impl Host {
-    /// Whether what an execution changes of the object could be put back: it exists before executions begin, and they do not make
-    /// it anew.
+    /// Whether what an execution changes of the object could be put back: it exists before executions begin, and they
+    /// do not make it anew.
     fn outlives_executions(&self, object: &Bound<'_, PyAny>) -> bool {
         let state = self.state();
         state.puts_back() && !state.fresh_modules && !state.lasting.contains(object) && state.is_permanent(object)
     }
 
-    /// Whether the running execution has made the object, or has found it in what it has made: the common case, which is to cost
-    /// little. A dict of a function lasts with the function.
+    /// Whether the running execution has made the object, or has found it in what it has made: the common case, which
+    /// is to cost little. A dict of a function lasts with the function.
     #[inline]
     fn is_of_execution(&self, object: &Bound<'_, PyAny>) -> bool {
         let state = self.state();
@@ -66,8 +67,8 @@ impl Host {
         })
     }
 
-    /// Before an operation changes the items of one container and nothing in it: what an execution changes of one that exists
-    /// before executions begin is put back, which costs less than to load the modules afresh.
+    /// Before an operation changes the items of one container and nothing in it: what an execution changes of one that
+    /// exists before executions begin is put back, which costs less than to load the modules afresh.
     pub fn check_fresh_container(&self, py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<()> {
         if let Some(shown) = shown_by_memory_view(object) {
             return self.check_fresh_container(py, &shown);
@@ -83,8 +84,8 @@ impl Host {
         }
     }
 
-    /// The same before an attribute of an object is stored or, with `deletes`, deleted. `in_container` tells whether C code keeps
-    /// it with the rest of the object.
+    /// The same before an attribute of an object is stored or, with `deletes`, deleted. `in_container` tells whether C
+    /// code keeps it with the rest of the object.
     pub fn check_fresh_attribute(
         &self,
         py: Python<'_>,
@@ -109,8 +110,8 @@ impl Host {
         }
     }
 
-    /// Keep an attribute as it is. Returns false if it is none that the object has itself, in its `__dict__` or in a slot of a class
-    /// in Python.
+    /// Keep an attribute as it is. Returns false if it is none that the object has itself, in its `__dict__` or in a
+    /// slot of a class in Python.
     fn keep_own_attribute(
         &self,
         object: &Bound<'_, PyAny>,
@@ -167,8 +168,8 @@ impl Host {
         Ok(())
     }
 
-    /// Whether an attribute of a class that exists before executions begin, which is about to be stored or deleted, is put back
-    /// where it was.
+    /// Whether an attribute of a class that exists before executions begin, which is about to be stored or deleted, is
+    /// put back where it was.
     pub fn puts_back_in_class(
         &self,
         class: &Bound<'_, PyAny>,
@@ -195,8 +196,8 @@ impl Host {
     }
 }
 
-/// Whether the object keeps the attribute in a slot of a class in Python (Some(true)), or it is up to another descriptor in C
-/// (Some(false)); None if it is in the object's `__dict__`.
+/// Whether the object keeps the attribute in a slot of a class in Python (Some(true)), or it is up to another
+/// descriptor in C (Some(false)); None if it is in the object's `__dict__`.
 fn slot_of(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<Option<bool>> {
     let py = object.py();
     for class in object.get_type().ancestry().iter() {

@@ -1,5 +1,5 @@
-//! What an object stands for that code in C has just given: a view for what it shows, a search for the buffer that it goes
-//! through, anything else for itself.
+//! What an object stands for that code in C has just given: a view for what it shows, a search for the buffer that it
+//! goes through, anything else for itself.
 
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -30,8 +30,8 @@ impl Host {
         }
     }
 
-    /// Let an object in C stand for the buffer that it was made with, unless it tells that it holds that: what `finditer` gives
-    /// searches it later.
+    /// Let an object in C stand for the buffer that it was made with, unless it tells that it holds that: what
+    /// `finditer` gives searches it later.
     pub fn stand_for_buffer(&self, made: &Bound<'_, PyAny>, given: &[Bound<'_, PyAny>]) {
         let Some(mut state) = self.awake().filter(|state| state.running()) else { return };
         // What is known has not just been made: a function may give what it is given.

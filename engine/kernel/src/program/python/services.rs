@@ -9,7 +9,7 @@ use super::host::Host;
 use super::identity::KeyId;
 use super::recording::Word;
 use super::state::{access, Phase};
-use super::switching::Touch;
+use super::switching::Footprint;
 use crate::operation::{AccessMode, Accesses, LocationId, Operation, OperationKind, ThreadId};
 use crate::threads::Status;
 
@@ -65,8 +65,9 @@ impl Host {
             state.identities.child(current, number)
         };
         let operation = Operation::new(OperationKind::Spawn, LocationId::NONE, child.0);
-        self.perform(py, operation, 1, |_| Touch::of(Accesses::new()))?;
-        // A thread is started at the same place in nearly every execution: looking once for each is enough for a report.
+        self.perform(py, operation, 1, |_| Footprint::of(Accesses::new()))?;
+        // A thread is started at the same place in nearly every execution: looking once for each is enough for a
+        // report.
         let known = self.state().thread(child).started.is_some();
         let started = if known { None } else { Caller::find(py) };
         {
@@ -101,7 +102,7 @@ impl Host {
         let object = self.thread_object(py, ThreadId(index));
         self.note_waiting(py, Word::Join, object.as_ref().map(|o| o.bind(py)));
         let operation = Operation::new(OperationKind::Join, LocationId::NONE, index);
-        self.perform(py, operation, 1, |_| Touch::of(Accesses::new()))?;
+        self.perform(py, operation, 1, |_| Footprint::of(Accesses::new()))?;
         {
             let mut state = self.state();
             let time = state.thread(ThreadId(index)).time;
@@ -134,7 +135,7 @@ impl Host {
         };
         if visible {
             let operation = Operation::new(OperationKind::IsFinished, location, index);
-            self.perform(py, operation, 1, |_| Touch::of(smallvec![access(location, AccessMode::Read)]))?;
+            self.perform(py, operation, 1, |_| Footprint::of(smallvec![access(location, AccessMode::Read)]))?;
         }
         Ok(self.state().driver.threads.is_finished(thread))
     }
@@ -165,7 +166,7 @@ impl Host {
             return Ok(0);
         }
         let operation = Operation::new(OperationKind::Choose, LocationId::NONE, count);
-        self.perform(py, operation, count, |_| Touch::of(Accesses::new()))?;
+        self.perform(py, operation, count, |_| Footprint::of(Accesses::new()))?;
         let outcome = self.state().driver.outcome();
         let value = outcome.into_pyobject(py)?;
         self.note(py, Word::Choose, None, None, Some(value.as_any()), true);
@@ -194,8 +195,8 @@ impl Host {
         self.only_outside_predicates(py, what)
     }
 
-    /// The running thread does something that is no access: `what`, a verb phrase. No loop that it is in only looks, and
-    /// no predicate may do it.
+    /// The running thread does something that is no access: `what`, a verb phrase. No loop that it is in only looks,
+    /// and no predicate may do it.
     pub fn had_effect(&self, py: Python<'_>, what: &str) -> PyResult<()> {
         self.only_outside_predicates(py, what)?;
         let mut state = self.state();
@@ -224,7 +225,7 @@ impl Host {
         self.only_outside_predicates(py, "looks at the clock")?;
         if self.state().clock_may_jump() {
             let operation = Operation::new(OperationKind::Choose, LocationId::NONE, 2);
-            self.perform(py, operation, 2, |_| Touch::of(Accesses::new()))?;
+            self.perform(py, operation, 2, |_| Footprint::of(Accesses::new()))?;
             let outcome = self.state().driver.outcome();
             if outcome == 1 {
                 self.state().jump_clock();

@@ -1,8 +1,8 @@
 //! Whether the order of a set's items depends on the order in which they were added.
 //!
-//! CPython's sets are tables in which an item has the place that its hash says, or, if another one has that, a place after it.
-//! So the order of the items depends on that of the insertions only where two of them want one place, or an item has been
-//! removed that may have had the place of another.
+//! CPython's sets are tables in which an item has the place that its hash says, or, if another one has that, a place
+//! after it. So the order of the items depends on that of the insertions only where two of them want one place, or an
+//! item has been removed that may have had the place of another.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PySet, PyString, PyTuple};
@@ -14,8 +14,8 @@ use super::entered_code::without_code;
 const LEAST_PLACES: isize = 8;
 const BYTES_OF_A_PLACE: isize = 2 * size_of::<usize>() as isize;
 
-/// Whether two items of a set may want one place in its table, so that the one that was added first has it. The size of the
-/// table depends on how many were added alone, as long as none is removed.
+/// Whether two items of a set may want one place in its table, so that the one that was added first has it. The size of
+/// the table depends on how many were added alone, as long as none is removed.
 pub fn has_collisions(object: &Bound<'_, PyAny>) -> bool {
     let Ok(set) = object.cast::<PySet>() else { return false };
     places_are_shared(set).unwrap_or(true)
@@ -25,8 +25,8 @@ fn places_are_shared(set: &Bound<'_, PySet>) -> PyResult<bool> {
     let py = set.py();
     let places = table_size(set)?;
     let mut taken = FxHashSet::default();
-    // Not by the methods of a subclass, nor by those of items: these may be code of the model. The hash of what is told apart by
-    // its identity is a number of the check.
+    // Not by the methods of a subclass, nor by those of items: these may be code of the model. The hash of what is told
+    // apart by its identity is a number of the check.
     for item in py.get_type::<PySet>().call_method1("__iter__", (set,))?.try_iter()? {
         let item = item?;
         if has_builtin_hash(&item) {

@@ -1,5 +1,6 @@
-//! Names of functions, classes and modules that the text of an object shows, and texts about them that functions look for. Nobody
-//! changes them while other threads run, as a rule; once somebody does, all texts read them. The text of a module does so from the beginning.
+//! Names of functions, classes and modules that the text of an object shows, and texts about them that functions look
+//! for. Nobody changes them while other threads run, as a rule; once somebody does, all texts read them. The text of a
+//! module does so from the beginning.
 
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -36,7 +37,7 @@ impl State {
                 None => self.attribute_slot(&named, &name),
             };
             if let Some(slot) = slot {
-                look.touches(slot.accesses(AccessMode::Read));
+                look.add(slot.accesses(AccessMode::Read));
             }
         }
     }

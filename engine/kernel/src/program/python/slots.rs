@@ -1,4 +1,4 @@
-//! Which place an attribute is, and what an access to such a place touches.
+//! Which place an attribute is, and the footprint of an access to such a place.
 
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -15,7 +15,7 @@ use super::module_variables::instrumented_namespace;
 use super::native_types::{descriptor_kind, Descriptor};
 use super::rebinding::decides_meaning;
 use super::state::{access, Phase, Restart, State};
-use super::switching::Touch;
+use super::switching::Footprint;
 use super::types::{module_of, TypeFacts, TypeKind};
 use crate::operation::{AccessMode, Accesses, LocationId, MemoryOrder, Operation, OperationKind, ThreadId};
 
@@ -33,8 +33,8 @@ pub struct Slot {
     pub in_container: bool,
     /// The object as a whole, if some operation takes objects of its type as wholes.
     pub whole: Option<LocationId>,
-    /// The same where loads read from a write of their choice and an access to the place is none to the whole, but has to be
-    /// ordered with those.
+    /// The same where loads read from a write of their choice and an access to the place is none to the whole, but has
+    /// to be ordered with those.
     pub beside: Option<LocationId>,
     /// Whether a store changes what such an operation sees of other places, too: their order, how many there are.
     pub changes_whole: bool,
@@ -48,8 +48,8 @@ impl Slot {
         Slot { location, object, key, default, class_decides, in_container, whole, changes_whole, beside }
     }
 
-    /// The same on an object that operations take as a whole at this location. `chosen` tells whether loads read from a write
-    /// of their choice; see `chosen_items.rs`.
+    /// The same on an object that operations take as a whole at this location. `chosen` tells whether loads read from a
+    /// write of their choice; see `chosen_items.rs`.
     pub fn of_whole(self, whole: Option<LocationId>, chosen: bool) -> Slot {
         match chosen {
             true => Slot { beside: whole, ..self },
@@ -61,7 +61,7 @@ impl Slot {
         mode == AccessMode::Read || self.class_decides
     }
 
-    /// What an access to the place touches.
+    /// The footprint of an access to the place.
     pub fn accesses(self, mode: AccessMode) -> Accesses {
         let mut found: Accesses = smallvec![access(self.location, mode)];
         let intent = match mode {
@@ -159,7 +159,8 @@ impl State {
         Slot { changes_whole, ..Slot::alone(location, id, key) }.of_whole(whole, self.reads.enabled)
     }
 
-    /// The base of a class that it has an attribute from. A class that gets one of its own makes it an attribute of any class.
+    /// The base of a class that it has an attribute from. A class that gets one of its own makes it an attribute of any
+    /// class.
     fn holding_class(&mut self, class: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> Option<ObjectId> {
         let holder = holder_of(class.cast::<PyType>().ok()?, name).filter(|holder| !holder.is(class))?;
         let facts = self.types.facts(&holder);
@@ -289,7 +290,8 @@ impl State {
         Slot { in_container, ..Slot::alone(whole, id, self.identities.name(name)) }
     }
 
-    /// Whether no thread has been started yet, so that all that any other one does comes later; or whether all have ended.
+    /// Whether no thread has been started yet, so that all that any other one does comes later; or whether all have
+    /// ended.
     pub fn is_alone(&self) -> bool {
         self.is_over() || self.current == ThreadId::MAIN && self.driver.threads.get(ThreadId::MAIN).spawned == 0
     }
@@ -308,8 +310,8 @@ impl State {
 }
 
 impl Host {
-    /// The place behind a bound method of a descriptor in C, `K.slot.__get__`, where the class has something else under its name;
-    /// None where the attribute by this name is the same.
+    /// The place behind a bound method of a descriptor in C, `K.slot.__get__`, where the class has something else under
+    /// its name; None where the attribute by this name is the same.
     pub fn member_slot(
         &self,
         method: &Bound<'_, PyAny>,
@@ -335,25 +337,25 @@ impl Host {
         Ok(Some(state.own_slot(own, key, facts)))
     }
 
-    /// An access to a slot of which no value is kept: explorers that choose or compare values cannot treat one that races.
-    /// `what` is what a refusal calls it.
-    pub fn touch_member(&self, py: Python<'_>, slot: Slot, mode: AccessMode, what: &'static str) -> PyResult<bool> {
+    /// An access to a slot of which no value is kept: explorers that choose or compare values cannot treat one that
+    /// races. `what` is what a refusal calls it.
+    pub fn access_member(&self, py: Python<'_>, slot: Slot, mode: AccessMode, what: &'static str) -> PyResult<bool> {
         let by_value = self.is_buffered(slot.location) || {
             let state = self.state();
             state.chooses(slot.location) || state.driver.wants_values() && state.is_visible(slot.location)
         };
         match by_value {
             true => self.leave_untreated(py, what),
-            false => self.touch_slot(py, slot, mode),
+            false => self.access_slot(py, slot, mode),
         }
     }
 
     /// Perform an access to a slot: as an event if its location is visible. Returns whether it was one.
     #[inline]
-    pub fn touch_slot(&self, py: Python<'_>, slot: Slot, mode: AccessMode) -> PyResult<bool> {
+    pub fn access_slot(&self, py: Python<'_>, slot: Slot, mode: AccessMode) -> PyResult<bool> {
         self.require_ordered_slot(py, slot, mode)?;
         if slot.whole.is_some() || slot.default.is_some() && slot.reads_class(mode) {
-            return self.touch_several(py, slot, mode, None);
+            return self.access_several(py, slot, mode, None);
         }
         {
             let mut state = self.state();
@@ -372,9 +374,9 @@ impl Host {
         Ok(true)
     }
 
-    /// The same for a store to an attribute. One that the object does not have yet comes last in its dict, which whoever takes
-    /// the object as a whole can tell.
-    pub fn touch_store(
+    /// The same for a store to an attribute. One that the object does not have yet comes last in its dict, which
+    /// whoever takes the object as a whole can tell.
+    pub fn access_store(
         &self,
         py: Python<'_>,
         slot: Slot,
@@ -382,8 +384,8 @@ impl Host {
         name: &Bound<'_, PyString>,
     ) -> PyResult<bool> {
         match slot.whole {
-            Some(_) => self.touch_several(py, slot, AccessMode::Write, Some((object, name))),
-            None => self.touch_slot(py, slot, AccessMode::Write),
+            Some(_) => self.access_several(py, slot, AccessMode::Write, Some((object, name))),
+            None => self.access_slot(py, slot, AccessMode::Write),
         }
     }
 
@@ -395,33 +397,34 @@ impl Host {
         kind: OperationKind,
     ) -> PyResult<()> {
         let operation = Operation { order: MemoryOrder::Relaxed, ..Operation::new(kind, location, 0) };
-        self.perform(py, operation, 1, |_| Touch::of(smallvec![access(location, mode)]))?;
+        self.perform(py, operation, 1, |_| Footprint::of(smallvec![access(location, mode)]))?;
         self.state().plain_access(&[access(location, mode)]);
         self.require_ordered_store(py, location, mode)
     }
 
     /// Perform the deletion of what a slot holds, which finds out whether there is anything. Returns whether it was an
     /// event.
-    pub fn touch_deletion(&self, py: Python<'_>, slot: Slot) -> PyResult<bool> {
+    pub fn access_deletion(&self, py: Python<'_>, slot: Slot) -> PyResult<bool> {
         let finds = {
             let state = self.state();
             let by_value = state.driver.wants_values() && state.running() && state.is_visible(slot.location);
             state.chooses(slot.location) || by_value
         };
         if !finds {
-            return self.touch_slot(py, slot, AccessMode::Write);
+            return self.access_slot(py, slot, AccessMode::Write);
         }
         self.perform_on_slot(py, slot.location, AccessMode::Write, OperationKind::ReadModifyWrite)?;
         self.state().affect_loops();
         Ok(true)
     }
 
-    /// An access that touches more than the place itself: a load finds the instance's value or the class's and reads both.
-    /// `stored` is the attribute that a store may make.
+    /// An access to more than the place itself: a load finds the instance's value or the class's and reads
+    /// both. `stored` is the attribute that a store may make.
     ///
-    /// Whether a store makes the attribute depends on what others do, and what an event touches may not, since nobody can tell
-    /// what it would have touched earlier. So a store of which one like it has made an attribute counts as one that does.
-    fn touch_several(
+    /// Whether a store makes the attribute depends on what others do, and what an event accesses may not, since nobody
+    /// can tell what it would have accessed earlier. So a store of which one like it has made an attribute counts as
+    /// one that does.
+    fn access_several(
         &self,
         py: Python<'_>,
         slot: Slot,
@@ -460,7 +463,7 @@ impl Host {
                 }
                 state.types.is_gaining(token)
             });
-            Touch::of(state.visible_part(accesses_if(may_make)))
+            Footprint::of(state.visible_part(accesses_if(may_make)))
         })?;
         match slot.default {
             Some(default) if mode == AccessMode::Read => self.settle_default(py, slot.location, default)?,
@@ -469,8 +472,8 @@ impl Host {
         Ok(true)
     }
 
-    /// Before a store or a deletion that the class decides about: explorers in which a write reads nothing cannot order it
-    /// with a change of the class.
+    /// Before a store or a deletion that the class decides about: explorers in which a write reads nothing cannot order
+    /// it with a change of the class.
     pub fn require_settled_class(&self, py: Python<'_>, slot: Slot) -> PyResult<()> {
         let races = {
             let state = self.state();

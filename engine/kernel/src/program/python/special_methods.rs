@@ -1,5 +1,5 @@
-//! Special methods that a class in Python has from elsewhere: `__iter__ = items.__iter__`, `__missing__ = functools.partial(...)`.
-//! The interpreter calls them in C, where no hook tells of what they do.
+//! Special methods that a class in Python has from elsewhere: `__iter__ = items.__iter__`, `__missing__ =
+//! functools.partial(...)`. The interpreter calls them in C, where no hook tells of what they do.
 
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -63,8 +63,8 @@ impl TypeTable {
 }
 
 impl TypeTable {
-    /// Whether a method that C calls may be one of the model's: it is an instrumented function, or whatever else that is
-    /// neither a function nor the interpreter's own.
+    /// Whether a method that C calls may be one of the model's: it is an instrumented function, or whatever else that
+    /// is neither a function nor the interpreter's own.
     fn is_of_user(&mut self, method: &Bound<'_, PyAny>) -> bool {
         let function = match method.get_type().fully_qualified_name() {
             Ok(name) if matches!(name.to_str(), Ok("classmethod" | "staticmethod")) => {
@@ -130,7 +130,7 @@ impl Host {
         items && holder_of(&object.get_type(), name).is_none()
     }
 
-    /// An operation on an attribute that is an item. Which one is not looked at: it touches all of them.
+    /// An operation on an attribute that is an item. Which one is not looked at: it accesses all of them.
     pub fn use_items<'py>(
         &self,
         py: Python<'py>,
@@ -146,7 +146,7 @@ impl Host {
         if effect == ContainerEffect::WriteWhole {
             self.check_fresh(py, object)?;
         }
-        let event = self.touch_container(py, object, effect, None)?;
+        let event = self.access_container(py, object, effect, None)?;
         if event && effect == ContainerEffect::WriteWhole && self.keeps_undo() {
             Undo::of_container(object)?.into_iter().for_each(|undo| self.keep_undo(undo));
         }

@@ -1,5 +1,5 @@
-//! Classes of the kernel's primitives, for which other objects stand under the names of the library's classes: a program that
-//! asks an object for its class finds what it calls so (`type(event) is threading.Event`).
+//! Classes of the kernel's primitives, for which other objects stand under the names of the library's classes: a
+//! program that asks an object for its class finds what it calls so (`type(event) is threading.Event`).
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};

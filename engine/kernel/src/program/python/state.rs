@@ -45,8 +45,8 @@ pub enum Phase {
     Running,
     /// A predicate of `wait_until` is evaluated: reads are collected, nothing is scheduled.
     Probing,
-    /// An execution has ended; suspended threads are unwound. What code of the model does then is no event, but what it changes
-    /// is put back all the same.
+    /// An execution has ended; suspended threads are unwound. What code of the model does then is no event, but what it
+    /// changes is put back all the same.
     Unwinding,
     /// What an execution has made is let go. Its destructors are code of the model, too.
     Releasing,
@@ -152,8 +152,8 @@ pub struct State {
     pub flags_are_cleared: bool,
     pub queues: QueueFacts,
     pub pools: PoolFacts,
-    /// Whether the text of an RLock or a Condition is read beside other threads, which tells how often the lock is held and
-    /// how many wait.
+    /// Whether the text of an RLock or a Condition is read beside other threads, which tells how often the lock is held
+    /// and how many wait.
     pub waits_are_shown: bool,
     /// Whether a thread looks at what raising stores in an exception, while there are others or after them.
     pub raised_is_shown: bool,

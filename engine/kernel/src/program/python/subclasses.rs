@@ -1,9 +1,10 @@
 //! Which classes an execution has made, where a program asks a class for its subclasses.
 //!
-//! A class lists its subclasses in the order in which they were made, for as long as they exist: until the garbage collector
-//! comes, and for as long as somebody holds them, such as the checker what a counterexample has touched. So those of
-//! executions before end when an execution begins, or are left out of what the program is shown. Not all that makes classes is
-//! seen (`type(...)` may be called by code in C): that several threads may have made some is an assumption.
+//! A class lists its subclasses in the order in which they were made, for as long as they exist: until the garbage
+//! collector comes, and for as long as somebody holds them, such as the checker what a counterexample has accessed. So
+//! those of executions before end when an execution begins, or are left out of what the program is shown. Not all that
+//! makes classes is seen (`type(...)` may be called by code in C): that several threads may have made some is an
+//! assumption.
 
 use pyo3::intern;
 use pyo3::prelude::*;

@@ -16,23 +16,23 @@ use crate::execution::Values;
 use crate::explorer::End;
 use crate::memory::Effect;
 use crate::operation::{AccessMode, Accesses, Operation, OperationKind, ThreadId};
-use crate::threads::Foreseen;
+use crate::threads::PendingFootprint;
 
 /// So many times what destructors have met is let go.
 const ROUNDS: usize = 100;
 
-/// What an operation touches and the state token of its primary location, computed just before it is performed.
+/// What an operation accesses and the state token of its primary location, computed just before it is performed.
 #[derive(Default)]
-pub struct Touch {
+pub struct Footprint {
     pub accesses: Option<Accesses>,
     pub before: Option<u32>,
     /// The equality token of the value at the primary location, for explorers that ask for values.
     pub found: Option<u32>,
 }
 
-impl Touch {
-    pub fn of(accesses: Accesses) -> Touch {
-        Touch { accesses: Some(accesses), before: None, found: None }
+impl Footprint {
+    pub fn of(accesses: Accesses) -> Footprint {
+        Footprint { accesses: Some(accesses), before: None, found: None }
     }
 }
 
@@ -44,7 +44,7 @@ impl Host {
         py: Python<'_>,
         operation: Operation,
         alternatives: u32,
-        touch: impl Fn(&mut State) -> Touch,
+        footprint: impl Fn(&mut State) -> Footprint,
     ) -> PyResult<Effect> {
         if !reads_in_predicates(operation.kind) {
             self.only_outside_predicates(py, what_it_does(operation.kind))?;
@@ -66,11 +66,11 @@ impl Host {
                 let current = state.current;
                 state.driver.arrive(current, operation, alternatives);
                 if state.driver.wants_values() {
-                    let mut touched = touch(&mut state);
-                    state.order_joint_writes(&operation, &mut touched);
-                    let Touch { accesses, found, .. } = touched;
-                    let foreseen = Foreseen { accesses: accesses.unwrap_or_default(), found };
-                    state.driver.foresee(current, foreseen);
+                    let mut footprint = footprint(&mut state);
+                    state.order_joint_writes(&operation, &mut footprint);
+                    let Footprint { accesses, found, .. } = footprint;
+                    let footprint = PendingFootprint { accesses: accesses.unwrap_or_default(), found };
+                    state.driver.note_footprint(current, footprint);
                 }
                 if state.driver.threads.waits_for_predicates() {
                     drop(state);
@@ -92,12 +92,12 @@ impl Host {
             self.settle(py, &operation)?;
         }
         let mut state = self.state();
-        let mut touched = touch(&mut state);
-        state.order_joint_writes(&operation, &mut touched);
+        let mut footprint = footprint(&mut state);
+        state.order_joint_writes(&operation, &mut footprint);
         let current = state.current;
-        match state.driver.commit(current, touched.accesses, touched.before) {
+        match state.driver.commit(current, footprint.accesses, footprint.before) {
             Ok(effect) => {
-                if let (true, Some(found)) = (state.driver.wants_values(), touched.found) {
+                if let (true, Some(found)) = (state.driver.wants_values(), footprint.found) {
                     // What it leaves is noted once the operation has been carried out.
                     state.driver.note_values(Values { found: Some(found), left: None });
                 }
@@ -239,18 +239,18 @@ impl Host {
         let location = self.thread_location(thread);
         let visible = {
             let mut state = self.state();
-            let touched = [access(location, AccessMode::Write)];
+            let footprint = [access(location, AccessMode::Write)];
             if state.is_visible(location) {
                 true
             } else {
-                state.quiet(&touched);
+                state.quiet(&footprint);
                 false
             }
         };
         if visible {
             let operation = Operation::new(OperationKind::End, location, thread.0);
             let performed =
-                self.perform(py, operation, 1, |_| Touch::of(smallvec![access(location, AccessMode::Write)]));
+                self.perform(py, operation, 1, |_| Footprint::of(smallvec![access(location, AccessMode::Write)]));
             if performed.is_err() {
                 return;
             }
@@ -373,8 +373,8 @@ impl Host {
         Ok(end)
     }
 
-    /// Between executions: let go of what the last one made, then `collect` what nobody reaches, and put back what was changed
-    /// of objects that last. Destructors are code of the model, and what they change is put back like all else.
+    /// Between executions: let go of what the last one made, then `collect` what nobody reaches, and put back what was
+    /// changed of objects that last. Destructors are code of the model, and what they change is put back like all else.
     pub fn restore(&self, py: Python<'_>, collect: impl FnOnce() -> PyResult<()>) -> PyResult<()> {
         {
             let mut state = self.state();
@@ -461,7 +461,8 @@ impl Host {
     }
 
     /// Let go of the model: of its objects, which the host knows and which know the host, and of the pooled greenlets,
-    /// whose stacks hold on to it. Nothing can be explored afterwards. An exploration that could not end is left as it is.
+    /// whose stacks hold on to it. Nothing can be explored afterwards. An exploration that could not end is left as it
+    /// is.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         if self.state().phase != Phase::Idle {
             return Ok(());

@@ -15,7 +15,7 @@ use super::container_effects::ContainerEffect;
 use super::host::Host;
 use super::recording::Word;
 use super::state::{Phase, State};
-use super::switching::Touch;
+use super::switching::Footprint;
 use crate::execution::{Event, Literal, Sides, Solver};
 use crate::operation::{AccessMode, Accesses, LocationId, Operation, OperationKind, ThreadId};
 
@@ -63,7 +63,8 @@ pub struct EarlyBranch {
 }
 
 impl State {
-    /// Why the execution cannot stand as it is: a planned event has seen what an operation wrote before it had branched.
+    /// Why the execution cannot stand as it is: a planned event has seen what an operation wrote before it had
+    /// branched.
     pub fn divided_operation(&self, py: Python<'_>) -> Option<Py<PyAny>> {
         let execution = &self.driver.execution;
         let planned = self.driver.explorer().planned().min(execution.len());
@@ -111,7 +112,7 @@ impl Host {
             return Ok(taken);
         }
         let operation = Operation::new(OperationKind::Branch, LocationId::NONE, condition);
-        self.perform(py, operation, 2, |_| Touch::of(Accesses::new()))?;
+        self.perform(py, operation, 2, |_| Footprint::of(Accesses::new()))?;
         let taken = self.state().driver.outcome() != 0;
         let value = PyBool::new(py, taken).to_owned();
         if self.is_recording() {
@@ -218,9 +219,9 @@ impl Host {
         solver.call_method0(py, intern!(py, "refuse_weak_exchange")).map(drop)
     }
 
-    /// A branch has come up, and is decided at once. Explorers of graphs may have planned events that come after it in this
-    /// execution: if they see what the call of built-in code that branches has written, what they do was planned without
-    /// knowing what that is. Whether they do is looked at when the execution has ended.
+    /// A branch has come up, and is decided at once. Explorers of graphs may have planned events that come after it in
+    /// this execution: if they see what the call of built-in code that branches has written, what they do was planned
+    /// without knowing what that is. Whether they do is looked at when the execution has ended.
     pub fn note_early_branch(&self, py: Python<'_>) -> PyResult<()> {
         let solver = {
             let mut state = self.state();
@@ -263,7 +264,8 @@ impl Host {
         }
     }
 
-    /// The arguments of a call with numbers in place of symbolic values, where the function is in C and takes nothing else.
+    /// The arguments of a call with numbers in place of symbolic values, where the function is in C and takes nothing
+    /// else.
     pub fn number_arguments<'py>(
         &self,
         function: &Bound<'py, PyAny>,
@@ -323,7 +325,7 @@ impl Host {
             let bounded: bool = key.call_method0(intern!(py, "__dpor_is_bounded__"))?.extract()?;
             if !bounded {
                 // Which values are in range is all that a list can tell apart.
-                self.touch_container(py, object, ContainerEffect::Length, None)?;
+                self.access_container(py, object, ContainerEffect::Length, None)?;
                 let length = object.cast::<PyList>().map_or(0, |list| list.len());
                 return Ok(Some(key.call_method1(intern!(py, "__dpor_index__"), (length,))?));
             }

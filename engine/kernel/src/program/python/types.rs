@@ -57,7 +57,7 @@ impl TypeKind {
         matches!(self, TypeKind::List | TypeKind::Dict | TypeKind::DefaultDict | TypeKind::Set)
     }
 
-    /// Whether an instance has a content that is no attribute: operations on it touch it as one piece or in parts.
+    /// Whether an instance has a content that is no attribute: operations on it access it as one piece or in parts.
     pub fn has_content(self) -> bool {
         self.is_container() || matches!(self, TypeKind::View | TypeKind::Iterator)
     }
@@ -101,7 +101,8 @@ pub struct TypeFacts {
     pub keeps_unseen: bool,
     /// Whether they are locks, queues or thread-local data of the interpreter, to which all threads of a model are one.
     pub is_uncontrolled: bool,
-    /// Whether their class derives from one of the kernel's primitives, whose methods tell of their operations themselves.
+    /// Whether their class derives from one of the kernel's primitives, whose methods tell of their operations
+    /// themselves.
     pub is_primitive: bool,
 }
 
@@ -200,8 +201,8 @@ impl TypeTable {
         weak_name(name).is_some()
     }
 
-    /// Note it if objects of the type are memory of C, which others can show as well: a change through one is not seen in
-    /// the other.
+    /// Note it if objects of the type are memory of C, which others can show as well: a change through one is not seen
+    /// in the other.
     fn note_shared_memory(&mut self, ty: &Bound<'_, PyType>) {
         let metaclass = ty.get_type();
         if module_of(&metaclass) == "_ctypes" {
@@ -209,8 +210,8 @@ impl TypeTable {
         }
     }
 
-    /// Note it that an object has been made which tells that another one has come to its end, unless modules that are not
-    /// the user's keep it to themselves.
+    /// Note it that an object has been made which tells that another one has come to its end, unless modules that are
+    /// not the user's keep it to themselves.
     pub fn note_weak(&mut self, object: &Bound<'_, PyAny>) {
         let py = object.py();
         let ty = object.get_type();
@@ -282,8 +283,8 @@ impl TypeTable {
         self.token(name)
     }
 
-    /// Forget what follows from classes and the code of their methods: these have changed, or existed only in one execution
-    /// (their modules are loaded afresh for each).
+    /// Forget what follows from classes and the code of their methods: these have changed, or existed only in one
+    /// execution (their modules are loaded afresh for each).
     pub fn forget(&mut self) {
         self.origins.forget_classes();
         self.attributes.clear();
@@ -324,8 +325,8 @@ impl TypeTable {
         found
     }
 
-    /// Note that a program looks at where an enumeration keeps the combinations of its flags that it has made when they were
-    /// asked for, which are no operations.
+    /// Note that a program looks at where an enumeration keeps the combinations of its flags that it has made when they
+    /// were asked for, which are no operations.
     fn note_member_map(&mut self, class: &Bound<'_, PyType>, name: &Bound<'_, PyString>) {
         let py = class.py();
         if name == "_value2member_map_" && runs_first_party(py, &[]) {
@@ -334,8 +335,8 @@ impl TypeTable {
         }
     }
 
-    /// Note that an attribute of this name was rebound in a class, or in place of a method; returns true if that is news,
-    /// so that earlier loads were wrongly left out.
+    /// Note that an attribute of this name was rebound in a class, or in place of a method; returns true if that is
+    /// news, so that earlier loads were wrongly left out.
     pub fn note_rebound(&mut self, name: &Bound<'_, PyString>) -> bool {
         let news = self.rebound.insert(name.to_string());
         if news {
@@ -487,8 +488,8 @@ fn classify(ty: &Bound<'_, PyType>) -> TypeKind {
     TypeKind::Opaque
 }
 
-/// Whether instances need no watching whatever is done to them: each thread has its own attributes, they are symbolic values,
-/// or they make their own operations visible, and end where the last reference to them does.
+/// Whether instances need no watching whatever is done to them: each thread has its own attributes, they are symbolic
+/// values, or they make their own operations visible, and end where the last reference to them does.
 pub fn tells_itself(ty: &Bound<'_, PyType>) -> bool {
     let marks = ["__dpor_thread_local__", "__dpor_symbolic__", "__dpor_untracked__"];
     marks.into_iter().any(|mark| found_in_class(ty, mark).is_some())

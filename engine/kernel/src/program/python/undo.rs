@@ -73,16 +73,16 @@ impl Undo {
 }
 
 impl State {
-    /// The state of a primitive, of which `operation` is one of the operations: at the moment that a predicate is evaluated
-    /// as of, if it is. Each event keeps what it found, so that nothing has to be taken back.
+    /// The state of a primitive, of which `operation` is one of the operations: at the moment that a predicate is
+    /// evaluated as of, if it is. Each event keeps what it found, so that nothing has to be taken back.
     pub fn primitive_token(&self, operation: &Operation) -> u32 {
         let now = || self.driver.memory.state_token(operation);
         let Some(since) = self.as_of else { return now() };
         let execution = &self.driver.execution;
         let events = &execution.events()[since.0 as usize..self.driver.position()];
         let later = |event: &&Event| event.id == since || execution.happens_before(since, event.id);
-        let touched = events.iter().filter(later).find(|event| event.operation.target == operation.target);
-        touched.map_or_else(now, |event| event.before)
+        let footprint = events.iter().filter(later).find(|event| event.operation.target == operation.target);
+        footprint.map_or_else(now, |event| event.before)
     }
 }
 
@@ -146,8 +146,8 @@ impl Host {
         Ok(found)
     }
 
-    /// Whether the thread's predicate holds with everything taken back that happens after `event`, and it itself; and what
-    /// it reads then.
+    /// Whether the thread's predicate holds with everything taken back that happens after `event`, and it itself; and
+    /// what it reads then.
     fn predicate_before(&self, py: Python<'_>, thread: ThreadId, event: EventId) -> PyResult<(bool, Vec<Access>)> {
         let (mut kept, taken) = {
             let mut state = self.state();

@@ -2,8 +2,8 @@
 //!
 //! Such are objects that are made for the tasks of one thread: their methods tell who uses them
 //! (`dpor.runtime.thread_bound`), and here it is told who looks into them. And such are objects of modules that run on
-//! stand-ins, as a `Future` of `concurrent.futures`: what their methods give is seen, what they keep for themselves is not.
-//! Primitives of the kernel keep nothing that Python could show.
+//! stand-ins, as a `Future` of `concurrent.futures`: what their methods give is seen, what they keep for themselves is
+//! not. Primitives of the kernel keep nothing that Python could show.
 
 use pyo3::ffi;
 use pyo3::intern;
@@ -76,8 +76,8 @@ impl Host {
         Some(state.types.facts(object))
     }
 
-    /// What attributes show that nobody follows: those of a primitive of Python's own library, where that of the kernel has
-    /// none to show or to make anew, and what a function is made of.
+    /// What attributes show that nobody follows: those of a primitive of Python's own library, where that of the kernel
+    /// has none to show or to make anew, and what a function is made of.
     pub fn refuse_insides(
         &self,
         py: Python<'_>,
@@ -127,8 +127,8 @@ impl Host {
         }
     }
 
-    /// `locals()` has given names. In the body of a class they are what the class is made of, into which the body stores where
-    /// no hook is.
+    /// `locals()` has given names. In the body of a class they are what the class is made of, into which the body
+    /// stores where no hook is.
     pub fn note_class_namespace(&self, names: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = names.py();
         let of_class = names.contains(intern!(py, "__qualname__"))? && names.contains(intern!(py, "__module__"))?;
@@ -245,8 +245,8 @@ fn tell(object: &Bound<'_, PyAny>, name: Option<&Bound<'_, PyString>>) -> PyResu
     runtime.getattr(intern!(py, "note_look"))?.call1((object, name)).map(drop)
 }
 
-/// Refuse an attribute that a program gives to one of the library's primitives, which the kernel's have no room for: a new one, or
-/// one that hides a method.
+/// Refuse an attribute that a program gives to one of the library's primitives, which the kernel's have no room for: a
+/// new one, or one that hides a method.
 pub fn refuse_new_attribute(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<()> {
     if !keeps_attributes(object) || object.hasattr(name)? && !can_be_hidden(object, name)? {
         return Ok(());

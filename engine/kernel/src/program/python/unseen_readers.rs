@@ -1,8 +1,9 @@
 //! Stores to attributes that code of the standard library reads unseen.
 //!
-//! Modules such as `enum` are left as they are because their objects do not change. A program can change one all the same:
-//! it may store to an attribute that methods of the module read (`Color.RED._value_ = 5` beside `Color.RED.value`). Which
-//! names these are the code of the module's classes says. Such a store is named in the report.
+//! Modules such as `enum` are left as they are because their objects do not change. A program can change one all the
+//! same: it may store to an attribute that methods of the module read (`Color.RED._value_ = 5` beside
+//! `Color.RED.value`). Which names these are the code of the module's classes says. Such a store is named in the
+//! report.
 
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -22,7 +23,8 @@ struct Reader {
     names: FxHashSet<String>,
 }
 
-/// The modules whose code reads attributes of instances unseen, by the addresses of the classes whose instances they are.
+/// The modules whose code reads attributes of instances unseen, by the addresses of the classes whose instances they
+/// are.
 #[derive(Default)]
 pub struct UnseenReaders {
     of_class: FxHashMap<usize, Vec<Reader>>,
@@ -60,8 +62,8 @@ impl Host {
         Ok(())
     }
 
-    /// An attribute of a class is about to be stored or deleted beside other threads: bases of it that stand in for others, or are of
-    /// a module that runs on stand-ins, may use it unseen.
+    /// An attribute of a class is about to be stored or deleted beside other threads: bases of it that stand in for
+    /// others, or are of a module that runs on stand-ins, may use it unseen.
     #[cold]
     pub fn note_users_of_class(&self, class: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<()> {
         if self.state().has_no_company() {

@@ -1,14 +1,16 @@
 //! Operations that a recorder has not been told of.
 //!
-//! A schedule lists what a recorder was told of, and whoever follows it counts what the recorder is told of. An operation
-//! that nobody tells of would be in neither: one that raised, a stretch of C code that goes on after a call back, or one of
-//! the operations of a caller that tells of another. What other threads did before and after it could not be told apart.
+//! A schedule lists what a recorder was told of, and whoever follows it counts what the recorder is told of. An
+//! operation that nobody tells of would be in neither: one that raised, a stretch of C code that goes on after a call
+//! back, or one of the operations of a caller that tells of another. What other threads did before and after it could
+//! not be told apart.
 //!
-//! Hence each operation of a thread that is recorded is remembered when it takes place, visible or not. It is forgotten when
-//! the recorder is told of something; and it is told, by what it touches, when the thread comes to another operation.
+//! Hence each operation of a thread that is recorded is remembered when it takes place, visible or not. It is forgotten
+//! when the recorder is told of something; and it is told, by what it accesses, when the thread comes to another
+//! operation.
 //!
-//! Not where stores go through buffers or loads read from a write of their choice: there a schedule says of each step what it
-//! stores or reads from, and which operations are such steps depends on what is visible.
+//! Not where stores go through buffers or loads read from a write of their choice: there a schedule says of each step
+//! what it stores or reads from, and which operations are such steps depends on what is visible.
 
 use pyo3::prelude::*;
 
@@ -17,7 +19,7 @@ use super::recording::Word;
 use super::state::State;
 use crate::operation::{Access, AccessMode, LocationId, Operation, OperationKind, ThreadId};
 
-/// An operation that has taken place: what it touched first, and whether it was an event.
+/// An operation that has taken place: what it accessed first, and whether it was an event.
 #[derive(Clone, Copy)]
 pub struct Untold {
     location: LocationId,
@@ -62,8 +64,8 @@ impl State {
 }
 
 impl Host {
-    /// Tell the recorder of what a thread has done since it was told last, but for the last operation if `tells_last` says
-    /// that somebody is about to.
+    /// Tell the recorder of what a thread has done since it was told last, but for the last operation if `tells_last`
+    /// says that somebody is about to.
     pub fn tell_untold(&self, py: Python<'_>, thread: ThreadId, tells_last: bool) {
         let mut untold = std::mem::take(&mut self.state().thread(thread).untold);
         match untold.last_mut() {

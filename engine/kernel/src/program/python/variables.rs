@@ -37,8 +37,8 @@ impl Cell {
 
 #[pymethods]
 impl Cell {
-    /// Python's own cells are compared by what they hold, and these are what they hold. That C code compares them is seen
-    /// too late for an operation.
+    /// Python's own cells are compared by what they hold, and these are what they hold. That C code compares them is
+    /// seen too late for an operation.
     fn __richcmp__<'py>(&self, other: &Bound<'py, PyAny>, operator: CompareOp) -> PyResult<Bound<'py, PyAny>> {
         let py = other.py();
         if let Some(host) = current_host(py) {
@@ -138,7 +138,7 @@ impl Host {
         get: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let Some(slot) = self.variable_slot(namespace, name) else { return get() };
-        let event = self.touch_slot(py, slot, AccessMode::Read)?;
+        let event = self.access_slot(py, slot, AccessMode::Read)?;
         let value = self.forwarded(py, slot.location).map_or_else(get, Ok)?;
         self.adopt(&value, slot);
         self.note(py, Word::Load, Some(namespace), Some(name.as_any()), Some(&value), event);
@@ -163,7 +163,7 @@ impl Host {
     ) -> PyResult<Bound<'py, PyAny>> {
         let slot = self.variable_slot(namespace, name);
         let event = match slot {
-            Some(slot) => self.touch_slot(py, slot, AccessMode::Read)?,
+            Some(slot) => self.access_slot(py, slot, AccessMode::Read)?,
             None => false,
         };
         let forwarded = slot.and_then(|slot| self.forwarded(py, slot.location));
@@ -203,7 +203,7 @@ impl Host {
             let (namespace, name) = (namespace.clone().unbind(), name.clone().unbind());
             return self.buffer_plain(py, slot, Place::Variable { namespace, name }, value);
         }
-        let event = self.touch_slot(py, slot, AccessMode::Write)?;
+        let event = self.access_slot(py, slot, AccessMode::Write)?;
         self.keep_variable(event, namespace, name)?;
         let place = || Place::Variable { namespace: namespace.clone().unbind(), name: name.clone().unbind() };
         self.keep_write(py, event, slot.location, place, Some(value))?;
@@ -225,7 +225,7 @@ impl Host {
             return Err(self.restart_with(py, Restart::ModuleState));
         }
         self.drain_if_owed(py)?;
-        let event = self.touch_deletion(py, slot)?;
+        let event = self.access_deletion(py, slot)?;
         self.keep_variable(event, namespace, name)?;
         let place = || Place::Variable { namespace: namespace.clone().unbind(), name: name.clone().unbind() };
         self.keep_write(py, event, slot.location, place, None)?;
@@ -305,7 +305,7 @@ impl Host {
     ) -> PyResult<Bound<'py, PyAny>> {
         let slot = self.cell_slot(cell);
         let event = match slot {
-            Some(slot) => self.touch_slot(py, slot, AccessMode::Read)?,
+            Some(slot) => self.access_slot(py, slot, AccessMode::Read)?,
             None => false,
         };
         let forwarded = slot.and_then(|slot| self.forwarded(py, slot.location));
@@ -333,7 +333,7 @@ impl Host {
                 if self.is_buffered(slot.location) {
                     return self.buffer_plain(py, slot, place(), &value);
                 }
-                let event = self.touch_slot(py, slot, AccessMode::Write)?;
+                let event = self.access_slot(py, slot, AccessMode::Write)?;
                 self.keep_write(py, event, slot.location, place, Some(&value))?;
                 event
             }
@@ -353,7 +353,7 @@ impl Host {
             Some(slot) => {
                 self.check_fresh_cell(py, cell)?;
                 self.drain_if_owed(py)?;
-                let event = self.touch_deletion(py, slot)?;
+                let event = self.access_deletion(py, slot)?;
                 let place = || Place::Cell { cell: cell.clone().unbind(), name: cell.borrow().name.clone_ref(py) };
                 self.keep_write(py, event, slot.location, place, None)?;
                 event

@@ -17,7 +17,7 @@ use super::identity::{KeyId, ObjectId};
 use super::loops::Spin;
 use super::recording::Word;
 use super::state::{Phase, Restart, State};
-use super::switching::Touch;
+use super::switching::Footprint;
 use crate::explorer::End;
 use crate::operation::{Access, AccessMode, Accesses, LocationId, Operation, OperationKind, ThreadId};
 use crate::threads::Status;
@@ -38,8 +38,8 @@ impl State {
 
 impl State {
     /// Note that a predicate reads several locations. Writes to such locations do not commute from then on: of two that
-    /// are independent by themselves, one can make true what the other has made false, so that only in one of their orders
-    /// there is a moment at which the predicate holds.
+    /// are independent by themselves, one can make true what the other has made false, so that only in one of their
+    /// orders there is a moment at which the predicate holds.
     fn join_reads(&mut self, reads: &[Access]) {
         let several = reads.iter().any(|read| read.location != reads[0].location);
         if several {
@@ -72,14 +72,15 @@ impl State {
         self.identities.location(ObjectId::JOINT, KeyId::STATE, false)
     }
 
-    /// Add to what an event touches the location that all writes to jointly read locations share, and that of all writes
-    /// inside of what races.
-    pub fn order_joint_writes(&mut self, operation: &Operation, touched: &mut Touch) {
+    /// Add to what an event accesses the location that all writes to jointly read locations share, and that of all
+    /// writes inside of what races.
+    pub fn order_joint_writes(&mut self, operation: &Operation, footprint: &mut Footprint) {
         if self.joint_reads.is_empty() && self.nested_reads.is_empty() {
             return;
         }
         let current = self.current;
-        let mut accesses = touched.accesses.take().unwrap_or_else(|| self.driver.memory.accesses(current, operation));
+        let mut accesses =
+            footprint.accesses.take().unwrap_or_else(|| self.driver.memory.accesses(current, operation));
         let writes = |access: &Access| matches!(access.mode, AccessMode::Write | AccessMode::IntentWrite);
         // Whether a compare-exchange writes can change with its place.
         let may_write = operation.kind == OperationKind::CompareExchange;
@@ -96,7 +97,7 @@ impl State {
                 accesses.push(announced);
             }
         }
-        touched.accesses = Some(accesses);
+        footprint.accesses = Some(accesses);
     }
 }
 
@@ -117,8 +118,8 @@ impl Forbidden {
     }
 }
 
-/// Whether a predicate may perform such an operation where it is a loop that looks; what it accesses says whether it reads.
-/// Some reads come with a fence of their own.
+/// Whether a predicate may perform such an operation where it is a loop that looks; what it accesses says whether it
+/// reads. Some reads come with a fence of their own.
 pub fn reads_in_predicates(kind: OperationKind) -> bool {
     matches!(kind, OperationKind::Load | OperationKind::Branch | OperationKind::Fence)
 }
@@ -160,8 +161,8 @@ impl State {
         !self.own_objects.is_empty() && self.own_objects.contains(&self.identities.info(location).object)
     }
 
-    /// The predicate that runs does what it may not do: the check is given up, whatever the predicate makes of the error
-    /// that this returns.
+    /// The predicate that runs does what it may not do: the check is given up, whatever the predicate makes of the
+    /// error that this returns.
     pub fn forbid(&mut self, py: Python<'_>, what: &str) -> PyErr {
         if self.forbidden.is_none() {
             let place = Caller::find(py).and_then(|caller| caller.place(py));
@@ -296,8 +297,8 @@ impl Host {
 }
 
 impl Host {
-    /// `wait_until` as a loop that looks, of which a round that finds the predicate false changes nothing. The predicate
-    /// holds at a moment, so that a look at several things is one event.
+    /// `wait_until` as a loop that looks, of which a round that finds the predicate false changes nothing. The
+    /// predicate holds at a moment, so that a look at several things is one event.
     pub fn wait_by_looking(&self, py: Python<'_>, predicate: &Bound<'_, PyAny>) -> PyResult<()> {
         let name = name_of(predicate);
         loop {
@@ -352,8 +353,8 @@ impl Host {
 }
 
 impl Host {
-    /// Look whether a predicate holds that reads several things, in one event: a read of the location that all writes to
-    /// what it may read share. Returns its value, whether that is true, and what the thread waits for if not.
+    /// Look whether a predicate holds that reads several things, in one event: a read of the location that all writes
+    /// to what it may read share. Returns its value, whether that is true, and what the thread waits for if not.
     fn look_at_once<'py>(
         &self,
         py: Python<'py>,
@@ -361,7 +362,7 @@ impl Host {
     ) -> PyResult<(Bound<'py, PyAny>, bool, Spin)> {
         let joint = Access { location: self.state().joint_location(), mode: AccessMode::Read };
         let operation = Operation::new(OperationKind::Load, joint.location, 0);
-        self.perform(py, operation, 1, |_| Touch::of(smallvec![joint]))?;
+        self.perform(py, operation, 1, |_| Footprint::of(smallvec![joint]))?;
         self.state().probed.clear();
         let looked = self.probe_predicate(py, predicate);
         if self.state().forbidden.is_some() {
@@ -377,8 +378,8 @@ impl Host {
         Ok((value, held, spin))
     }
 
-    /// The predicate of a `wait_until` looks at several things: let it look at all of them at once from now on, when the
-    /// exploration has begun again. Never returns normally.
+    /// The predicate of a `wait_until` looks at several things: let it look at all of them at once from now on, when
+    /// the exploration has begun again. Never returns normally.
     fn look_at_once_from_now_on<T>(&self, py: Python<'_>, predicate: String, reads: &[Access]) -> PyResult<T> {
         {
             let mut state = self.state();
@@ -446,7 +447,7 @@ impl Host {
         let operation = Operation::new(OperationKind::WaitUntil, LocationId::NONE, 0);
         let performed = self.perform(py, operation, 1, |state| {
             let reads = state.thread(me).predicate_reads.clone();
-            Touch::of(visible_reads(state, &reads))
+            Footprint::of(visible_reads(state, &reads))
         });
         self.state().driver.threads.count_predicate_waiter(-1);
         performed?;

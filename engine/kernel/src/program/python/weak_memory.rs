@@ -1,8 +1,8 @@
 //! Where a load gets its value, and where a store puts it, if the memory model keeps stores from other threads.
 //!
 //! Under sequential consistency the interpreter's own heap is memory. Under TSO and PSO a store to a location that is
-//! visible does not touch the Python object: its value is kept here, the thread's own loads find it, and the others see
-//! the object as it was, until the flush writes it. Locations that are not visible need no buffer; why, is said in
+//! visible does not access the Python object: its value is kept here, the thread's own loads find it, and the others
+//! see the object as it was, until the flush writes it. Locations that are not visible need no buffer; why, is said in
 //! `execution/epochs.rs`.
 
 use std::rc::Rc;
@@ -13,7 +13,7 @@ use super::host::Host;
 use super::place::Place;
 use super::recording::Word;
 use super::state::{Failure, Phase, State};
-use super::switching::Touch;
+use super::switching::Footprint;
 use crate::driver::Turn;
 use crate::explorer::End;
 use crate::operation::{
@@ -23,7 +23,7 @@ use crate::operation::{
 /// A store that is about to enter a buffer.
 pub struct Store {
     pub location: LocationId,
-    /// What it touches.
+    /// What it accesses.
     pub accesses: Accesses,
     pub order: MemoryOrder,
     pub place: Place,
@@ -31,9 +31,9 @@ pub struct Store {
 }
 
 impl Store {
-    /// What its flush touches. Whether it makes the attribute is not known before, so that it counts as one that does for
-    /// all who take the object as a whole.
-    fn touched(&self) -> Accesses {
+    /// What its flush accesses. Whether it makes the attribute is not known before, so that it counts as one that does
+    /// for all who take the object as a whole.
+    fn accesses(&self) -> Accesses {
         let mut accesses = self.accesses.clone();
         if matches!(self.place, Place::Attribute { .. }) {
             for access in accesses.iter_mut().filter(|access| access.mode == AccessMode::IntentWrite) {
@@ -77,8 +77,9 @@ pub struct WeakMemory {
     flushed: Vec<(EventId, Rc<Buffered>)>,
     /// Of those, the ones of one thread that are taken back for the moment.
     held_back: Vec<Rc<Buffered>>,
-    /// What flushes replaced, by the thread whose store did: its destructor must not run wherever a flush happens to be,
-    /// so the thread lets go of it when it next waits for its buffers, which comes after the flush in all executions.
+    /// What flushes replaced, by the thread whose store did: its destructor must not run wherever a flush happens to
+    /// be, so the thread lets go of it when it next waits for its buffers, which comes after the flush in all
+    /// executions.
     replaced: Vec<(ThreadId, u32, Py<PyAny>)>,
 }
 
@@ -169,7 +170,7 @@ impl Host {
             let Store { location, order, .. } = store;
             Operation { order, ..Operation::new(OperationKind::Buffer, location, agent.0) }
         };
-        self.perform(py, operation, 1, |_| Touch::of(Accesses::new()))?;
+        self.perform(py, operation, 1, |_| Footprint::of(Accesses::new()))?;
         let (target, key) = store.place.names(py);
         let value = store.value.clone_ref(py);
         let number = {
@@ -221,12 +222,12 @@ impl Host {
             let position = state.weak.buffered.iter().position(|buffered| buffered.agent == agent);
             let Some(position) = position else { return Ok(false) };
             let buffered = state.weak.buffered.remove(position);
-            let touched = buffered.store.touched().into_iter().filter(|access| state.is_visible(access.location));
-            let mut touched = Touch::of(touched.collect());
-            touched.before = Some(buffered.store.place.token(py, &mut state));
+            let footprint = buffered.store.accesses().into_iter().filter(|access| state.is_visible(access.location));
+            let mut footprint = Footprint::of(footprint.collect());
+            footprint.before = Some(buffered.store.place.token(py, &mut state));
             let operation = state.driver.threads.get(agent).pending;
-            state.order_joint_writes(&operation, &mut touched);
-            if state.driver.commit(agent, touched.accesses, touched.before).is_err() {
+            state.order_joint_writes(&operation, &mut footprint);
+            if state.driver.commit(agent, footprint.accesses, footprint.before).is_err() {
                 return Ok(false);
             }
             if let (Some(races), Some(released)) = (&mut state.data_races, &buffered.released) {
@@ -280,7 +281,7 @@ impl Host {
             }
         }
         let operation = Operation::new(OperationKind::Fence, LocationId::NONE, 0);
-        self.perform(py, operation, 1, |_| Touch::of(Accesses::new())).map(drop)
+        self.perform(py, operation, 1, |_| Footprint::of(Accesses::new())).map(drop)
     }
 
     /// No later store of the running thread reaches memory before those so far.
@@ -305,7 +306,7 @@ impl Host {
             let event = explores && order != MemoryOrder::Relaxed;
             let operation = Operation { order, ..Operation::new(OperationKind::Fence, LocationId::NONE, 0) };
             if event {
-                self.perform(py, operation, 1, |_| Touch::of(Accesses::new()))?;
+                self.perform(py, operation, 1, |_| Footprint::of(Accesses::new()))?;
             } else {
                 self.state().synchronise(&operation);
             }

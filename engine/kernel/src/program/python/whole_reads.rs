@@ -22,7 +22,7 @@ use super::named_reads::Path;
 use super::native_types::keeps_to_itself;
 use super::recording::Word;
 use super::state::{access, Phase, Restart, State};
-use super::switching::Touch;
+use super::switching::Footprint;
 use super::types::{referent, TypeFacts, TypeKind};
 use super::undo::Undo;
 use super::variables::Cell;
@@ -93,7 +93,7 @@ pub struct Look<'py> {
     found_again: FxHashSet<usize>,
     accesses: Accesses,
     /// The same as a set, once they are many.
-    touched: FxHashSet<Access>,
+    known: FxHashSet<Access>,
     /// Locations that are read only as long as an object that races, the second, holds them.
     movable: Vec<(LocationId, ObjectId)>,
     /// Objects of the operation that race, or in which something does.
@@ -146,15 +146,15 @@ impl<'py> Look<'py> {
         }
     }
 
-    pub fn touches(&mut self, accesses: impl IntoIterator<Item = Access>) {
+    pub fn add(&mut self, accesses: impl IntoIterator<Item = Access>) {
         for access in accesses {
             let is_new = if self.accesses.len() < FEW_ACCESSES {
                 !self.accesses.contains(&access)
             } else {
-                if self.touched.is_empty() {
-                    self.touched.extend(self.accesses.iter().copied());
+                if self.known.is_empty() {
+                    self.known.extend(self.accesses.iter().copied());
                 }
-                self.touched.insert(access)
+                self.known.insert(access)
             };
             if is_new {
                 self.accesses.push(access);
@@ -164,8 +164,8 @@ impl<'py> Look<'py> {
 }
 
 impl State {
-    /// What an operation on these objects touches now, and those of them of which it reads different parts in different
-    /// places.
+    /// What an operation on these objects accesses now, and those of them of which it reads different parts in
+    /// different places.
     pub fn whole_accesses<'py>(&mut self, looking: &Looking<'_, 'py>) -> (Accesses, Owners) {
         let mut look = self.look(looking);
         for (location, owner) in std::mem::take(&mut look.movable) {
@@ -197,7 +197,7 @@ impl State {
             seen: FxHashSet::default(),
             found_again: FxHashSet::default(),
             accesses: Accesses::new(),
-            touched: FxHashSet::default(),
+            known: FxHashSet::default(),
             movable: Vec::new(),
             owners: Owners::new(),
             found: Vec::new(),
@@ -248,7 +248,7 @@ impl State {
             accesses.iter().for_each(|access| look.moves(access.location, inside));
             look.races(inside);
         }
-        look.touches(accesses);
+        look.add(accesses);
     }
 
     /// Note what an object is read by, and what is in it.
@@ -292,7 +292,7 @@ impl State {
             inside.racing |= races;
             inside.owner.get_or_insert(container.object);
             look.races(inside);
-            look.touches(accesses);
+            look.add(accesses);
         }
         if iterates(&facts, object) {
             self.look_behind_iterator(look, object, Inside { written: writes, ..inside });
@@ -378,7 +378,7 @@ impl Host {
     /// Objects are about to be read as wholes, by one operation.
     pub fn look<'py>(&self, py: Python<'py>, objects: &[Bound<'py, PyAny>], depth: Depth) -> PyResult<()> {
         let parts = self.reading_parts(objects, depth);
-        let event = self.touch_wholes(py, &parts, depth)?;
+        let event = self.access_wholes(py, &parts, depth)?;
         self.note_reads(py, &parts, event);
         Ok(())
     }
@@ -399,15 +399,15 @@ impl Host {
         }
     }
 
-    /// Whether an operation on an argument as a whole can run code in Python: it is a generator, an iterator over one, or an
-    /// object whose class is written in Python.
+    /// Whether an operation on an argument as a whole can run code in Python: it is a generator, an iterator over one,
+    /// or an object whose class is written in Python.
     pub fn may_call_back(&self, object: &Bound<'_, PyAny>) -> bool {
         !has_nothing_inside(object) && matches!(self.kind(object), TypeKind::Iterator | TypeKind::Instance)
     }
 
     /// Perform one operation on several objects: as an event if one of them races. Returns whether it was one.
-    pub fn touch_wholes<'py>(&self, py: Python<'py>, parts: &[Part<'py>], depth: Depth) -> PyResult<bool> {
-        self.touch(py, &Looking::at(parts, &[], depth))
+    pub fn access_wholes<'py>(&self, py: Python<'py>, parts: &[Part<'py>], depth: Depth) -> PyResult<bool> {
+        self.perform_look(py, &Looking::at(parts, &[], depth))
     }
 
     /// The operation of built-in code on several things at once, the first of which is `target`.
@@ -427,7 +427,8 @@ impl Host {
         }
     }
 
-    /// Before code that nobody looks into is given objects, in which it may change others: those of the model's modules.
+    /// Before code that nobody looks into is given objects, in which it may change others: those of the model's
+    /// modules.
     fn check_fresh_inside<'py>(&self, py: Python<'py>, looking: &Looking<'_, 'py>) -> PyResult<()> {
         let found = {
             let mut state = self.state();
@@ -448,7 +449,7 @@ impl Host {
     }
 
     /// The same for all that an operation looks at.
-    pub fn touch<'py>(&self, py: Python<'py>, looking: &Looking<'_, 'py>) -> PyResult<bool> {
+    pub fn perform_look<'py>(&self, py: Python<'py>, looking: &Looking<'_, 'py>) -> PyResult<bool> {
         let nothing = looking.parts.is_empty()
             && looking.paths.is_empty()
             && looking.results.values.is_empty()
@@ -500,7 +501,7 @@ impl Host {
                 let location = state.identities.location(owner, KeyId::NESTED, false);
                 visible.push(access(location, AccessMode::Read));
             }
-            Touch { accesses: Some(visible), before: Some(0), found: None }
+            Footprint { accesses: Some(visible), before: Some(0), found: None }
         })?;
         if writes {
             self.state().affect_loops();
@@ -519,8 +520,8 @@ impl Host {
 
 #[pymethods]
 impl Host {
-    /// `left` and `right` are about to be compared by identity; gives `right`, or `left` if they are symbolic values that
-    /// stand for the same number or truth value.
+    /// `left` and `right` are about to be compared by identity; gives `right`, or `left` if they are symbolic values
+    /// that stand for the same number or truth value.
     #[pyo3(signature = (left, right, /))]
     fn identical<'py>(
         &self,

@@ -1,5 +1,5 @@
-//! Litmus tests as text (`x:=1 rlx; r1=y acq || ...`), run as programs whose loads read from the write that the explorer
-//! names.
+//! Litmus tests as text (`x:=1 rlx; r1=y acq || ...`), run as programs whose loads read from the write that the
+//! explorer names.
 
 pub mod brute_force;
 

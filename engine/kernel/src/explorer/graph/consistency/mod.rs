@@ -1,7 +1,8 @@
 //! Consistency predicates: which execution graphs a memory model allows. One file a kind of model.
 //!
-//! A graph is given whole, its events in an order in which each comes after what it reads from. The predicates are those
-//! of the papers, evaluated from scratch; what makes that cheap enough is that graphs of relaxed models are small.
+//! A graph is given whole, its events in an order in which each comes after what it reads from. The predicates are
+//! those of the papers, evaluated from scratch; what makes that cheap enough is that graphs of relaxed models are
+//! small.
 
 mod bits;
 mod preserved_order;
@@ -39,11 +40,11 @@ pub struct Node {
     pub order: MemoryOrder,
     /// The write that it reads from; None for the initial value.
     pub source: Option<usize>,
-    /// For a write its position in the coherence order of its location, from 1; for a read that of its source, with 0 for
-    /// the initial value.
+    /// For a write its position in the coherence order of its location, from 1; for a read that of its source, with 0
+    /// for the initial value.
     pub place: u32,
-    /// Whether it is a compare-exchange that failed: a read, but one that waits for the stores of its thread where there are
-    /// store buffers.
+    /// Whether it is a compare-exchange that failed: a read, but one that waits for the stores of its thread where
+    /// there are store buffers.
     pub fails: bool,
     /// The events that precede it directly in program order, or because of spawn, join and operations on objects.
     pub predecessors: SmallVec<[usize; 3]>,
@@ -70,8 +71,8 @@ impl Node {
         self.order.releases()
     }
 
-    /// Whether both touch one location, in coherence order or from-read order if the second comes later: `eco` from the
-    /// first to the second.
+    /// Whether both access one location, in coherence order or from-read order if the second comes later: `eco` from
+    /// the first to the second.
     pub fn precedes_at_location(&self, other: &Node) -> bool {
         if self.location != other.location || self.location == LocationId::NONE {
             return false;

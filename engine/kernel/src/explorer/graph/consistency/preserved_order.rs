@@ -1,9 +1,10 @@
-//! Models that keep part of program order for everybody and have one order of all writes: sequential consistency, TSO and
-//! PSO, in the axiomatic form of Alglave, Maranget and Tautschnig, "Herding Cats" (TOPLAS'14), section 4.
+//! Models that keep part of program order for everybody and have one order of all writes: sequential consistency, TSO
+//! and PSO, in the axiomatic form of Alglave, Maranget and Tautschnig, "Herding Cats" (TOPLAS'14), section 4.
 //!
-//! A graph is consistent if it is coherent at each location, and if preserved program order, reads-from between threads,
-//! coherence and from-reads have no cycle. Read-modify-writes, compare-exchanges that fail and operations on objects are
-//! fences; a seq_cst store is followed by one, and under PSO a release store is preceded by a store barrier.
+//! A graph is consistent if it is coherent at each location, and if preserved program order, reads-from between
+//! threads, coherence and from-reads have no cycle. Read-modify-writes, compare-exchanges that fail and operations on
+//! objects are fences; a seq_cst store is followed by one, and under PSO a release store is preceded by a store
+//! barrier.
 
 use rustc_hash::FxHashMap;
 
@@ -78,8 +79,8 @@ fn may_be_delayed(node: &Node) -> bool {
     node.kind == Kind::Write && !node.is_sequentially_consistent()
 }
 
-/// Whether the graph is coherent, and has no cycle of global happens-before. `keeps` tells whether two events of a thread
-/// take place for everybody in this order.
+/// Whether the graph is coherent, and has no cycle of global happens-before. `keeps` tells whether two events of a
+/// thread take place for everybody in this order.
 fn allows(graph: &[Node], keeps: impl Fn(usize, usize) -> bool) -> bool {
     if !is_atomic(graph) {
         return false;
@@ -103,8 +104,8 @@ fn allows(graph: &[Node], keeps: impl Fn(usize, usize) -> bool) -> bool {
             if node.kind == Kind::Local || other.kind == Kind::Local {
                 continue;
             }
-            // Between threads, an operation on an object, a spawn or a join waits for all that comes before it, and all that
-            // comes after it waits for it.
+            // Between threads, an operation on an object, a spawn or a join waits for all that comes before it, and all
+            // that comes after it waits for it.
             let in_order = match other.thread == node.thread {
                 true => keeps(earlier, position),
                 false => other.kind == Kind::Other || node.kind == Kind::Other,

@@ -1,5 +1,5 @@
-//! RC11: Lahav, Vafeiadis, Kang, Hur and Dreyer, "Repairing Sequential Consistency in C/C++11" (PLDI'17), section 3, with
-//! the release sequences of C++20 (a write and the read-modify-writes that read from it in turn).
+//! RC11: Lahav, Vafeiadis, Kang, Hur and Dreyer, "Repairing Sequential Consistency in C/C++11" (PLDI'17), section 3,
+//! with the release sequences of C++20 (a write and the read-modify-writes that read from it in turn).
 //!
 //! Out-of-thin-air reads are excluded by the exploration itself, which adds a read after the write that it reads from.
 

@@ -1,9 +1,9 @@
 //! Graphs without a coherence order: one is allowed if some coherence order makes it so.
 //!
-//! The search puts one write after another into the order of its location, in the order of the graph's events, and goes on
-//! as long as the model allows the graph so far, which it can since the models are prefix-closed. It asks the model only
-//! where a write has a choice of places. In the worst case it
-//! takes exponential time, as the problem demands (Gibbons and Korach, "Testing Shared Memories", SIAM J. Comput. 1997).
+//! The search puts one write after another into the order of its location, in the order of the graph's events, and goes
+//! on as long as the model allows the graph so far, which it can since the models are prefix-closed. It asks the model
+//! only where a write has a choice of places. In the worst case it takes exponential time, as the problem demands
+//! (Gibbons and Korach, "Testing Shared Memories", SIAM J. Comput. 1997).
 
 use std::ops::Range;
 

@@ -1,6 +1,7 @@
 //! What the queues of the standard library have in common: the kernel's channel, and the items in it.
 //!
-//! The items are kept here and not in a Python object, because each operation is one step that nobody sees the middle of.
+//! The items are kept here and not in a Python object, because each operation is one step that nobody sees the middle
+//! of.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};

@@ -1,14 +1,14 @@
-//! What stands for the lock, the state and the waiters of a `concurrent.futures.Future`: its operations, each one step. The class
-//! itself stays the library's (`dpor.runtime.futures`).
+//! What stands for the lock, the state and the waiters of a `concurrent.futures.Future`: its operations, each one step.
+//! The class itself stays the library's (`dpor.runtime.futures`).
 //!
-//! A future has three locations. That its work has begun is written once and concerns who cancels it or asks whether it runs; how it
-//! ended is written once, too, and concerns all the others. Besides there are two flags: `over` is set when it is cancelled or
-//! has ended, `settled` when nothing will change any more. Who sets a flag has written the state before, and does nothing in
-//! between. So who waits for a flag goes on as late as one that sleeps may wake, and whoever has seen a flag finds the
-//! state to it.
+//! A future has three locations. That its work has begun is written once and concerns who cancels it or asks whether it
+//! runs; how it ended is written once, too, and concerns all the others. Besides there are two flags: `over` is set
+//! when it is cancelled or has ended, `settled` when nothing will change any more. Who sets a flag has written the
+//! state before, and does nothing in between. So who waits for a flag goes on as late as one that sleeps may wake, and
+//! whoever has seen a flag finds the state to it.
 //!
-//! Several futures are watched (`Watch`) for the order in which they settle. It is that of the steps that settle them: each also
-//! writes the location of the watch. The n-th sets the n-th flag, for which a single thread waits.
+//! Several futures are watched (`Watch`) for the order in which they settle. It is that of the steps that settle them:
+//! each also writes the location of the watch. The n-th sets the n-th flag, for which a single thread waits.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,7 +23,7 @@ use crate::operation::{Access, AccessMode, Accesses, Buffering, LocationId, Oper
 use crate::program::python::host::{require_host, Host};
 use crate::program::python::recording::Word;
 use crate::program::python::state::{access, Restart, State};
-use crate::program::python::switching::Touch;
+use crate::program::python::switching::Footprint;
 
 /// The numbers of the cells of a future, as `Identities::cell` has them.
 const BEGUN: u32 = 0;
@@ -40,7 +40,8 @@ const FIRST_FLAG: u32 = 1;
 pub struct PoolFacts {
     /// Whether futures and pools are primitives for the explorer.
     pub are_primitives: bool,
-    /// Whether the model uses the insides of one, or asks what only the library's own code can tell: which worker runs a task.
+    /// Whether the model uses the insides of one, or asks what only the library's own code can tell: which worker runs
+    /// a task.
     pub are_open: bool,
     /// How many tasks a pool gets more than it has workers, which wait for others to end.
     pub overflow: u32,
@@ -118,10 +119,10 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The running thread makes a step that always touches the same. Returns whether it was an event.
+/// The running thread makes a step that always accesses the same. Returns whether it was an event.
 ///
-/// What an operation touches may depend on nothing that others change, unless the memory model can tell what it would have
-/// touched earlier (`MemoryModel::accesses_before`), which it can of a future that settles.
+/// What an operation accesses may depend on nothing that others change, unless the memory model can tell what it would
+/// have accessed earlier (`MemoryModel::accesses_before`), which it can of a future that settles.
 fn step(host: &Host, py: Python<'_>, kind: OperationKind, accesses: &Accesses) -> PyResult<bool> {
     let target = {
         let mut state = host.state();
@@ -134,7 +135,7 @@ fn step(host: &Host, py: Python<'_>, kind: OperationKind, accesses: &Accesses) -
     let operation = Operation { buffering: Buffering::Drains, ..Operation::new(kind, target, target.0) };
     host.perform(py, operation, 1, |state| {
         let visible = state.visible_part(accesses.clone());
-        Touch { accesses: Some(visible), before: Some(0), found: None }
+        Footprint { accesses: Some(visible), before: Some(0), found: None }
     })?;
     Ok(true)
 }
@@ -185,7 +186,7 @@ impl Completion {
             true => {
                 host.perform(py, operation, 1, |state| {
                     let accesses = state.driver.memory.accesses(state.current, &operation);
-                    Touch::of(state.visible_part(accesses))
+                    Footprint::of(state.visible_part(accesses))
                 })?;
                 Ok(true)
             }
@@ -276,7 +277,8 @@ impl Completion {
         Ok(require_host(py)?.get().awake().is_some_and(|state| is_closed(&state)))
     }
 
-    /// How many tasks of a pool wait for a worker at most. At least `number` do: explore again with that, if it was not known.
+    /// How many tasks of a pool wait for a worker at most. At least `number` do: explore again with that, if it was not
+    /// known.
     #[staticmethod]
     fn overflow(py: Python<'_>, number: u32) -> PyResult<u32> {
         let host = require_host(py)?;
@@ -288,8 +290,8 @@ impl Completion {
         Ok(known)
     }
 
-    /// The running thread stands for a task whose library code may have fewer workers than it should: from now on it must not
-    /// wait for others, but for a lock that they hold.
+    /// The running thread stands for a task whose library code may have fewer workers than it should: from now on it
+    /// must not wait for others, but for a lock that they hold.
     #[staticmethod]
     fn must_not_wait(py: Python<'_>) -> PyResult<()> {
         let host = require_host(py)?;
@@ -299,7 +301,8 @@ impl Completion {
         Ok(())
     }
 
-    /// Something uses what only the library's own code has: explore again with that. Between executions there is no need.
+    /// Something uses what only the library's own code has: explore again with that. Between executions there is no
+    /// need.
     fn open(&self, py: Python<'_>) -> PyResult<()> {
         match self.primitive.standing_to_look(py)? {
             Standing::Live => Err(open(self.primitive.host(), py)),
@@ -334,8 +337,8 @@ impl Completion {
             Standing::Plain => return Ok(self.stage().text()),
             Standing::Over => return Err(Host::aborted()),
         }
-        let touched = [access(self.begun, AccessMode::Write), access(self.ended, AccessMode::Read)];
-        let event = self.step(py, &touched)?;
+        let footprint = [access(self.begun, AccessMode::Write), access(self.ended, AccessMode::Read)];
+        let event = self.step(py, &footprint)?;
         let stage = self.stage();
         self.primitive.host().note(py, Word::Write, Some(shown), None, None, event);
         match stage {
@@ -353,8 +356,8 @@ impl Completion {
         Ok(stage.text())
     }
 
-    /// It has ended with a result or an exception, which `keep` puts where it is found. Returns what `_state` was, which nothing
-    /// changes where it was over.
+    /// It has ended with a result or an exception, which `keep` puts where it is found. Returns what `_state` was,
+    /// which nothing changes where it was over.
     fn finish(&self, shown: &Bound<'_, PyAny>, keep: &Bound<'_, PyAny>) -> PyResult<&'static str> {
         let py = shown.py();
         match self.primitive.standing(py, "ends a future")? {

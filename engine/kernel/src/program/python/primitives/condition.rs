@@ -15,7 +15,7 @@ use crate::operation::{EventId, LocationId, Operation, OperationKind};
 use crate::program::python::host::{current_host, Host};
 use crate::program::python::identity::KeyId;
 use crate::program::python::recording::Word;
-use crate::program::python::switching::Touch;
+use crate::program::python::switching::Footprint;
 
 /// `threading.Condition`
 #[pyclass(frozen, subclass, weakref, module = "threading")]
@@ -84,14 +84,14 @@ impl Condition {
             host.state().make_visible(lock_location);
         }
         let operation = Operation::new(OperationKind::Wait, lock_location, own.0);
-        if let Effect::Misused(Misuse::WaitUnheld) = host.perform(py, operation, 1, |_| Touch::default())? {
+        if let Effect::Misused(Misuse::WaitUnheld) = host.perform(py, operation, 1, |_| Footprint::default())? {
             let error = PyRuntimeError::new_err("cannot wait on un-acquired lock");
             return Err(primitive.misused(py, error));
         }
         host.note(py, Word::Wait, Some(slf.as_any()), None, None, true);
         if timeout.is_none() && !spurious {
             host.note_waiting(py, Word::Wake, Some(slf.as_any()));
-            host.perform(py, Operation::new(OperationKind::Wake, lock_location, own.0), 1, |_| Touch::default())?;
+            host.perform(py, Operation::new(OperationKind::Wake, lock_location, own.0), 1, |_| Footprint::default())?;
             host.note_bool(py, Word::Wake, slf.as_any(), true, true);
             return Ok(true);
         }
@@ -105,7 +105,7 @@ impl Condition {
         };
         host.note_waiting(py, Word::Wake, Some(slf.as_any()));
         let ended =
-            host.perform(py, Operation::new(OperationKind::TimedWake, slot, own.0), 1, |_| Touch::default())?;
+            host.perform(py, Operation::new(OperationKind::TimedWake, slot, own.0), 1, |_| Footprint::default())?;
         let notified = ended == Effect::Done(1);
         if notified {
             host.state().affect_loops();
@@ -116,7 +116,7 @@ impl Condition {
         }
         host.note_bool(py, Word::Wake, slf.as_any(), notified || timeout.is_none(), true);
         host.note_waiting(py, Word::Acquire, Some(lock));
-        host.perform(py, Operation::new(OperationKind::Acquire, lock_location, 0), 1, |_| Touch::default())?;
+        host.perform(py, Operation::new(OperationKind::Acquire, lock_location, 0), 1, |_| Footprint::default())?;
         {
             let mut state = host.state();
             let current = state.current;
@@ -153,7 +153,7 @@ impl Condition {
             state.waits_are_shown || state.driver.memory.primitives().has_timed_waiter(primitive.location())
         };
         let (effect, event) = if seen {
-            (host.perform(py, operation, 1, |_| Touch::default())?, true)
+            (host.perform(py, operation, 1, |_| Footprint::default())?, true)
         } else {
             host.drain_if_owed(py)?;
             // The lock orders it: as part of the event before it, it cannot be told apart.

@@ -1,4 +1,5 @@
-//! Copies of primitives: `copy.copy` copies those that CPython writes in Python, and `pickle` and `copy.deepcopy` refuse all.
+//! Copies of primitives: `copy.copy` copies those that CPython writes in Python, and `pickle` and `copy.deepcopy`
+//! refuse all.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,8 +13,8 @@ use crate::program::python::host::Host;
 /// The type that CPython says cannot be pickled where a primitive keeps a plain lock.
 pub const LOCK: &str = "_thread.lock";
 
-/// Whether there is a copy of a primitive, which shares the threads that wait with it and nothing else. Such waits are not
-/// modelled.
+/// Whether there is a copy of a primitive, which shares the threads that wait with it and nothing else. Such waits are
+/// not modelled.
 #[derive(Default)]
 pub struct Copied(AtomicBool);
 

@@ -39,7 +39,7 @@ use super::assumptions::runs_instrumented;
 use super::host::{require_host, Host};
 use super::identity::KeyId;
 use super::state::{access, Phase, Restart, State};
-use super::switching::Touch;
+use super::switching::Footprint;
 use crate::memory::{Effect, PrimitiveState};
 use crate::operation::{AccessMode, Accesses, Buffering, EventId, LocationId, Operation, OperationKind};
 use crate::program::python::ancestry::Ancestry;
@@ -172,8 +172,8 @@ impl Primitive {
         Ok(Primitive { host, location: AtomicU32::new(location.0), execution, imported, plain })
     }
 
-    /// A primitive of the running execution that stands for something outside of the interpreter, called `key`: whichever
-    /// thread makes it, it is the same.
+    /// A primitive of the running execution that stands for something outside of the interpreter, called `key`:
+    /// whichever thread makes it, it is the same.
     fn outside(py: Python<'_>, world: &Bound<'_, PyAny>, key: &Bound<'_, PyAny>) -> PyResult<Primitive> {
         let host = require_host(py)?;
         let (location, execution) = {
@@ -313,11 +313,11 @@ impl Primitive {
             let mut state = host.state();
             let current = state.current;
             if state.phase == Phase::Running && !state.is_visible(operation.target) {
-                let touched = state.driver.memory.accesses(current, &operation);
-                state.check_for_races(&touched);
+                let footprint = state.driver.memory.accesses(current, &operation);
+                state.check_for_races(&footprint);
                 if state.driver.memory.enabled(current, &operation) {
-                    state.remember_quiet(&touched);
-                    state.note_operation_in_loops(&operation, &touched, EventId::NONE);
+                    state.remember_quiet(&footprint);
+                    state.note_operation_in_loops(&operation, &footprint, EventId::NONE);
                     let effect = state.driver.quiet_perform(current, &operation);
                     state.synchronise(&operation);
                     return Ok((effect, false));
@@ -325,7 +325,7 @@ impl Primitive {
                 state.make_visible(operation.target);
             }
         }
-        Ok((host.perform(py, operation, 1, |_| Touch::default())?, true))
+        Ok((host.perform(py, operation, 1, |_| Footprint::default())?, true))
     }
 
     /// Let the thread's clock pass a time-out.
@@ -341,24 +341,24 @@ impl Primitive {
     /// Read it together with the state of another one, in one step.
     fn read_with(&self, py: Python<'_>, other: Option<&Primitive>) -> PyResult<bool> {
         self.host().drain_if_owed(py)?;
-        let touched: Accesses = std::iter::once(self)
+        let footprint: Accesses = std::iter::once(self)
             .chain(other)
             .map(|primitive| access(primitive.location(), AccessMode::Read))
             .collect();
         let seen = {
             let mut state = self.host().state();
             if state.phase == Phase::Probing {
-                state.probed.extend(touched);
+                state.probed.extend(footprint);
                 return Ok(false);
             }
-            let Some(seen) = touched.iter().find(|access| state.is_visible(access.location)) else {
-                state.quiet(&touched);
+            let Some(seen) = footprint.iter().find(|access| state.is_visible(access.location)) else {
+                state.quiet(&footprint);
                 return Ok(false);
             };
             seen.location
         };
         let operation = Operation { buffering: Buffering::Drains, ..Operation::new(OperationKind::Load, seen, 0) };
-        self.host().perform(py, operation, 1, |state| Touch::of(state.visible_part(touched.clone())))?;
+        self.host().perform(py, operation, 1, |state| Footprint::of(state.visible_part(footprint.clone())))?;
         Ok(true)
     }
 

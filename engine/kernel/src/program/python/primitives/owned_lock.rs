@@ -1,5 +1,5 @@
-//! Locks that belong to owners: those of `flock`, which open files own (descriptors that are copies of one another have one),
-//! and those of modules that are imported, which threads do.
+//! Locks that belong to owners: those of `flock`, which open files own (descriptors that are copies of one another have
+//! one), and those of modules that are imported, which threads do.
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -59,8 +59,8 @@ impl OwnedLock {
         Ok(OwnedLock { primitive, world: world.clone().unbind(), name: name.unbind() })
     }
 
-    /// Let `owner` take the lock, `alone` or together with others that share it. Gives whether it holds the lock then; with
-    /// `blocking` it waits until it does. What it held of the lock in the other way it gives up before.
+    /// Let `owner` take the lock, `alone` or together with others that share it. Gives whether it holds the lock then;
+    /// with `blocking` it waits until it does. What it held of the lock in the other way it gives up before.
     fn acquire(slf: &Bound<'_, Self>, owner: &Bound<'_, PyString>, alone: bool, blocking: bool) -> PyResult<bool> {
         let (py, host) = (slf.py(), slf.get().primitive.host());
         let (kind, word) = match blocking {

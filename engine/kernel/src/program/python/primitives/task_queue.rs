@@ -1,5 +1,5 @@
-//! What stands for the lock, the conditions and the items of a `queue.Queue` or `queue.LifoQueue`: its operations, each one
-//! step. The classes themselves stay the library's (`dpor.runtime.queues`).
+//! What stands for the lock, the conditions and the items of a `queue.Queue` or `queue.LifoQueue`: its operations, each
+//! one step. The classes themselves stay the library's (`dpor.runtime.queues`).
 
 use pyo3::prelude::*;
 use pyo3::{PyTraverseError, PyVisit};
@@ -27,8 +27,8 @@ impl TaskQueue {
 
 #[pymethods]
 impl TaskQueue {
-    /// The inside of a new queue that takes `capacity` items (any number for 0), the last put first if `last_first`; None where
-    /// the library's own code is to run.
+    /// The inside of a new queue that takes `capacity` items (any number for 0), the last put first if `last_first`;
+    /// None where the library's own code is to run.
     #[staticmethod]
     fn make(py: Python<'_>, capacity: u32, last_first: bool) -> PyResult<Option<TaskQueue>> {
         let host = require_host(py)?;
@@ -51,7 +51,8 @@ impl TaskQueue {
         Ok(TaskQueue { channel: ChannelObject::new(py, "SimpleQueue", kind)? })
     }
 
-    /// Something uses what only the library's own code has: explore again with that. Between executions there is no need.
+    /// Something uses what only the library's own code has: explore again with that. Between executions there is no
+    /// need.
     fn open(&self, py: Python<'_>) -> PyResult<()> {
         match self.channel.primitive.standing_to_look(py)? {
             Standing::Live => {}
@@ -63,8 +64,8 @@ impl TaskQueue {
         Err(host.restart_with(py, Restart::Visible))
     }
 
-    /// Put an item into the queue `shown`: within `timeout` seconds, or after any time for None, if `block`. Returns whether
-    /// there was room.
+    /// Put an item into the queue `shown`: within `timeout` seconds, or after any time for None, if `block`. Returns
+    /// whether there was room.
     fn put(
         &self,
         shown: &Bound<'_, PyAny>,

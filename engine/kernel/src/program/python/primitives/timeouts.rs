@@ -1,5 +1,5 @@
-//! Time limits as CPython takes them. What is no ordinary number of seconds is given to a real lock, whose errors are those
-//! of the running version.
+//! Time limits as CPython takes them. What is no ordinary number of seconds is given to a real lock, whose errors are
+//! those of the running version.
 
 use pyo3::intern;
 use pyo3::prelude::*;
