@@ -295,7 +295,8 @@ class Host:
         """Explore the executions of `main`, run as the thread object `main_thread`.
 
         The result: counts (`executions`, `blocked`, `redundant`, `cut`, `events`, `interleavings`), `seconds`,
-        `complete`, `bound` (the name of the bound that was reached, or None), `escape` (what could not be controlled),
+        `complete`, `bound` (the name of the bound that was reached, or None), `uncontrolled` (what could not be
+        controlled),
         `forbidden` (what a predicate did that it may not do, file or None, and line; or None),
         `untreated` (an operation that the algorithm does not treat, or None),
         `assumptions` (kind, subject, file or None, line), `restart` (None, `["module-state"]` or `["rebound",
@@ -356,7 +357,7 @@ class Host:
     def processor_time(self) -> float: ...
     def had_effect(self, what: str) -> None: ...
     def outside_predicates(self, what: str) -> None: ...
-    def escape(self, message: str) -> None: ...
+    def end_uncontrolled(self, message: str) -> None: ...
     def outside(
         self,
         world: object,

@@ -31,7 +31,6 @@ from dpor.executions import (
     require_root,
     run_once,
 )
-from dpor.following import follow as follow
 from dpor.hosted import HostedModel, json_parameters
 from dpor.instrument.coverage import covered_lines
 from dpor.options import (

@@ -28,7 +28,7 @@ from dpor.options import (
     waits_by_looking,
 )
 from dpor.results import SourceSpan, Violation, ViolationKind
-from dpor.runtime.escapes import Call, split_calls
+from dpor.runtime.uncontrolled import Call, split_calls
 from dpor.tasks import waiting_tasks
 
 Choices = list[tuple[str, int]]
@@ -276,8 +276,8 @@ def require_controlled(hosted: HostedModel, outcome: dict[str, Any]) -> None:
         raise outcome["refusal"]
     span = hosted.info
     place = SourceSpan(span.file, span.line, span.column)
-    if outcome["escape"] is not None:
-        message, calls = split_calls(outcome["escape"])
+    if outcome["uncontrolled"] is not None:
+        message, calls = split_calls(outcome["uncontrolled"])
         raise DporError(
             Code.UNCONTROLLED,
             f"{hosted.info.name} {message}",

@@ -11,7 +11,7 @@ from dpor.counterexample.document import build
 from dpor.counterexample.observation import Observation, RunningTask
 from dpor.counterexample.replay import resolve
 from dpor.counterexample.trace_document import TraceDocument
-from dpor.following import followed
+from dpor.guided_replay import guided
 from dpor.hosted import HostedModel, json_parameters
 from dpor.options import MemoryModel
 from dpor.reading import read_file
@@ -37,7 +37,7 @@ def trace_model(request: ReplayRequest) -> TraceDocument:
             sequential=hosted.options.memory_model is MemoryModel.SC and not schedule.chosen_reads,
         )
 
-    with followed(resolved, schedule, observe) as run:
+    with guided(resolved, schedule, observe) as run:
         hosted = run.hosted
         return build(
             run.execution,

@@ -17,10 +17,10 @@ from program import Program
 from test_random_programs import FEW, FIXED, MAX_INTERLEAVINGS, RANDOM, _answerer
 from test_random_programs import answer as answer
 
-from dpor import checking
 from dpor.codes import Code
 from dpor.counterexample.schedule import decode
 from dpor.errors import DporError
+from dpor.guided_replay import run_guided
 from dpor.results import ReplayRequest
 
 PROGRAMS = generator.programs(rich=True, weight=6)
@@ -163,7 +163,7 @@ def test_every_counterexample_replays_to_the_same_violation(program, tmp_path_fa
         assert schedule.chosen_reads
         options = {"memory_model": memory_model}
         request = ReplayRequest(file, "program", str(folder), violation.schedule, options=options)
-        replayed = checking.follow(request, schedule)
+        replayed = run_guided(request, schedule)
         assert replayed.divergence is None
         assert replayed.violation is not None
         assert (replayed.violation.kind, replayed.violation.message) == (violation.kind, violation.message)

@@ -26,6 +26,7 @@ from dpor import checking
 from dpor.codes import Code
 from dpor.counterexample.schedule import decode
 from dpor.errors import DporError
+from dpor.guided_replay import run_guided
 from dpor.results import CheckRequest, ReplayRequest, Verdict
 
 # Enough for most programs of this weight; what needs more is left out and another program drawn.
@@ -287,7 +288,7 @@ def test_every_counterexample_replays_to_the_same_violation(program, tmp_path_fa
     file = str(folder / "generated.py")
     for violation in result.violations:
         request = ReplayRequest(file=file, model="program", root=str(folder), schedule=violation.schedule)
-        replayed = checking.follow(request, decode(violation.schedule))
+        replayed = run_guided(request, decode(violation.schedule))
         assert replayed.divergence is None
         assert not replayed.changed
         assert replayed.violation is not None

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from dpor.checking import check_model, follow
+from dpor.checking import check_model
 from dpor.codes import Code
 from dpor.counterexample.replay import resolve
 from dpor.counterexample.schedule import decode
 from dpor.counterexample.text import render
 from dpor.errors import DporError
+from dpor.guided_replay import run_guided
 from dpor.results import CheckRequest, ModelResult, ReplayRequest, ReplayResult, Verdict
 from dpor.tracing import trace_model
 
@@ -124,7 +125,7 @@ def check(folder: Path, body: str, memory_model: str, **options: object) -> Mode
 def replayed(folder: Path, schedule: str) -> ReplayResult:
     request = ReplayRequest(str(folder / "chosen.py"), "program", str(folder), schedule)
     resolved, decoded = resolve(request)
-    return follow(resolved, decoded)
+    return run_guided(resolved, decoded)
 
 
 @pytest.mark.parametrize("partition", ["coherence", "rf"])

@@ -387,7 +387,7 @@ OUTSIDE = {
         "split",
         "learned",
         "rebind",
-        "escape",
+        "end_uncontrolled",
         "refuse",
     ),
     *("algorithms", "alternative", "decides_branches", "assumption_kinds"),

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from dpor.checking import check_model, follow
+from dpor.checking import check_model
 from dpor.counterexample.schedule import decode
+from dpor.guided_replay import run_guided
 from dpor.results import CheckRequest, ReplayRequest
 
 MODELS = '''
@@ -147,7 +148,7 @@ def program():
     schedule = decode(violation.schedule)
     assert (schedule.chosen_reads, schedule.waits_by_looking) == (False, True)
     # Whichever algorithm the model names when it is replayed.
-    again = follow(ReplayRequest(str(file), "program", str(tmp_path), violation.schedule), schedule)
+    again = run_guided(ReplayRequest(str(file), "program", str(tmp_path), violation.schedule), schedule)
     assert again.divergence is None
     assert again.violation is not None
     assert again.violation.trace == violation.trace

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from dpor.checking import check_model, follow
+from dpor.checking import check_model
 from dpor.counterexample.schedule import decode
 from dpor.counterexample.text import render
 from dpor.errors import DporError
+from dpor.guided_replay import run_guided
 from dpor.results import CheckRequest, ModelResult, ReplayRequest, Verdict
 
 HEAD = '''
@@ -315,7 +316,7 @@ def test_a_counterexample_names_each_flush_and_replays(tmp_path):
     request = ReplayRequest(
         file, "program", str(tmp_path), violation.schedule, options={"memory_model": "pso"}
     )
-    replayed = follow(request, schedule)
+    replayed = run_guided(request, schedule)
     assert replayed.divergence is None
     assert replayed.violation is not None
     assert replayed.violation.trace == violation.trace
@@ -327,7 +328,7 @@ def test_a_replay_says_where_a_flush_is_no_longer_possible(tmp_path):
     file.write_text(program(MESSAGE.format(barrier="dpor.fence(order='release')")))
     text = result.violations[0].schedule
     request = ReplayRequest(str(file), "program", str(tmp_path), text, options={"memory_model": "pso"})
-    replayed = follow(request, decode(text))
+    replayed = run_guided(request, decode(text))
     assert replayed.divergence is not None
     assert "step" in replayed.divergence
 

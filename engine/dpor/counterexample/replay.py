@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import inspect
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
+from dpor import guided_replay
 from dpor.codes import Code
 from dpor.counterexample.schedule import Schedule, decode, model_id
 from dpor.counterexample.text import render
@@ -18,19 +18,6 @@ from dpor.results import ReplayRequest, ReplayResult, Violation
 _NOTE_WIDTH = 100
 
 Catch = Callable[[BaseException], None]
-
-
-class Follow(Protocol):
-    """What runs a model under a schedule: `dpor.checking.follow`.
-
-    `on_exception` is given the exception with which the model broke, before the execution is given up.
-    """
-
-    def __call__(
-        self, request: ReplayRequest, schedule: Schedule, *, on_exception: Catch | None = None
-    ) -> ReplayResult:
-        """Run the model that the request names under the schedule."""
-        ...
 
 
 class CounterexampleError(AssertionError):
@@ -53,7 +40,7 @@ def replay_model(request: ReplayRequest) -> ReplayResult:
     BAD_PARAMETER for a parameter that contradicts it, and what loading the model raises. A divergence is no
     error here: the result explains it.
     """
-    return _follow(request, None)
+    return _replay(request, None)
 
 
 def replay(model: Callable[..., Any], schedule: str, *, allow_divergence: bool = False) -> ReplayResult:
@@ -73,7 +60,7 @@ def replay(model: Callable[..., Any], schedule: str, *, allow_divergence: bool =
     """
     caught: list[BaseException] = []
     request = _request(model, schedule)
-    result = _follow(request, caught.append)
+    result = _replay(request, caught.append)
     if result.violation is not None:
         raise _with_report(caught, result.violation, Path(request.root))
     if result.divergence is not None and not allow_divergence:
@@ -85,9 +72,9 @@ def replay(model: Callable[..., Any], schedule: str, *, allow_divergence: bool =
     return result
 
 
-def _follow(request: ReplayRequest, catch: Catch | None) -> ReplayResult:
+def _replay(request: ReplayRequest, catch: Catch | None) -> ReplayResult:
     request, schedule = resolve(request)
-    return _machinery()(request, schedule, on_exception=catch)
+    return guided_replay.run_guided(request, schedule, on_exception=catch)
 
 
 def resolve(request: ReplayRequest) -> tuple[ReplayRequest, Schedule]:
@@ -103,11 +90,6 @@ def resolve(request: ReplayRequest) -> tuple[ReplayRequest, Schedule]:
         options={**request.options, "memory_model": schedule.memory_model},
     )
     return resolved, schedule
-
-
-def _machinery() -> Follow:
-    # `dpor.checking` imports this package, so it is looked up when it is needed.
-    return importlib.import_module("dpor.checking").follow
 
 
 def _require_same_model(request: ReplayRequest, schedule: Schedule) -> None:

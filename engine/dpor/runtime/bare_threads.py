@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
-from dpor.runtime import current, escapes, timeouts
+from dpor.runtime import current, timeouts, uncontrolled
 from dpor.runtime.identifiers import STARTING, ident_of
 from dpor.runtime.thread import Thread
 
@@ -36,7 +36,7 @@ class DummyThread(Thread):
     ) -> None:
         host = current.active_host()
         if target is None and host is not None:
-            host.escape(escapes.with_calls("makes a threading._DummyThread by itself"))
+            host.end_uncontrolled(uncontrolled.with_calls("makes a threading._DummyThread by itself"))
         self.dpor_unmet = True
         self.dpor_forgotten = False
         # Its name is made when `threading` comes to know it.

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from dpor.runtime import current, escapes
+from dpor.runtime import current, uncontrolled
 from dpor.runtime.factories import Factory
 from dpor.runtime.mode import Mode
 from dpor.runtime.patchset import PatchSet
@@ -119,7 +119,7 @@ class _Cache:
         if len(table) > self._size:
             if host is not None and not self._keeps_order:
                 message = f"fills an lru_cache of {self._size} entries, whose order of use is not followed"
-                host.escape(escapes.with_calls(message))
+                host.end_uncontrolled(uncontrolled.with_calls(message))
             # The entry that was just stored is the last one.
             del table[next(iter(table))]
 

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from dpor.runtime import current, escapes
+from dpor.runtime import current, uncontrolled
 from dpor.runtime.mode import Mode
 
 _BASE_TYPE = 1 << 10
@@ -50,7 +50,7 @@ class Factory:
     def _refuse_change(self) -> None:
         host = current.active_host()
         if host is not None:
-            host.escape(escapes.with_calls(f"changes {self.__module__}.{self.__name__}"))
+            host.end_uncontrolled(uncontrolled.with_calls(f"changes {self.__module__}.{self.__name__}"))
 
     def __eq__(self, other: object) -> bool:
         return other is self or other is self._controlled

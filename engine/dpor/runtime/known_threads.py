@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any, NoReturn
 
-from dpor.runtime import current, escapes
+from dpor.runtime import current, uncontrolled
 from dpor.runtime.bare_threads import DummyThread
 from dpor.runtime.identifiers import ident_of
 from dpor.runtime.thread import Thread
@@ -63,7 +63,9 @@ class KnownThreads(MutableMapping[Any, Any]):
     def _refuse(self) -> NoReturn:
         host = current.active_host()
         assert host is not None
-        host.escape(escapes.with_calls(f"changes which threads the library knows (threading.{self._name})"))
+        host.end_uncontrolled(
+            uncontrolled.with_calls(f"changes which threads the library knows (threading.{self._name})")
+        )
         raise AssertionError
 
 

@@ -9,8 +9,8 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dpor.runtime.escapes import report
 from dpor.runtime.thread_bound import note_use
+from dpor.runtime.uncontrolled import report
 
 if TYPE_CHECKING:
     from dpor.runtime.event_loop import EventLoop

@@ -23,10 +23,9 @@ from typing import TYPE_CHECKING, Any, Self
 from dpor.codes import Code
 from dpor.errors import DporError
 from dpor.options import TaskOrder
-from dpor.runtime import bare_threads, escapes, known_threads, thread, thread_functions
+from dpor.runtime import bare_threads, known_threads, thread, thread_functions, uncontrolled
 from dpor.runtime.caches import patch_caches
 from dpor.runtime.clock import Clock
-from dpor.runtime.escapes import ThreadWatch, report
 from dpor.runtime.factories import ClassWithoutCalls, Factory
 from dpor.runtime.futures import patch_futures
 from dpor.runtime.import_time_objects import ImportTimeObjects
@@ -44,6 +43,7 @@ from dpor.runtime.randomness import Randomness
 from dpor.runtime.shared_fields import Barrier, patch_queues
 from dpor.runtime.slot_names import patch_slot_names
 from dpor.runtime.timer import Timer
+from dpor.runtime.uncontrolled import ThreadWatch, report
 
 if TYPE_CHECKING:
     from dpor._kernel import Host
@@ -101,7 +101,7 @@ class Patches:
 
     def install(self) -> None:
         """Replace everything; `uninstall` puts it back."""
-        escapes.install_audit_hook()
+        uncontrolled.install_audit_hook()
         self._patches.replace(builtins, "id", self._host.id)
         self._patch_threading()
         self._patch_thread_module()
@@ -113,7 +113,7 @@ class Patches:
         queues = PrimitiveQueues(self._kernel)
         patch_queues(self._patches, queues.open)
         queues.install(self._patches)
-        escapes.patch_blocking_calls(self._patches)
+        uncontrolled.patch_blocking_calls(self._patches)
         self.outside.install(self._patches)
         futures = sys.modules[concurrent.futures.Future.__module__]
         patch_futures(self._patches, self._mode, futures, self._kernel)

@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from dpor.runtime import current, escapes
+from dpor.runtime import current, uncontrolled
 from dpor.runtime.patchset import PatchSet
 
 RealBarrier = threading.Barrier
@@ -78,7 +78,9 @@ def _keeping(parts: frozenset[str], owner: str) -> Callable[[Any, str, Any], Non
         if name in parts and name in self.__dict__:
             host = current.active_host()
             if host is not None and not host.is_alone():
-                host.escape(escapes.with_calls(f"replaces {name} of a {owner} while other threads run"))
+                host.end_uncontrolled(
+                    uncontrolled.with_calls(f"replaces {name} of a {owner} while other threads run")
+                )
         object.__setattr__(self, name, value)
 
     return set_attribute

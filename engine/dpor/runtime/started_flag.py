@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from dpor.runtime import current, escapes
+from dpor.runtime import current, uncontrolled
 
 
 class StartedFlag:
@@ -34,5 +34,5 @@ class StartedFlag:
 def _refuse(name: str) -> NoReturn:
     host = current.active_host()
     if host is not None:
-        host.escape(escapes.with_calls(f"uses {name} of _started of a threading.Thread"))
+        host.end_uncontrolled(uncontrolled.with_calls(f"uses {name} of _started of a threading.Thread"))
     raise AttributeError(f"_started of a thread of a model has no {name}")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from dpor.results import AssumptionKind
-from dpor.runtime import current, escapes, timeouts
+from dpor.runtime import current, timeouts, uncontrolled
 from dpor.runtime.execution import Execution, name_of
 from dpor.runtime.identifiers import MAIN, STARTING, ident_of, told_ident
 from dpor.runtime.started_flag import StartedFlag
@@ -208,7 +208,9 @@ class Thread(RealThread):
         assert group is None, "group argument must be None for now"
         host.outside_predicates("makes a thread")
         if self._initialized and not host.is_alone():
-            host.escape(escapes.with_calls("makes a threading.Thread anew while other threads run"))
+            host.end_uncontrolled(
+                uncontrolled.with_calls("makes a threading.Thread anew while other threads run")
+            )
         parent: Thread = host.current_thread()
         execution = parent.dpor_execution
         assert execution is not None
@@ -282,7 +284,7 @@ class Thread(RealThread):
         """Have the thread started by a function that a program has put in the place of the library's."""
         if execution.main.dpor_listed and not host.is_alone():
             what = f"asks which threads there are and has them started by another function than {STARTER}"
-            host.escape(escapes.with_calls(what))
+            host.end_uncontrolled(uncontrolled.with_calls(what))
         call = current.controlled(starter)
         try:
             if STARTER == "_start_new_thread":
@@ -297,15 +299,15 @@ class Thread(RealThread):
                 self.dpor_states.clear()
             raise
         if self.dpor_index == STARTING:
-            host.escape(
-                escapes.with_calls(f"has a threading.Thread started by another function than {STARTER}")
+            host.end_uncontrolled(
+                uncontrolled.with_calls(f"has a threading.Thread started by another function than {STARTER}")
             )
 
     def _bootstrap(self) -> None:
         """What the library's function that starts threads is given."""
         host = current.active_host()
         if host is not None:
-            host.escape(escapes.with_calls("runs a threading.Thread by itself (_bootstrap)"))
+            host.end_uncontrolled(uncontrolled.with_calls("runs a threading.Thread by itself (_bootstrap)"))
         super()._bootstrap()  # type: ignore[misc]
 
     def dpor_spawn(
@@ -531,7 +533,7 @@ class Thread(RealThread):
         if name == "_is_stopped":
             return index is not None and (self.dpor_finished if host is None else host.is_finished(index))
         if host is not None:
-            host.escape(escapes.with_calls(f"uses {name} of a threading.Thread"))
+            host.end_uncontrolled(uncontrolled.with_calls(f"uses {name} of a threading.Thread"))
         raise AttributeError(f"a thread of a model has no {name}", name=name, obj=self)
 
 

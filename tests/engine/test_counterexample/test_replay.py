@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-import types
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
+from dpor import guided_replay
 from dpor.codes import Code
 from dpor.counterexample.replay import CounterexampleError, replay, replay_model
 from dpor.counterexample.schedule import Schedule, ScheduleStep, encode
@@ -40,7 +39,7 @@ class Checking:
     raises: BaseException | None = None
     requests: list[ReplayRequest] = field(default_factory=list)
 
-    def follow(
+    def run_guided(
         self,
         request: ReplayRequest,
         schedule: Schedule,
@@ -56,9 +55,7 @@ class Checking:
 @pytest.fixture
 def checking(monkeypatch: pytest.MonkeyPatch) -> Checking:
     fake = Checking()
-    module = types.ModuleType("dpor.checking")
-    module.follow = fake.follow  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "dpor.checking", module)
+    monkeypatch.setattr(guided_replay, "run_guided", fake.run_guided)
     return fake
 
 

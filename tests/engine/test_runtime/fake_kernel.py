@@ -21,8 +21,8 @@ class Abort(BaseException):
     pass
 
 
-class Escape(BaseException):
-    """What `Host.escape` ends the exploration with."""
+class Uncontrolled(BaseException):
+    """What `Host.end_uncontrolled` ends the exploration with."""
 
 
 @dataclass
@@ -163,7 +163,7 @@ class Host:
     def explore(
         self, main: Any, function: Callable[[], None], samples: int = 0, limit: int = 20000
     ) -> list[Outcome]:
-        """Run every execution, depth first, or `samples` random ones; raises Escape if the model escapes control."""
+        """Run every execution, depth first, or `samples` random ones; raises Uncontrolled."""
         outcomes: list[Outcome] = []
         self._prefix = []
         if samples:
@@ -211,7 +211,7 @@ class Host:
         finally:
             self.active = False
             self._outcome.choices = [taken for taken, _ in self._choices]
-        if isinstance(self._outcome.error, Escape):
+        if isinstance(self._outcome.error, Uncontrolled):
             raise self._outcome.error
 
     def _add(self, path: str, thread: Any, target: Callable[[], None]) -> _Thread:
@@ -342,8 +342,8 @@ class Host:
     def let_clock_jump(self) -> bool:
         return False
 
-    def escape(self, message: str) -> None:
-        raise Escape(message)
+    def end_uncontrolled(self, message: str) -> None:
+        raise Uncontrolled(message)
 
     def timed_step(self, ready: Callable[[], bool], timeout: float | None) -> bool:
         """Block until `ready`; with a timeout (None for none) maybe give up. Returns whether `ready` held."""

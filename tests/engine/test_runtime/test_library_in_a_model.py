@@ -1,4 +1,4 @@
-"""queue, concurrent.futures, randomness and escapes inside a model, on the fake kernel."""
+"""queue, concurrent.futures, randomness and what cannot be controlled inside a model, on the fake kernel."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_randomness_is_the_same_in_every_execution(explore: Explore) -> None:
     ],
 )
 def test_what_cannot_be_controlled_is_reported(explore: Explore, escape: Callable[[], Any]) -> None:
-    with pytest.raises(fake_kernel.Escape, match="cannot be controlled"):
+    with pytest.raises(fake_kernel.Uncontrolled, match="cannot be controlled"):
         explore(escape)
 
 
@@ -151,7 +151,7 @@ def test_a_thread_started_in_native_code_is_reported(explore: Explore) -> None:
         thread = ctypes.c_ulong()
         library.pthread_create(ctypes.byref(thread), None, pause, ctypes.c_void_p(300_000))
 
-    with pytest.raises(fake_kernel.Escape, match="native code"):
+    with pytest.raises(fake_kernel.Uncontrolled, match="native code"):
         explore(model)
 
 

@@ -26,14 +26,14 @@ _PASSING = frozenset(
         "tokenize",
     }
 )
-_PASSING_PACKAGES = ("dpor.runtime.escapes", "dpor.runtime.outside.", "pathlib.")
+_PASSING_PACKAGES = ("dpor.runtime.uncontrolled", "dpor.runtime.outside.", "pathlib.")
 # What works on files for the checker, and for the interpreter: source files and what is installed, which it reads once
 # in a process and keeps. That is no operation of the model. The rest of the checker calls what a model hands to it.
 _APART = (
     "dpor.checking",
     "dpor.counterexample.",
     "dpor.executions",
-    "dpor.following",
+    "dpor.guided_replay",
     "dpor.hosted",
     "dpor.instrument.",
     "dpor.reading",

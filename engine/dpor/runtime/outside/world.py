@@ -8,9 +8,9 @@ from typing import NamedTuple
 from dpor.codes import Code
 from dpor.errors import DporError
 from dpor.results import AssumptionKind
-from dpor.runtime.escapes import with_calls
 from dpor.runtime.mode import Mode
 from dpor.runtime.outside.asking import is_apart
+from dpor.runtime.uncontrolled import with_calls
 
 
 class Footprint(NamedTuple):
@@ -121,7 +121,7 @@ class World:
         before = host.sleep(False)
         try:
             if host.active:
-                host.escape(with_calls(what))
+                host.end_uncontrolled(with_calls(what))
                 return
         finally:
             host.sleep(before)

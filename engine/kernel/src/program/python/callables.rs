@@ -8,7 +8,7 @@ use pyo3::types::{PyBytes, PyCFunction, PyCode, PyDict, PyModule, PyString, PyTu
 
 use super::ancestry::Ancestry;
 use super::builtins::{interned, CallableKind};
-use super::host::{report_escape, Host};
+use super::host::{report_uncontrolled, Host};
 use super::named_reads::Step;
 use super::state::Phase;
 use super::whole_reads::Depth;
@@ -200,7 +200,7 @@ impl Host {
         let text = code.is_instance_of::<PyString>() || code.is_instance_of::<PyBytes>();
         if self.state().phase == Phase::Running && (text || code.is_instance_of::<PyCode>()) {
             let name: String = function.getattr(intern!(py, "__name__"))?.extract()?;
-            report_escape(py, &format!("runs code from a string with {name}"))?;
+            report_uncontrolled(py, &format!("runs code from a string with {name}"))?;
         }
         Ok(())
     }

@@ -291,7 +291,7 @@ impl Host {
             return Ok(());
         }
         let what = format!("calls a function in C that may change its class ({module}.{class}.{name})");
-        Err(self.escape_with(py, what))
+        Err(self.uncontrolled(py, what))
     }
 }
 

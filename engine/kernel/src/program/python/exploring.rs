@@ -156,7 +156,7 @@ impl Host {
     /// Returns a dict: counts (`executions`, `blocked`, `redundant`, `cut`, `events`, `interleavings`), `complete`,
     /// `bound` (the name of the bound that was reached), `restart` (None, `["module-state"]` or `["rebound", module,
     /// variable, ...]`: explore again with that changed; `["library"]` and `["names"]`: explore again, modules have
-    /// been instrumented or names were found to be rebound), `escape`, `forbidden` (None, or what a predicate did, file
+    /// been instrumented or names were found to be rebound), `uncontrolled`, `forbidden` (None, or what a predicate did, file
     /// or None, line), `untreated`, `nondeterminism`, `divergence`, `assumptions` (a list of kind, subject, file or
     /// None, line).
     ///
@@ -267,7 +267,7 @@ impl Host {
         state.restart = None;
         state.rebinding.clear();
         state.learned.clear();
-        state.escape = None;
+        state.uncontrolled = None;
         state.forbidden = None;
         state.difference = None;
         state.untreated = None;
@@ -299,7 +299,7 @@ impl Host {
                 // What ran so far ran without it.
                 let mut state = self.state();
                 state.assumptions.forget(AssumptionKind::ForeignCode);
-                state.escape = None;
+                state.uncontrolled = None;
                 state.untreated = None;
                 state.refusal = None;
                 state.restart = Some(Restart::Library);
@@ -415,7 +415,7 @@ impl Host {
         outcome.set_item("seconds", state.driver.meter.elapsed().as_secs_f64())?;
         outcome.set_item("complete", finished && bound.is_none() && exhaustive && counts.cut == 0)?;
         outcome.set_item("bound", bound.map(|bound| bound.name()))?;
-        outcome.set_item("escape", state.escape.clone())?;
+        outcome.set_item("uncontrolled", state.uncontrolled.clone())?;
         outcome.set_item("forbidden", state.forbidden.as_ref().map(Forbidden::told))?;
         outcome.set_item("untreated", state.untreated)?;
         outcome.set_item("refusal", state.refusal.as_ref().map(|error| error.clone_ref(py)))?;

@@ -78,8 +78,8 @@ pub fn require_host(py: Python<'_>) -> PyResult<Py<Host>> {
 }
 
 /// End the check: the running line of the model does `what` (a verb phrase), which cannot be controlled.
-pub fn report_escape(py: Python<'_>, what: &str) -> PyResult<()> {
-    let report = py.import("dpor.runtime.escapes")?.getattr("report")?;
+pub fn report_uncontrolled(py: Python<'_>, what: &str) -> PyResult<()> {
+    let report = py.import("dpor.runtime.uncontrolled")?.getattr("report")?;
     report.call1((what,)).map(drop)
 }
 
@@ -128,10 +128,10 @@ impl Host {
     }
 
     /// End the check because of something that cannot be controlled.
-    pub fn escape_with(&self, py: Python<'_>, message: String) -> PyErr {
+    pub fn uncontrolled(&self, py: Python<'_>, message: String) -> PyErr {
         let running = {
             let mut state = self.state();
-            state.escape.get_or_insert(message);
+            state.uncontrolled.get_or_insert(message);
             state.phase == Phase::Running
         };
         if running {
@@ -244,7 +244,7 @@ impl Host {
     }
 
     /// End the check: the model does something that cannot be controlled.
-    fn escape(&self, py: Python<'_>, message: String) -> PyResult<()> {
-        Err(self.escape_with(py, message))
+    fn end_uncontrolled(&self, py: Python<'_>, message: String) -> PyResult<()> {
+        Err(self.uncontrolled(py, message))
     }
 }

@@ -10,7 +10,7 @@ use super::builtins::CallableKind;
 use super::container_effects::ContainerEffect;
 use super::containers::Container;
 use super::harmless_methods::is_own;
-use super::host::{report_escape, Host};
+use super::host::{report_uncontrolled, Host};
 use super::identity::{KeyId, ObjectId};
 use super::insides::own_dict;
 use super::place::lacks_dict;
@@ -231,7 +231,7 @@ impl Host {
 
     pub fn check_lone_replacement(&self, py: Python<'_>) -> PyResult<()> {
         if !self.state().has_no_company() {
-            report_escape(py, "stores to the __dict__ of an object while other threads run")?;
+            report_uncontrolled(py, "stores to the __dict__ of an object while other threads run")?;
         }
         Ok(())
     }

@@ -189,7 +189,7 @@ impl Host {
                 let class = object.get_type().name()?;
                 let what =
                     format!("changes a {class} that exists before executions begin, and that cannot be put back");
-                return Err(self.escape_with(object.py(), what));
+                return Err(self.uncontrolled(object.py(), what));
             }
         }
         Ok(())

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFunction, PyWeakrefMethods, PyWeakrefReference};
 use rustc_hash::FxHashMap;
 
-use super::host::{report_escape, Host};
+use super::host::{report_uncontrolled, Host};
 use super::identity::{KeyId, ObjectId};
 use super::state::State;
 use crate::operation::ThreadId;
@@ -80,7 +80,7 @@ impl Host {
         let own = namespace.get_item(intern!(py, "__dpor_instrumented__"))?.is_some_and(|own| own.is(&namespace));
         match own || !names.iter().any(|name| name.starts_with("__dpor_")) {
             true => Ok(()),
-            false => report_escape(py, "makes a function of its own code with the variables of another dict"),
+            false => report_uncontrolled(py, "makes a function of its own code with the variables of another dict"),
         }
     }
 }

@@ -53,7 +53,7 @@ impl Host {
         }
         match key.and_then(|key| key.cast::<PyString>().ok()) {
             Some(name) => self.require_rebound(py, namespace, name),
-            None => Err(self.escape_with(py, "changes the variables of a module as a dict".to_owned())),
+            None => Err(self.uncontrolled(py, "changes the variables of a module as a dict".to_owned())),
         }
     }
 }

@@ -117,7 +117,7 @@ pub struct State {
     /// The executions that made locations visible in this exploration: paths of threads and outcomes.
     pub learned: Vec<Vec<(String, u32)>>,
     /// What the model did that cannot be controlled.
-    pub escape: Option<String>,
+    pub uncontrolled: Option<String>,
     /// What a predicate did that it may not do.
     pub forbidden: Option<Forbidden>,
     /// Where the model did something else than before when the same choices were made again.
@@ -263,7 +263,7 @@ impl State {
             misuses: Vec::new(),
             restart: None,
             learned: Vec::new(),
-            escape: None,
+            uncontrolled: None,
             forbidden: None,
             difference: None,
             refusal: None,
@@ -377,7 +377,7 @@ impl State {
 
     /// Whether the check cannot go on, whatever the execution still does.
     pub fn given_up(&self) -> bool {
-        self.escape.is_some() || self.untreated.is_some() || self.forbidden.is_some()
+        self.uncontrolled.is_some() || self.untreated.is_some() || self.forbidden.is_some()
     }
 
     #[inline]

@@ -399,7 +399,7 @@ impl Host {
         if endless {
             self.asleep(|| self.release_objects());
             self.state()
-                .escape
+                .uncontrolled
                 .get_or_insert("has destructors that make objects with destructors without end".to_owned());
         }
         self.asleep(|| self.put_originals_back(py))

@@ -162,7 +162,7 @@ impl Host {
     /// Give the check up with a coded error.
     fn refuse(&self, py: Python<'_>, error: Py<PyAny>) -> PyResult<()> {
         self.state().refusal.get_or_insert(error);
-        Err(self.escape_with(py, "has a symbolic value where none can be".to_owned()))
+        Err(self.uncontrolled(py, "has a symbolic value where none can be".to_owned()))
     }
 }
 

@@ -14,7 +14,7 @@ use super::ancestry::{found_in_class, told_by_type, Ancestry};
 use super::assumptions::{calls_for_user, AssumptionKind};
 use super::builtins::CallableKind;
 use super::harmless_methods::is_own;
-use super::host::{report_escape, Host};
+use super::host::{report_uncontrolled, Host};
 use super::left_modules::LeftModules;
 use super::module_variables::instrumented_namespace;
 use super::primitives::keeps_attributes;
@@ -95,7 +95,7 @@ impl Host {
                 }
                 // Beside other threads or not: it is not what it is in Python.
                 let class = object.get_type();
-                return report_escape(py, &format!("uses __dict__ of a {}", class.fully_qualified_name()?));
+                return report_uncontrolled(py, &format!("uses __dict__ of a {}", class.fully_qualified_name()?));
             }
             // Its cells and its defaults can be changed through them, which no call of it would tell.
             "__closure__" | "__kwdefaults__" if object.is_instance_of::<PyFunction>() && calls_for_user(py, &[]) => {
@@ -115,7 +115,7 @@ impl Host {
         if self.awake().is_none_or(|state| !state.running() || state.has_no_company()) {
             return Ok(());
         }
-        report_escape(py, &format!("uses {name} of {whose} while other threads run"))
+        report_uncontrolled(py, &format!("uses {name} of {whose} while other threads run"))
     }
 
     /// A thread looks at all that a module holds. Only the variables of instrumented modules are places.
@@ -156,7 +156,7 @@ impl Host {
         }
         let (class, name) =
             (object.get_type().fully_qualified_name()?, name.map_or_else(String::new, |n| format!("{n} of ")));
-        report_escape(object.py(), &format!("uses {name}a {class} that was made before the check began"))
+        report_uncontrolled(object.py(), &format!("uses {name}a {class} that was made before the check began"))
     }
 
     /// A change that is no visible operation: of an object whose type is taken for one that never changes, or
@@ -181,7 +181,7 @@ impl Host {
         if is_own(&class) || tells_itself(&class) {
             return Ok(());
         }
-        report_escape(py, &format!("changes a {} while other threads run", class.name()?))
+        report_uncontrolled(py, &format!("changes a {} while other threads run", class.name()?))
     }
 
     #[cold]
@@ -251,5 +251,5 @@ pub fn refuse_new_attribute(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString
     if !keeps_attributes(object) || object.hasattr(name)? && !can_be_hidden(object, name)? {
         return Ok(());
     }
-    report_escape(object.py(), &format!("gives a threading.{} the attribute {name}", object.get_type().name()?))
+    report_uncontrolled(object.py(), &format!("gives a threading.{} the attribute {name}", object.get_type().name()?))
 }

@@ -294,7 +294,7 @@ impl Host {
 
 impl Host {
     fn foreign_cell(&self, py: Python<'_>) -> PyErr {
-        self.escape_with(py, "rebinds a variable of a function that was made with a cell of its own".to_owned())
+        self.uncontrolled(py, "rebinds a variable of a function that was made with a cell of its own".to_owned())
     }
 
     pub fn load_cell<'py>(

@@ -192,7 +192,7 @@ impl ChannelObject {
             state.driver.memory.primitives().channel(self.primitive.location()).is_some_and(Channel::holds_most)
         };
         if holds_most {
-            return Err(host.escape_with(py, format!("puts more than {MOST_ITEMS} items into a queue")));
+            return Err(host.uncontrolled(py, format!("puts more than {MOST_ITEMS} items into a queue")));
         }
         let (effect, event) = self.operate(py, kind)?;
         if effect != Effect::Done(1) {

@@ -74,7 +74,7 @@ impl Condition {
         }
         let lock = &Condition::lock(slf)?;
         let Some(core) = lock_core(lock) else {
-            return Err(primitive.host().escape_with(py, "uses a Condition over a lock of another kind".to_owned()));
+            return Err(primitive.host().uncontrolled(py, "uses a Condition over a lock of another kind".to_owned()));
         };
         this.check_owned(py, core, "cannot wait on un-acquired lock")?;
         let host = primitive.host();
@@ -142,7 +142,7 @@ impl Condition {
         }
         let lock = &Condition::lock(slf)?;
         let Some(core) = lock_core(lock) else {
-            return Err(primitive.host().escape_with(py, "uses a Condition over a lock of another kind".to_owned()));
+            return Err(primitive.host().uncontrolled(py, "uses a Condition over a lock of another kind".to_owned()));
         };
         this.check_owned(py, core, "cannot notify on un-acquired lock")?;
         let host = primitive.host();
@@ -391,6 +391,6 @@ impl Waiters {
 
 impl Waiters {
     fn refuse(&self, py: Python<'_>, what: &str) -> PyErr {
-        self.condition.get().primitive.host().escape_with(py, what.to_owned())
+        self.condition.get().primitive.host().uncontrolled(py, what.to_owned())
     }
 }

@@ -31,7 +31,7 @@ impl Copied {
     /// Before a thread waits.
     pub fn require_alone(&self, py: Python<'_>, host: &Host, class: &str) -> PyResult<()> {
         match self.is_noted() {
-            true => Err(host.escape_with(py, format!("waits for a threading.{class} of which there is a copy"))),
+            true => Err(host.uncontrolled(py, format!("waits for a threading.{class} of which there is a copy"))),
             false => Ok(()),
         }
     }

@@ -98,7 +98,7 @@ impl Event {
     #[getter]
     fn _cond(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
         Event::require_made(slf, "_cond")?;
-        Err(slf.get().primitive.host().escape_with(slf.py(), "uses _cond of a threading.Event".to_owned()))
+        Err(slf.get().primitive.host().uncontrolled(slf.py(), "uses _cond of a threading.Event".to_owned()))
     }
 
     /// A copy has a flag of its own, and the same threads that wait.

@@ -139,7 +139,7 @@ impl LockCore {
         if state.waits_are_shown {
             drop(state);
             let what = "saves how often an RLock is held, whose text other threads read";
-            return Err(self.primitive.host().escape_with(py, what.to_owned()));
+            return Err(self.primitive.host().uncontrolled(py, what.to_owned()));
         }
         state.driver.memory.primitives_mut().restore_depth(self.primitive.location(), depth);
         Ok(())

@@ -181,7 +181,7 @@ impl Primitive {
             (state.named_outside(world, key), state.execution_number)
         };
         let Some(location) = location else {
-            return Err(host.get().escape_with(py, "uses a file without a name".to_owned()));
+            return Err(host.get().uncontrolled(py, "uses a file without a name".to_owned()));
         };
         let location = AtomicU32::new(location.0);
         Ok(Primitive { host, location, execution, imported: false, plain: Arc::new(AtomicI64::new(0)) })
@@ -232,7 +232,7 @@ impl Primitive {
     fn replace(&self, py: Python<'_>, what: &str, state: PrimitiveState) -> PyResult<()> {
         let standing = self.standing(py, what)?;
         if matches!(standing, Standing::Live) && !self.host().state().has_no_company() {
-            return Err(self.host().escape_with(py, format!("{what} while other threads run")));
+            return Err(self.host().uncontrolled(py, format!("{what} while other threads run")));
         }
         self.require_own(py)?;
         self.put(state);
@@ -292,7 +292,7 @@ impl Primitive {
             Phase::Unwinding => Ok(Standing::Over),
             _ if self.execution == execution || imported => Ok(Standing::Live),
             _ if self.execution == 0 => Err(self.host().restart_with(py, Restart::ModuleState)),
-            _ => Err(self.host().escape_with(
+            _ => Err(self.host().uncontrolled(
                 py,
                 "uses a synchronisation primitive of an earlier execution again (is it kept in a module that is \
                  not instrumented?)"

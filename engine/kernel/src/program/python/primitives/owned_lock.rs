@@ -44,7 +44,7 @@ impl OwnedLock {
     fn location_of(&self, py: Python<'_>, name: &Bound<'_, PyString>) -> PyResult<LocationId> {
         let host = self.primitive.host();
         let location = host.state().named_outside(self.world.bind(py), name.as_any());
-        location.map_or_else(|| Err(host.escape_with(py, "locks a file or a module without a name".to_owned())), Ok)
+        location.map_or_else(|| Err(host.uncontrolled(py, "locks a file or a module without a name".to_owned())), Ok)
     }
 }
 

@@ -172,7 +172,7 @@ impl Semaphore {
     #[getter]
     fn _cond(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
         Semaphore::bound(slf, "_cond")?;
-        Err(slf.get().primitive.host().escape_with(slf.py(), "uses _cond of a threading.Semaphore".to_owned()))
+        Err(slf.get().primitive.host().uncontrolled(slf.py(), "uses _cond of a threading.Semaphore".to_owned()))
     }
 
     /// A copy has a value of its own, and the same threads that wait.

@@ -100,7 +100,7 @@ pub fn waiting(condition: &Bound<'_, Condition>) -> PyResult<usize> {
     };
     if !known {
         let what = "shows how many threads wait for a Condition, some of them for a limited time";
-        return Err(primitive.host().escape_with(py, what.to_owned()));
+        return Err(primitive.host().uncontrolled(py, what.to_owned()));
     }
     Ok(waiting)
 }

@@ -191,7 +191,7 @@ def report(what: str) -> None:
     """End the check with DPOR108 if the caller is in an execution: the model `what` (a verb phrase)."""
     host = current.active_host()
     if host is not None:
-        host.escape(with_calls(f"{what}, which cannot be controlled"))
+        host.end_uncontrolled(with_calls(f"{what}, which cannot be controlled"))
 
 
 def with_calls(message: str) -> str:

@@ -1,4 +1,4 @@
-"""Follows a recorded schedule on a model, as far as the model's operations agree with it."""
+"""Guided replay: runs a model under a recorded schedule, as far as the model's operations agree with it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from dpor.results import ReplayRequest, ReplayResult
 from dpor.tasks import waiting_tasks
 
 
-def follow(
+def run_guided(
     request: ReplayRequest,
     schedule: Schedule,
     *,
@@ -38,17 +38,17 @@ def follow(
     `on_exception` is given the exception with which the model breaks. Raises DporError as `check_model` does; a
     divergence is no error, the result explains it.
     """
-    with followed(request, schedule) as run:
+    with guided(request, schedule) as run:
         if on_exception is not None and run.result.violation is not None and run.exception is not None:
             on_exception(run.exception)
         return run.result
 
 
 @dataclass(frozen=True)
-class Followed:
+class GuidedReplay:
     """A schedule that was followed: the result, and what was recorded.
 
-    `exception` is the one with which the model broke; `hosted` is the model, which is only loaded while `followed`
+    `exception` is the one with which the model broke; `hosted` is the model, which is only loaded while `guided`
     lasts.
     """
 
@@ -60,11 +60,11 @@ class Followed:
 
 
 @contextlib.contextmanager
-def followed(
+def guided(
     request: ReplayRequest,
     schedule: Schedule,
     observe: Callable[[HostedModel], Observation] | None = None,
-) -> Generator[Followed]:
+) -> Generator[GuidedReplay]:
     """Run a model under a schedule, and keep it loaded for as long as the context lasts.
 
     `observe` makes what observes the run. Raises DporError as `check_model` does.
@@ -224,14 +224,14 @@ class _Follower(Recorder):
         """True if the model did something else than the schedule says."""
         return (self._divergence or self._renamed() or self._stuck(outcome)) is not None
 
-    def conclude(self, changed: bool, seen: list[Found], outcome: dict[str, Any]) -> Followed:
+    def conclude(self, changed: bool, seen: list[Found], outcome: dict[str, Any]) -> GuidedReplay:
         """What following the schedule gave."""
         divergence = self._divergence or self._renamed() or self._stuck(outcome)
         number = self._schedule.failure
         if divergence is not None or len(seen) <= number:
             execution = self.execution(None)
             result = ReplayResult(None, steps_of(execution), changed, divergence)
-            return Followed(result, execution, self, self._hosted, None)
+            return GuidedReplay(result, execution, self, self._hosted, None)
         found = seen[number]
         execution = self.execution(
             self.failure(found.kind, message_of(found, self), found.thread, found.exception)
@@ -253,7 +253,7 @@ class _Follower(Recorder):
         )
         violation = with_values(explain(execution, text, hosted.root), hosted)
         result = ReplayResult(violation, violation.trace, changed, None)
-        return Followed(result, execution, self, hosted, found.exception)
+        return GuidedReplay(result, execution, self, hosted, found.exception)
 
     def _renamed(self) -> str | None:
         for number, (wanted, seen) in enumerate(zip(self._wanted, self.schedule_steps(), strict=False), 1):
