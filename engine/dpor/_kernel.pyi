@@ -274,7 +274,7 @@ class Host:
         bound: int = 0,
         reads_from: bool = False,
         chosen_reads: bool = False,
-        waits_by_looking: bool = False,
+        waits_by_spinning: bool = False,
         steps: list[tuple[str, int]] | None = None,
         complete: bool = False,
         frontiers: Sequence[str] = (),

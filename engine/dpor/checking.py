@@ -44,7 +44,7 @@ from dpor.options import (
     chooses_reads,
     runs_library_pools,
     runs_library_queues,
-    waits_by_looking,
+    waits_by_spinning,
 )
 from dpor.results import (
     Assumption,
@@ -480,7 +480,7 @@ def _search(
         stop_at_failure=False,
         everything_visible=not hosted.elide,
         fresh_modules=hosted.fresh_modules,
-        waits_by_looking=waits_by_looking(hosted.options),
+        waits_by_spinning=waits_by_spinning(hosted.options),
         library_queues=runs_library_queues(hosted.options),
         library_pools=runs_library_pools(hosted.options),
         spurious_wakeups=hosted.options.spurious_wakeups,

@@ -25,7 +25,7 @@ from dpor.options import (
     chooses_reads,
     runs_library_pools,
     runs_library_queues,
-    waits_by_looking,
+    waits_by_spinning,
 )
 from dpor.results import SourceSpan, Violation, ViolationKind
 from dpor.runtime.uncontrolled import Call, split_calls
@@ -102,7 +102,7 @@ def _recorded(hosted: HostedModel, found: Found) -> Violation:
             seen=seen,
             stop_at_failure=not to_the_end,
             chosen_reads=chooses_reads(hosted.options),
-            looks=waits_by_looking(hosted.options),
+            waits_by_spinning=waits_by_spinning(hosted.options),
             library_queues=runs_library_queues(hosted.options),
             library_pools=runs_library_pools(hosted.options),
         )
@@ -125,7 +125,7 @@ def _recorded(hosted: HostedModel, found: Found) -> Violation:
         fingerprint=hosted.fingerprint(),
         memory_model=hosted.options.memory_model.value,
         chosen_reads=chooses_reads(hosted.options),
-        waits_by_looking=waits_by_looking(hosted.options),
+        waits_by_spinning=waits_by_spinning(hosted.options),
         library_queues=runs_library_queues(hosted.options),
         library_pools=runs_library_pools(hosted.options),
         failure=failure,
@@ -181,7 +181,7 @@ def run_once(
     stop_at_failure: bool = True,
     seen: list[Found] | None = None,
     chosen_reads: bool = False,
-    looks: bool = False,
+    waits_by_spinning: bool = False,
     library_queues: bool = False,
     library_pools: bool = True,
 ) -> dict[str, Any]:
@@ -189,7 +189,7 @@ def run_once(
 
     `everything_races` says whether code of the library is instrumented as if threads raced for all that it reads, by
     default if every operation is visible. `chosen_reads` says that the steps name the writes that loads read from,
-    `looks` that waits for predicates are loads, `library_queues` and `library_pools` that queues,
+    `waits_by_spinning` that waits for predicates are loads, `library_queues` and `library_pools` that queues,
     and futures and pools, run on the library's own code.
     """
 
@@ -206,7 +206,7 @@ def run_once(
         steps=steps,
         complete=complete,
         chosen_reads=chosen_reads,
-        waits_by_looking=looks,
+        waits_by_spinning=waits_by_spinning,
         library_queues=library_queues,
         library_pools=library_pools,
         max_steps=max_steps,

@@ -96,7 +96,7 @@ def guided(
                 seen=seen,
                 stop_at_failure=schedule.failure == 0,
                 chosen_reads=schedule.chosen_reads,
-                looks=schedule.waits_by_looking,
+                waits_by_spinning=schedule.waits_by_spinning,
                 library_queues=schedule.library_queues,
                 library_pools=schedule.library_pools,
             )
@@ -245,7 +245,7 @@ class _Follower(Recorder):
                 fingerprint=hosted.fingerprint(),
                 memory_model=hosted.options.memory_model.value,
                 chosen_reads=self._schedule.chosen_reads,
-                waits_by_looking=self._schedule.waits_by_looking,
+                waits_by_spinning=self._schedule.waits_by_spinning,
                 library_queues=self._schedule.library_queues,
                 library_pools=self._schedule.library_pools,
                 failure=number,

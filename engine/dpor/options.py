@@ -396,7 +396,7 @@ def runs_library_pools(options: ModelOptions) -> bool:
     )
 
 
-def waits_by_looking(options: ModelOptions) -> bool:
+def waits_by_spinning(options: ModelOptions) -> bool:
     """Whether a wait for a predicate is a loop whose loads are operations like others."""
     return options.algorithm in (*GRAPHS, Algorithm.VALUE_CENTRIC)
 

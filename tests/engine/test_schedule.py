@@ -53,7 +53,7 @@ def test_a_schedule_survives_its_text_form():
 
 
 @pytest.mark.parametrize(
-    "looks", [{}, {"waits_by_looking": True}, {"waits_by_looking": True, "chosen_reads": True}]
+    "looks", [{}, {"waits_by_spinning": True}, {"waits_by_spinning": True, "chosen_reads": True}]
 )
 @pytest.mark.parametrize("failure", [0, 2])
 def test_how_a_schedule_is_followed_survives(looks: dict[str, bool], failure: int):

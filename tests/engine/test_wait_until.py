@@ -146,7 +146,7 @@ def program():
     [violation] = check_model(request).violations
     assert any(step.operation == "wait-until" for step in violation.trace)
     schedule = decode(violation.schedule)
-    assert (schedule.chosen_reads, schedule.waits_by_looking) == (False, True)
+    assert (schedule.chosen_reads, schedule.waits_by_spinning) == (False, True)
     # Whichever algorithm the model names when it is replayed.
     again = run_guided(ReplayRequest(str(file), "program", str(tmp_path), violation.schedule), schedule)
     assert again.divergence is None

@@ -291,7 +291,7 @@ def test_who_looks_for_ever_in_one_execution_of_a_class_is_found(check_here, mod
         result = check_here(model, algorithm=algorithm)
         assert {violation.kind for violation in result.violations} == {kind}
         schedule = decode(result.violations[0].schedule)
-        assert schedule.waits_by_looking == (algorithm == "value-centric")
+        assert schedule.waits_by_spinning == (algorithm == "value-centric")
 
 
 def test_a_predicate_that_looks_at_several_things_looks_at_them_at_one_moment(check_here):

@@ -67,7 +67,7 @@ class Schedule:
 
     `model` is `<file name>::<model name>` without folders, so that it means the same on every machine;
     `fingerprint` stands for the model's code when the schedule was made; `chosen_reads` says that loads read from the
-    writes that their steps name, not from what memory holds; `waits_by_looking` that a wait for a predicate is a loop
+    writes that their steps name, not from what memory holds; `waits_by_spinning` that a wait for a predicate is a loop
     whose loads are steps, as it always is then; `library_queues` and `library_pools` that queues, and futures and
     pools, ran on the library's own code. `failure` says which of the failures in the execution is meant: 0 is the
     first, which ends it; later ones are of threads that went on after it.
@@ -79,7 +79,7 @@ class Schedule:
     fingerprint: str = ""
     memory_model: str = "sc"
     chosen_reads: bool = False
-    waits_by_looking: bool = False
+    waits_by_spinning: bool = False
     library_queues: bool = False
     library_pools: bool = True
     failure: int = 0
@@ -120,7 +120,7 @@ def encode(schedule: Schedule) -> str:
         targets.entries,
         choices.entries,
         numbers,
-        *([True] if schedule.chosen_reads else [_LOOKS] if schedule.waits_by_looking else ()),
+        *([True] if schedule.chosen_reads else [_LOOKS] if schedule.waits_by_spinning else ()),
         *([_LIBRARY] if schedule.library_queues else ()),
         *([] if schedule.library_pools else [_POOLS]),
         *([schedule.failure] if schedule.failure else ()),
@@ -240,7 +240,7 @@ def _build(content: Any) -> Schedule:
         fingerprint=_string(fingerprint),
         memory_model=_string(memory_model),
         chosen_reads=rest == [True],
-        waits_by_looking=bool(rest),
+        waits_by_spinning=bool(rest),
         library_queues=library,
         library_pools=not pools,
         failure=failure,

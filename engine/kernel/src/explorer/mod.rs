@@ -171,9 +171,9 @@ pub trait Explorer {
         true
     }
 
-    /// Whether a wait for a predicate is a loop that looks, in which the reads are operations like others. A predicate
-    /// that looks at several things is one read then, since it is to hold at one moment.
-    fn waits_by_looking(&self) -> bool {
+    /// Whether a wait for a predicate is a spinloop, in which the reads are operations like others. A predicate
+    /// that reads several things is one read then, since it is to hold at one moment.
+    fn waits_by_spinning(&self) -> bool {
         false
     }
 
@@ -219,7 +219,7 @@ pub trait Explorer {
     /// they looked at. An explorer whose classes do not fix whether that was written before or after searches the class
     /// for an execution in which they all look last, and so for ever. `silent` are the events that wrote what they
     /// read.
-    fn found_spin_reads(&mut self, _looks: &[Look], _silent: &[EventId]) {}
+    fn found_spin_reads(&mut self, _reads: &[SpinRead], _silent: &[EventId]) {}
 
     /// An operation that the explorer does not treat, which ended the exploration.
     fn refusal(&self) -> Option<OperationKind> {
@@ -239,7 +239,7 @@ pub trait Explorer {
 
 /// A spin read: an event in which a thread looked at a location and found nothing, before it stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Look {
+pub struct SpinRead {
     pub event: EventId,
     pub location: LocationId,
 }

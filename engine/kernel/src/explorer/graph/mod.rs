@@ -356,7 +356,7 @@ impl Explorer for Graph {
         self.divergence.as_ref()
     }
 
-    fn waits_by_looking(&self) -> bool {
+    fn waits_by_spinning(&self) -> bool {
         true
     }
 

@@ -16,11 +16,11 @@ mod classes;
 mod closure;
 mod events;
 mod extend;
-mod looks;
 mod order;
 mod postponed;
 mod realise;
 mod shape;
+mod spin_reads;
 
 use std::rc::Rc;
 
@@ -30,12 +30,12 @@ use self::classes::class_of;
 use self::closure::close;
 use self::events::{join_past, EventIndex, Events, Observations, Past, Vertex, INITIAL};
 use self::extend::{extensions, Covered, Extension, Pending};
-use self::looks::Looks;
 use self::order::PartialOrder;
 use self::postponed::{Child, Known, Partition};
 use self::realise::realise;
 use self::shape::{shape, sleep, Condition, Locations, Sleep};
-use super::{depth_first_fraction, Decision, End, Explorer, Finished, Look, Mismatch, State};
+use self::spin_reads::SpinReads;
+use super::{depth_first_fraction, Decision, End, Explorer, Finished, Mismatch, SpinRead, State};
 use crate::execution::{Event, Execution};
 use crate::memory::MemoryModel;
 use crate::operation::{AccessMode, Choice, EventId, LocationId, Operation, OperationKind, ThreadId};
@@ -91,9 +91,9 @@ pub struct ValueCentric {
     /// Whether it did not do what the plan needs.
     broken: bool,
     classes: FxHashSet<u128>,
-    looks: Looks,
-    /// Whether the plan is the last execution's class once more, with the looks of threads that stopped last.
-    looks_again: bool,
+    spin_reads: SpinReads,
+    /// Whether the plan is the last execution's class once more, with the spin reads of threads that stopped last.
+    repeats_spin_reads: bool,
     refusal: Option<OperationKind>,
     /// Whether the root thread was ever seen.
     root_seen: bool,
@@ -488,8 +488,8 @@ impl Explorer for ValueCentric {
     fn finish(&mut self, execution: &Execution, memory: &dyn MemoryModel, end: End) -> Finished {
         self.absorb(execution);
         self.last = execution.choices();
-        if std::mem::take(&mut self.looks_again) {
-            self.looks = Looks::default();
+        if std::mem::take(&mut self.repeats_spin_reads) {
+            self.spin_reads = SpinReads::default();
             return Finished { more: self.backtrack(), duplicate: true };
         }
         if std::mem::take(&mut self.broken) {
@@ -518,19 +518,19 @@ impl Explorer for ValueCentric {
             return Finished { more: false, duplicate };
         }
         let is_new = end == End::Maximal && !duplicate;
-        if let Some(trace) = is_new.then(|| self.looking_last()).flatten() {
+        if let Some(trace) = is_new.then(|| self.spin_reads_last()).flatten() {
             self.plan_trace(&trace);
-            self.looks_again = true;
+            self.repeats_spin_reads = true;
             return Finished { more: true, duplicate };
         }
         Finished { more: self.backtrack(), duplicate }
     }
 
-    fn found_spin_reads(&mut self, looks: &[Look], silent: &[EventId]) {
-        self.looks.note(looks, silent);
+    fn found_spin_reads(&mut self, reads: &[SpinRead], silent: &[EventId]) {
+        self.spin_reads.note(reads, silent);
     }
 
-    fn waits_by_looking(&self) -> bool {
+    fn waits_by_spinning(&self) -> bool {
         true
     }
 

@@ -252,7 +252,7 @@ impl Host {
         state.stop_at_failure = plan.stop_at_failure;
         state.learning = plan.learns();
         state.spins_wait = !plan.learns() || !state.driver.explorer().is_exhaustive();
-        state.waits_by_looking = plan.waits_by_looking || plan.chosen_reads;
+        state.waits_by_spinning = plan.waits_by_spinning || plan.chosen_reads;
         state.everything_visible = plan.everything_visible;
         state.everything_races = plan.everything_races.unwrap_or(plan.everything_visible);
         state.fresh_modules = plan.fresh_modules;
@@ -306,7 +306,7 @@ impl Host {
             }
             let (summary, restart, stop) = {
                 let mut state = self.state();
-                state.tell_of_looks();
+                state.tell_of_spin_reads();
                 let divided = if state.restart.is_none() { state.divided_operation(py) } else { None };
                 if let Some(refusal) = divided {
                     state.refusal.get_or_insert(refusal);

@@ -27,7 +27,7 @@ use super::loop_locals::{locals, same_state, Locals};
 use super::recording::Word;
 use super::state::{Phase, State};
 use super::switching::Footprint;
-use crate::explorer::Look;
+use crate::explorer::SpinRead;
 use crate::operation::{
     Access, AccessMode, Accesses, EventId, LocationId, Operation, OperationKind, ThreadId, ANY_VALUE,
 };
@@ -323,7 +323,7 @@ impl State {
 
     /// Tell the explorer of spin reads, if one of them could find something new in this execution, but
     /// perhaps not in another one of its class.
-    pub fn tell_of_looks(&mut self) {
+    pub fn tell_of_spin_reads(&mut self) {
         if !self.driver.wants_values() {
             return;
         }
@@ -334,8 +334,9 @@ impl State {
             return;
         }
         let reads = spins.iter().flat_map(|spin| spin.reads.iter()).filter(|(_, event)| *event != EventId::NONE);
-        let looks: Vec<Look> = reads.map(|(read, event)| Look { event: *event, location: read.location }).collect();
-        self.driver.explorer_mut().found_spin_reads(&looks, &self.silent_writes);
+        let spin_reads: Vec<SpinRead> =
+            reads.map(|(read, event)| SpinRead { event: *event, location: read.location }).collect();
+        self.driver.explorer_mut().found_spin_reads(&spin_reads, &self.silent_writes);
     }
 
     /// The threads that go round in a loop for ever: none if one of them could still find something new.

@@ -46,7 +46,7 @@ pub struct Plan {
     /// For `replay` and `follow`: whether loads read from the writes that the steps name.
     pub chosen_reads: bool,
     /// For `replay` and `follow`: whether `wait_until` is a loop that looks.
-    pub waits_by_looking: bool,
+    pub waits_by_spinning: bool,
     pub stop_at_failure: bool,
     pub everything_visible: bool,
     /// Whether every location counts as one that threads race for, where that decides which code is instrumented; by
@@ -81,7 +81,7 @@ impl Default for Plan {
             frontiers: Vec::new(),
             bound: 0,
             chosen_reads: false,
-            waits_by_looking: false,
+            waits_by_spinning: false,
             stop_at_failure: true,
             everything_visible: false,
             everything_races: None,
@@ -135,7 +135,7 @@ impl Plan {
             "bound" => self.bound = value.extract()?,
             "steps" => self.steps = value.extract::<Option<_>>()?.unwrap_or_default(),
             "reads_from" => self.explorer_options.reads_from = value.extract()?,
-            "waits_by_looking" => self.waits_by_looking = value.extract()?,
+            "waits_by_spinning" => self.waits_by_spinning = value.extract()?,
             "chosen_reads" => self.chosen_reads = value.extract()?,
             "frontiers" => self.frontiers = value.extract()?,
             "complete" => self.complete = value.extract()?,

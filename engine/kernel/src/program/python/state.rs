@@ -218,7 +218,7 @@ pub struct State {
     /// Events of this execution that wrote what was there already.
     pub silent_writes: Vec<EventId>,
     /// Whether `wait_until` is a loop that looks in the execution that is run again.
-    pub waits_by_looking: bool,
+    pub waits_by_spinning: bool,
     /// Whether a thread waits after an iteration that only looked, rather than stopping for good.
     pub spins_wait: bool,
     /// What predicates have made for themselves while they run.
@@ -320,7 +320,7 @@ impl State {
             as_of: None,
             silent_writes: Vec::new(),
             spins_wait: false,
-            waits_by_looking: false,
+            waits_by_spinning: false,
             own_objects: FxHashSet::default(),
             probed: Vec::new(),
             execution_number: 0,

@@ -4,7 +4,7 @@
 //! accesses of the one event that the wait is. An evaluation that gives False leaves no trace.
 //!
 //! Explorers of graphs and of values have the thread look instead, once for each execution that they tell apart by what
-//! it found (`Explorer::waits_by_looking`): a look at one thing is a load, one at several things is a load of the
+//! it found (`Explorer::waits_by_spinning`): a look at one thing is a load, one at several things is a load of the
 //! location that all writes to such things share.
 
 use pyo3::intern;
@@ -424,7 +424,7 @@ impl Host {
         let predicate = self.control(py, predicate)?;
         let looks = {
             let state = self.state();
-            state.waits_by_looking || state.driver.explorer().waits_by_looking()
+            state.waits_by_spinning || state.driver.explorer().waits_by_spinning()
         };
         if looks {
             return self.wait_by_looking(py, &predicate);
