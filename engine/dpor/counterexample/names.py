@@ -58,6 +58,9 @@ class Names:
         self._per_type: dict[str, int] = {}
         self._holders: dict[int, list[_Holder]] = {}
         self._settled: dict[int, tuple[str, bool]] = {}
+        # The instance and attribute that hold a value, by its address, of the first so many objects.
+        self._attributes: dict[int, tuple[object, str, object]] = {}
+        self._indexed = 0
         self._taken: dict[str, int] = {}
         self._main_module: str | None = None
         self._modules: dict[int, dict[str, Any]] = {}
@@ -206,13 +209,19 @@ class Names:
         """Find a holder among the instances seen so far, for what was never loaded through an attribute."""
         if id(target) in self._holders:
             return
-        for owner in list(self._objects):
+        self._index_instances()
+        found = self._attributes.get(id(target))
+        if found is not None:
+            self.hold_attribute(*found)
+
+    def _index_instances(self) -> None:
+        """Note which attribute of an instance has each value first. The execution is over: they are what they are."""
+        for owner in self._objects[self._indexed :]:
             if is_value(owner) or class_name(owner) == "Condition":
                 continue
             for attribute, value in instance_dict(owner).items():
-                if value is target:
-                    self.hold_attribute(owner, attribute, target)
-                    return
+                self._attributes.setdefault(id(value), (owner, attribute, value))
+        self._indexed = len(self._objects)
 
 
 def is_namespace(target: object) -> bool:

@@ -13,7 +13,7 @@ import pytest
 from dpor.counterexample.locks import HeldLocks
 from dpor.counterexample.names import Names, Rank
 from dpor.counterexample.operations import Operation
-from dpor.counterexample.values import describe
+from dpor.counterexample.values import describe, instance_dict
 
 
 class Account:
@@ -119,6 +119,22 @@ def test_a_lock_that_was_never_loaded_is_found_in_its_instance():
     names, account = Names(), Account()
     names.number(account)
     assert names.name(account.lock) == "Account#1.lock"
+
+
+def test_each_instance_is_looked_into_once_however_many_locks_are_named(monkeypatch: pytest.MonkeyPatch):
+    names, accounts, looked = Names(), [Account() for _ in range(50)], collections.Counter[int]()
+
+    def count(owner: object) -> dict[str, Any]:
+        looked[id(owner)] += 1
+        return instance_dict(owner)
+
+    monkeypatch.setattr("dpor.counterexample.names.instance_dict", count)
+    for account in accounts:
+        names.number(account)
+    assert [names.name(account.lock) for account in accounts] == [
+        f"Account#{number}.lock" for number in range(1, 51)
+    ]
+    assert set(looked.values()) == {1}
 
 
 def test_a_lock_that_only_a_variable_holds_is_called_after_the_models_variable():
