@@ -6,7 +6,7 @@ _APPLYING = r"\b(map|filter|starmap|takewhile|dropwhile|filterfalse|accumulate|r
 _IN_C = r"(operator\.|functools\.cmp_to_key\(|\w+\.(append|index|__getitem__|get|pop|add)\b)"
 
 FINER: dict[str, str] = {
-    rf"({_APPLYING}\(|key=){_IN_C}|lru_cache\(len\)": (
+    rf"({_APPLYING}\(|key=){_IN_C}|lru_cache\(len\)|\.most_common\(\d": (
         "a C function that other C code applies is a step for each item, which it is on free-threaded builds"
     ),
     r"\.(throw|close)\(": "a generator that an exception enters can be found running, though it may have no handler",

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::Ordering;
 
+use pyo3::exceptions::PyRecursionError;
+use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
@@ -9,6 +11,11 @@ use pyo3::types::PyBool;
 use super::host::Host;
 use crate::operation::ThreadId;
 use crate::threads::Status;
+
+/// Nested calls that recording a step takes at most.
+const NESTED_CALLS: u32 = 80;
+/// So many more are let be nested where these are not left.
+const MORE_CALLS: i32 = 1000;
 
 /// What the recorder calls an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -240,9 +247,11 @@ impl Host {
         };
         let Some(recorder) = recorder else { return };
         let step = intern!(py, "step");
-        let told = self.asleep(|| match number {
-            0 => recorder.call_method1(py, step, (path, word, target, key, value, event)),
-            _ => recorder.call_method1(py, step, (path, word, target, key, value, event, number)),
+        let told = self.asleep(|| {
+            with_headroom(py, || match number {
+                0 => recorder.call_method1(py, step, (path, word, target, key, value, event)),
+                _ => recorder.call_method1(py, step, (path, word, target, key, value, event, number)),
+            })
         });
         match told {
             Ok(go_on) if go_on.is(PyBool::new(py, false)) => self.state().halted = true,
@@ -267,7 +276,9 @@ impl Host {
             (recorder, state.identities.path(current).to_owned())
         };
         let Some(recorder) = recorder else { return };
-        let told = self.asleep(|| recorder.call_method1(py, intern!(py, "waiting"), (path, word.text(), target)));
+        let waiting = intern!(py, "waiting");
+        let told =
+            self.asleep(|| with_headroom(py, || recorder.call_method1(py, waiting, (path, word.text(), target))));
         if let Err(error) = told {
             error.write_unraisable(py, None);
         }
@@ -308,6 +319,24 @@ impl Host {
         }
         Ok(())
     }
+}
+
+/// Call the recorder where the model may have used up the calls that can be nested: it must not run out of them in the
+/// place of the model.
+fn with_headroom<T>(py: Python<'_>, call: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    let headroom = py.import(intern!(py, "dpor.counterexample.headroom"));
+    match headroom.and_then(|headroom| headroom.call_method1(intern!(py, "descend"), (NESTED_CALLS,))) {
+        Err(error) if error.is_instance_of::<PyRecursionError>(py) => {}
+        _ => return call(),
+    }
+    // SAFETY: the interpreter is held, and the limit is a number of its own.
+    let limit = unsafe { ffi::Py_GetRecursionLimit() };
+    // SAFETY: as above.
+    unsafe { ffi::Py_SetRecursionLimit(limit + MORE_CALLS) };
+    let result = call();
+    // SAFETY: as above.
+    unsafe { ffi::Py_SetRecursionLimit(limit) };
+    result
 }
 
 #[pymethods]
