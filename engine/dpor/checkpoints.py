@@ -26,6 +26,7 @@ class FactKind(enum.Enum):
     VISIBLE = "visible"
     MODULE_STATE = "module-state"
     REBOUND = "rebound"
+    OPERANDS = "operands"
 
 
 @dataclass(frozen=True)

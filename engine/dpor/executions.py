@@ -250,6 +250,8 @@ def apply_restart(hosted: HostedModel, outcome: dict[str, Any]) -> bool:
             for module, variable in zip(names[::2], names[1::2], strict=True):
                 variables.setdefault(module, set()).add(variable)
             hosted.rebind(variables)
+        case ["operands"]:
+            hosted.see_operands()
         case _:
             hosted.load_afresh()
     return True

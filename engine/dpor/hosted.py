@@ -202,6 +202,16 @@ class HostedModel:
                 self.host.rebind(module, name)
             self.library.rebind(module, known[module])
         self.instrumentation.rebound = known
+        self._reload()
+
+    def see_operands(self) -> None:
+        """Have operators with a literal operand be told of, too, from now on: unknown C reads objects there."""
+        self.host.see_operands()
+        self.library.see_operands()
+        self.instrumentation.sees_operands = True
+        self._reload()
+
+    def _reload(self) -> None:
         slept = self.host.sleep(False)
         with self.patches.importing():
             self._function = self._resolve(self.instrumentation.reload_all()[self._module_name])

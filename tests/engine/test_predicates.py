@@ -388,6 +388,7 @@ OUTSIDE = {
         "learned",
         "rebind",
         "end_uncontrolled",
+        "see_operands",
         "refuse",
     ),
     *("algorithms", "alternative", "decides_branches", "assumption_kinds"),

@@ -136,7 +136,7 @@ class Assignments(Iterables):
     def _updated(self, node: ast.AugAssign, current: str) -> ast.stmt:
         """The statement that updates the variable `current` in place."""
         target = at(ast.Name(current, ast.Store()), node.target)
-        if is_number(node.value) and not isinstance(node.op, ast.Mult):
+        if is_number(node.value) and not isinstance(node.op, ast.Mult) and not self.sees_operands:
             return at(ast.AugAssign(target, node.op, node.value), node)
         operator = ast.Constant(OPERATORS[type(node.op)])
         before = at(ast.Name(current, ast.Load()), node.target)

@@ -128,8 +128,8 @@ class Expressions(Rewriter):
         return not isinstance(node, ast.Tuple) and self._is_scalar(node)
 
     def _operation(self, node: ast.BinOp) -> ast.expr:
-        left = _reads_operand(node.op, node.left, node.right) and not self._is_fresh(node.left)
-        right = _reads_operand(node.op, node.right, node.left) and not self._is_fresh(node.right)
+        left = self._reads_operand(node.op, node.left, node.right)
+        right = self._reads_operand(node.op, node.right, node.left)
         text = is_constant(node.left) or isinstance(node.left, ast.JoinedStr)
         plain = is_number(node.left) or (text and is_constant(node.right))
         shows = isinstance(node.op, ast.Mod) and not plain
@@ -139,6 +139,14 @@ class Expressions(Rewriter):
             return self.hook(Hook.OPERATE, node, operator, *operands)
         node.left, node.right = self._computed(node.left), self._computed(node.right)
         return node
+
+    def _reads_operand(self, operator: ast.operator, node: ast.expr, other: ast.expr) -> bool:
+        """Whether an operator can read what others share in its operand `node`."""
+        if is_constant(node) or self._is_fresh(node):
+            return False
+        if self.sees_operands or not is_constant(other) or is_bytes(other):
+            return True
+        return isinstance(operator, ast.Mult) and is_number(other)
 
     def _computed(self, node: ast.expr) -> ast.expr:
         """Rewrite what is computed with, or compared for order: where it matters which number an identifier is."""
@@ -290,7 +298,9 @@ class Expressions(Rewriter):
         if isinstance(operator, MEMBERSHIP):
             # Of other containers the hook for membership tells.
             children = [child for child in ast.iter_child_nodes(right) if isinstance(child, ast.expr)]
-            return isinstance(right, DISPLAYS) and not all(map(is_constant, children))
+            return isinstance(right, DISPLAYS) and (self.sees_operands or not all(map(is_constant, children)))
+        if self.sees_operands:
+            return not (is_constant(left) and is_constant(right))
         if any(self._is_scalar(node) and not is_bytes(node) for node in (left, right)):
             return False
         return not (self._holds_scalars(left) and self._holds_scalars(right))
@@ -357,11 +367,3 @@ def _tells_identifier(node: ast.expr) -> bool:
 def _has_no_twin(node: ast.expr) -> bool:
     """Whether a value is certainly neither a number nor a truth value."""
     return isinstance(node, ast.Constant) and not isinstance(node.value, int)
-
-
-def _reads_operand(operator: ast.operator, node: ast.expr, other: ast.expr) -> bool:
-    if is_constant(node):
-        return False
-    if not is_constant(other) or is_bytes(other):
-        return True
-    return isinstance(operator, ast.Mult) and is_number(other)

@@ -38,13 +38,22 @@ class CodeCache:
         self._entries: dict[str, tuple[_Key, CodeType]] = {}
 
     def compile(
-        self, path: str, source: str | bytes, rebound: frozenset[str], *, marks_lines: bool = False
+        self,
+        path: str,
+        source: str | bytes,
+        rebound: frozenset[str],
+        *,
+        marks_lines: bool = False,
+        sees_operands: bool = False,
     ) -> CodeType:
         """The instrumented code of a text that stands in the file. Raises SyntaxError if it is not valid Python."""
-        key: _Key = (type(source), source, rebound, marks_lines)
+        key: _Key = (type(source), source, rebound, marks_lines, sees_operands)
         entry = self._entries.get(path)
         if entry is None or entry[0] != key:
-            entry = (key, compile_instrumented(source, path, rebound, marks_lines=marks_lines))
+            code = compile_instrumented(
+                source, path, rebound, marks_lines=marks_lines, sees_operands=sees_operands
+            )
+            entry = (key, code)
             self._entries[path] = entry
         return entry[1]
 
@@ -121,6 +130,8 @@ class Instrumentation:
         self._late: list[str] = []
         self.files: set[Path] = set()
         self.rebound: Mapping[str, frozenset[str]] = rebound or {}
+        self.sees_operands = False
+        """Whether modules that are loaded from now on tell of operators with a literal operand, too."""
         self._entries = namespace_entries(hooks)
         self._first_party = FirstParty(root, packages)
         self._overlay = {str(path.resolve()): text for path, text in (overlay or {}).items()}
@@ -328,7 +339,13 @@ class Instrumentation:
             linecache.cache[path] = (len(overlay), None, lines, path)
         rebound = self.rebound.get(module_name, frozenset())
         try:
-            code = self._code.compile(path, self.source(path), rebound, marks_lines=self._is_covered(path))
+            code = self._code.compile(
+                path,
+                self.source(path),
+                rebound,
+                marks_lines=self._is_covered(path),
+                sees_operands=self.sees_operands,
+            )
         except RecursionError as error:
             raise self._refused(too_deep(self._shown(path))) from error
         except DporError as error:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from dpor.instrument.first_party import OWN_MODULES
 from dpor.instrument.hooks import INSTRUMENTED, Hook, enter_namespace, leave_namespace, namespace_entries
-from dpor.instrument.library_code import LibraryCode, library_code
+from dpor.instrument.library_code import LibraryCode, Treatment, library_code
 from dpor.instrument.library_state import LibraryState
 from dpor.instrument.standard_library import (
     described_modules,
@@ -70,6 +70,9 @@ class Library:
         # Equal code is the same code: each execution may compile it again.
         self._unseen_code: dict[CodeType, CodeType] = {}
         self._state = LibraryState(host, stand_ins)
+        # By the names of modules.
+        self._rebound: dict[str, frozenset[str]] = {}
+        self._sees_operands = False
 
     def install(self) -> None:
         """Have the host ask for what it needs."""
@@ -138,12 +141,22 @@ class Library:
 
     def rebind(self, module: str, variables: frozenset[str]) -> None:
         """Take variables of an instrumented module for rebound from outside."""
+        self._rebound[module] = variables
         for namespace in list(self._namespaces):
             if namespace["__name__"] == module:
-                del self._tables[id(namespace)]
-                self._include(namespace, variables)
+                self._include_anew(namespace)
 
-    def _include(self, namespace: dict[str, Any], rebound: frozenset[str] = frozenset()) -> _Table:
+    def see_operands(self) -> None:
+        """Have the code tell of operators with a literal operand, too, from now on."""
+        self._sees_operands = True
+        for namespace in list(self._namespaces):
+            self._include_anew(namespace)
+
+    def _include_anew(self, namespace: dict[str, Any]) -> None:
+        del self._tables[id(namespace)]
+        self._include(namespace)
+
+    def _include(self, namespace: dict[str, Any]) -> _Table:
         known = self._tables.get(id(namespace))
         if known is not None:
             return known
@@ -156,11 +169,12 @@ class Library:
             return table
         functions = list(_functions_in(list(namespace.values()), namespace))
         filename = functions[0].__code__.co_filename if functions else str(source)
+        rebound = self._rebound.get(str(name))
         try:
             code = (
-                compile_instrumented(read_file(source), filename, rebound)
+                compile_instrumented(read_file(source), filename, rebound, sees_operands=self._sees_operands)
                 if rebound
-                else self._code.compile(source, filename)
+                else self._code.compile(source, filename, self._treatment())
             )
         except (OSError, SyntaxError, ValueError):
             return table
@@ -178,6 +192,9 @@ class Library:
         else:
             self._state.keep(namespace)
         return table
+
+    def _treatment(self) -> Treatment:
+        return Treatment.WITH_OPERANDS if self._sees_operands else Treatment.INSTRUMENTED
 
     def _enter(self, namespace: dict[str, Any]) -> None:
         enter_namespace(namespace, self._entries)
@@ -222,11 +239,11 @@ class Library:
             return self._unseen(source)
         text = str(source)
         instrumented = mode == "exec" and INSTRUMENTED in namespace
-        key = (f"{mode} {instrumented} {flags}", text)
+        key = (f"{mode} {instrumented} {flags} {self._sees_operands}", text)
         code = self._generated.get(key)
         if code is None:
             code = (
-                compile_instrumented(text, "<string>", flags=flags)
+                compile_instrumented(text, "<string>", sees_operands=self._sees_operands, flags=flags)
                 if instrumented
                 else compile(text, "<string>", mode, flags, dont_inherit=True)
             )

@@ -28,6 +28,8 @@ class Treatment(enum.StrEnum):
     """What is done to a module's code."""
 
     INSTRUMENTED = "instrumented"
+    """Every operation is seen, but for operators with a literal operand, which read nothing of what the library has."""
+    WITH_OPERANDS = "with-operands"
     """Every operation is seen."""
     MARKED = "marked"
     """Every function says that it begins to run."""
@@ -69,7 +71,7 @@ class LibraryCode:
         code = (
             compile_marked(text, filename)
             if treatment is Treatment.MARKED
-            else compile_instrumented(text, filename)
+            else compile_instrumented(text, filename, sees_operands=treatment is Treatment.WITH_OPERANDS)
         )
         if file is not None and not sys.dont_write_bytecode:
             _write(file, marshal.dumps(code))

@@ -106,7 +106,7 @@ class Patterns(Assignments):
 
     def _equality(self, pattern: ast.MatchValue, value: _Value) -> ast.expr:
         other = self.expression(pattern.value)
-        if not _is_literal(pattern.value):
+        if self.sees_operands or not _is_literal(pattern.value):
             return self.hook(Hook.COMPARE, pattern, ast.Constant(COMPARISONS[ast.Eq]), value(), other)
         return at(ast.Compare(value(), [ast.Eq()], [other]), pattern)
 

@@ -22,8 +22,10 @@ class Rewriter(ast.NodeTransformer):
     children without a position inherit it (`ast.fix_missing_locations` at the end).
     """
 
-    def __init__(self, symbols: Symbols) -> None:
+    def __init__(self, symbols: Symbols, *, sees_operands: bool = False) -> None:
         self.symbols = symbols
+        self.sees_operands = sees_operands
+        """Whether an operator reads an operand though the other one is a literal."""
         self.scope: Scope = symbols.module
         self._temporaries = 0
         self._loops = 0

@@ -29,12 +29,15 @@ class Transformer(Definitions, Statements, Assignments, Calls, Comprehensions, E
     """Rewrites one module; each base handles one kind of node."""
 
 
-def instrument_tree(tree: ast.Module, rebound: frozenset[str] = frozenset()) -> ast.Module:
+def instrument_tree(
+    tree: ast.Module, rebound: frozenset[str] = frozenset(), *, sees_operands: bool = False
+) -> ast.Module:
     """Rewrite a parsed module in place and return it.
 
-    `rebound` names globals that are rebound from outside the module's own functions.
+    `rebound` names globals that are rebound from outside the module's own functions; with `sees_operands` operators
+    are told of that have a literal operand, too.
     """
-    transformer = Transformer(analyze(tree, rebound))
+    transformer = Transformer(analyze(tree, rebound), sees_operands=sees_operands)
     tree.body = transformer.block(tree.body)
     return ast.fix_missing_locations(tree)
 
@@ -47,7 +50,7 @@ def instrument_expression(
     `rebound` names the globals that it may read, `local` the variables that are no globals where it stands.
     """
     statement = ast.Module([ast.copy_location(ast.Expr(tree.body), tree.body)], [])
-    transformer = Transformer(analyze(statement, rebound, local))
+    transformer = Transformer(analyze(statement, rebound, local), sees_operands=True)
     tree.body = transformer.without_naming(tree.body)
     return ast.fix_missing_locations(tree)
 
@@ -63,11 +66,12 @@ def compile_instrumented(
     rebound: frozenset[str] = frozenset(),
     *,
     marks_lines: bool = False,
+    sees_operands: bool = False,
     flags: int = 0,
 ) -> CodeType:
     """Compile a module's source, instrumented, and with `marks_lines` so that it tells which lines are reached.
 
-    `flags` are those of `compile`.
+    `rebound` and `sees_operands` are those of `instrument_tree`, `flags` those of `compile`.
 
     Raises SyntaxError or ValueError as `compile` does, RecursionError for what nests too deeply, and DporError
     (UNSUPPORTED_CONSTRUCT) for code that replaces the namespace of the built-in functions. Assertions are kept even
@@ -79,7 +83,7 @@ def compile_instrumented(
     compile(tree, filename, "exec", flags, dont_inherit=True)
     if _mentions(source, _BUILTINS):
         _require_builtins(tree, filename)
-    tree = instrument_tree(tree, rebound)
+    tree = instrument_tree(tree, rebound, sees_operands=sees_operands)
     if marks_lines:
         tree = mark_lines(tree)
     with warnings.catch_warnings():

@@ -32,7 +32,7 @@ impl Host {
             name.map_err(|_| PyTypeError::new_err("attribute name must be string"))
         };
         match effect {
-            BuiltinEffect::Nothing => function.call(arguments, keywords),
+            BuiltinEffect::Nothing | BuiltinEffect::Compute => function.call(arguments, keywords),
             BuiltinEffect::Length if arguments.len() == 1 => {
                 let object = arguments.get_item(0)?;
                 self.access_foreign_items(py, &object, &[])?;

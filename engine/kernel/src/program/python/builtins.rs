@@ -10,6 +10,8 @@ use rustc_hash::FxHashMap;
 pub enum BuiltinEffect {
     /// Nothing that could be seen by another thread, or something that the hooks see by themselves.
     Nothing,
+    /// Nothing but what code in C computes from its arguments, if such code is not known.
+    Compute,
     /// Tells the class of its argument, or makes a class of a name, bases and a dict.
     Class,
     /// Makes a number, of text too, which may be in a buffer.
@@ -81,13 +83,6 @@ const NOTHING: &[&str] = &[
     "issubclass",
     "callable",
     "id",
-    "abs",
-    "range",
-    "chr",
-    "ord",
-    "pow",
-    "divmod",
-    "round",
     "super",
     "locals",
     "globals",
@@ -99,14 +94,12 @@ const NOTHING: &[&str] = &[
     "open",
     "input",
     "__import__",
-    "hex",
-    "oct",
-    "bin",
     "__build_class__",
     "breakpoint",
     "aiter",
     "anext",
 ];
+const COMPUTE: &[&str] = &["abs", "range", "chr", "ord", "pow", "divmod", "round", "hex", "oct", "bin"];
 const READ: &[&str] = &["list", "tuple", "bytes", "bytearray"];
 const COMPARE: &[&str] = &["sorted", "min", "max", "hash", "sum", "any", "all", "set", "dict", "frozenset"];
 const SHOW: &[&str] = &["repr", "str", "format", "ascii"];
@@ -124,6 +117,7 @@ impl Builtins {
             Ok(())
         };
         add(NOTHING, BuiltinEffect::Nothing)?;
+        add(COMPUTE, BuiltinEffect::Compute)?;
         add(&["type"], BuiltinEffect::Class)?;
         add(&["int", "float", "complex"], BuiltinEffect::Number)?;
         add(READ, BuiltinEffect::Read)?;
@@ -187,7 +181,10 @@ impl Builtins {
     /// Whether a callable is one of the known ones that only read what they are given.
     pub fn only_reads(&self, function: &Bound<'_, PyAny>) -> bool {
         use BuiltinEffect::*;
-        matches!(self.effect_of(function), Some(Nothing | Class | Number | Length | Truth | Read | Compare | Show))
+        matches!(
+            self.effect_of(function),
+            Some(Nothing | Compute | Class | Number | Length | Truth | Read | Compare | Show)
+        )
     }
 
     /// What a callable does with its arguments, if it is one of the known ones.

@@ -122,8 +122,9 @@ impl Host {
         let effect = self.state().builtins.effect_of(&function);
         if let Some(effect) = effect {
             return match effect {
+                BuiltinEffect::Compute if !self.state().types.computes => self.symbolic_builtin(function),
                 BuiltinEffect::Nothing => self.symbolic_builtin(function),
-                BuiltinEffect::Number => {
+                BuiltinEffect::Number | BuiltinEffect::Compute => {
                     let number = self.symbolic_builtin(function)?;
                     self.controlled(py, &number, How::Builtin(BuiltinEffect::Read))
                 }

@@ -286,6 +286,14 @@ impl Host {
         Ok(())
     }
 
+    /// Whether an operator may have read what its operands are without being seen. What else was learned of the execution
+    /// comes first, so that it is learned of one that can be repeated.
+    fn lacks_operands(&self, plan: &Plan) -> bool {
+        let state = self.state();
+        let begins_again = !plan.repeats() && matches!(state.restart, Some(Restart::Visible | Restart::Library));
+        state.types.computes && !state.sees_operands && !begins_again
+    }
+
     /// Returns whether the exploration ran to its end.
     fn run_all(&self, py: Python<'_>, plan: &Plan, main: &Py<PyAny>, main_thread: &Py<PyAny>) -> PyResult<bool> {
         let mut reported = Instant::now();
@@ -304,6 +312,13 @@ impl Host {
                 state.refusal = None;
                 state.restart = Some(Restart::Library);
             }
+            if self.lacks_operands(plan) {
+                let mut state = self.state();
+                state.uncontrolled = None;
+                state.untreated = None;
+                state.refusal = None;
+                state.restart = Some(Restart::Operands);
+            }
             let (summary, restart, stop) = {
                 let mut state = self.state();
                 state.tell_of_spin_reads();
@@ -318,7 +333,7 @@ impl Host {
                 // an end.
                 faults += usize::from(state.driver.fault().is_some());
                 let misled = match state.restart {
-                    Some(Restart::Library) => true,
+                    Some(Restart::Library | Restart::Operands) => true,
                     Some(Restart::Visible) => state.driver.wants_values() || !plan.repeats() && faults <= MOST_FAULTS,
                     _ => false,
                 };
@@ -357,7 +372,13 @@ impl Host {
                     }
                     continue;
                 }
-                Some(Restart::ModuleState | Restart::Rebound | Restart::Library) => return Ok(false),
+                Some(Restart::ModuleState | Restart::Rebound) => {
+                    // It may have shown before what races, too.
+                    let schedule = self.schedule(py)?.extract()?;
+                    self.state().learned.push(schedule);
+                    return Ok(false);
+                }
+                Some(Restart::Library | Restart::Operands) => return Ok(false),
                 _ => {}
             }
             let (failures, only_warnings) = self.describe_failures(py, &summary)?;
@@ -427,6 +448,7 @@ impl Host {
                 Some(std::iter::once("rebound".to_owned()).chain(names).collect())
             }
             Some(Restart::Library) => Some(vec!["library".to_owned()]),
+            Some(Restart::Operands) => Some(vec!["operands".to_owned()]),
             // What was followed so far was taken for something else.
             Some(Restart::Visible) if plan.follows() => Some(vec!["names".to_owned()]),
             Some(Restart::Visible) | None => None,

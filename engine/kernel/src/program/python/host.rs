@@ -243,6 +243,11 @@ impl Host {
         self.state().rebound.insert((module, variable));
     }
 
+    /// Say that the modules are instrumented so that they tell of operators with literal operands, too.
+    fn see_operands(&self) {
+        self.state().sees_operands = true;
+    }
+
     /// End the check: the model does something that cannot be controlled.
     fn end_uncontrolled(&self, py: Python<'_>, message: String) -> PyResult<()> {
         Err(self.uncontrolled(py, message))

@@ -2,11 +2,13 @@
 //!
 //! Objects that exist before executions begin are known for the whole check; the others for one execution.
 
+use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMemoryView, PyType};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::ancestry::found_in_class;
 use super::host::Host;
 use super::identity::{KeyId, ObjectId};
 use super::insides::referents;
@@ -125,6 +127,12 @@ impl State {
             let facts = self.types.facts(&shown);
             return self.object(&shown, facts);
         }
+        if let Some(base) = self.memory_owner(object, facts) {
+            let base_facts = self.types.facts(&base);
+            let id = self.object(&base, base_facts);
+            self.remember(object, id);
+            return id;
+        }
         if let Some(shown) = shown_by_view(object, facts) {
             // Whoever has made the view, and when: it is a way to its container.
             let shown_facts = self.types.facts(&shown);
@@ -169,6 +177,23 @@ impl State {
         id
     }
 
+    /// The object whose memory an object of unknown C shows, such as a slice of an array: what changes one changes the
+    /// other. Those that compute have the owner of their memory as `base`, by NumPy's convention.
+    fn memory_owner<'py>(&self, object: &Bound<'py, PyAny>, facts: TypeFacts) -> Option<Bound<'py, PyAny>> {
+        // SAFETY: the object is valid.
+        let shows_memory = || unsafe { ffi::PyObject_CheckBuffer(object.as_ptr()) != 0 };
+        if !self.types.computes || !matches!(facts.kind, TypeKind::Opaque | TypeKind::Instance) || !shows_memory() {
+            return None;
+        }
+        let class = object.get_type();
+        // No code of the model: a descriptor that C has made.
+        let base = found_in_class(&class, "base").filter(|base| {
+            base.get_type().name().is_ok_and(|name| name == "getset_descriptor" || name == "member_descriptor")
+        })?;
+        let owner = base.call_method1(intern!(object.py(), "__get__"), (object, class)).ok()?;
+        (!owner.is_none() && !owner.is(object)).then_some(owner)
+    }
+
     fn remember(&mut self, object: &Bound<'_, PyAny>, id: ObjectId) {
         let known = if self.phase == Phase::Idle { &mut self.objects.permanent } else { &mut self.objects.current };
         known.insert(object, id);
@@ -181,7 +206,7 @@ impl State {
         if matches!(facts.kind, TypeKind::Immutable | TypeKind::Module | TypeKind::Class) {
             return;
         }
-        if facts.kind == TypeKind::View {
+        if facts.kind == TypeKind::View || self.memory_owner(value, facts).is_some() {
             self.object(value, facts);
             return;
         }
@@ -233,6 +258,9 @@ impl Host {
         let mut state = self.state();
         let facts = state.types.facts(object);
         if !matches!(facts.kind, TypeKind::Instance) && !facts.kind.is_container() {
+            return address;
+        }
+        if state.memory_owner(object, facts).is_some() {
             return address;
         }
         let known = state.object(object, facts);

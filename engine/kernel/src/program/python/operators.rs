@@ -113,6 +113,28 @@ impl Host {
     }
 }
 
+impl Host {
+    /// Whether code that is not instrumented computes with an object.
+    fn is_computed_unseen(&self, object: &Bound<'_, PyAny>) -> bool {
+        self.awake().is_some_and(|mut state| state.types.computes && state.types.facts(object).items_by_foreign_code)
+    }
+
+    /// Update an object in place that C may keep anything of.
+    fn update_unseen<'py>(
+        &self,
+        py: Python<'py>,
+        operator: usize,
+        target: &Bound<'py, PyAny>,
+        operand: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let class = target.get_type().into_any();
+        let given = PyTuple::new(py, [operand])?;
+        let parts = self.access_foreign(py, &class, Some(target), &given, None)?;
+        let open = OpenOperation::on_wholes_with(&parts, Depth::Everything, used_by_adding(self.kind(target)));
+        self.operating(py, open, || apply(operator, true, target, operand))
+    }
+}
+
 #[pymethods]
 impl Host {
     /// `left < right` and its kin, by the number of the comparison.
@@ -173,6 +195,9 @@ impl Host {
             return apply(operator, true, target, &operand);
         }
         if !self.kind(target).is_container() {
+            if self.is_computed_unseen(target) {
+                return self.update_unseen(py, operator, target, &operand);
+            }
             if operator == MODULO {
                 return self.operate_once(py, operator, true, target, &operand);
             }

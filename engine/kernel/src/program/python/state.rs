@@ -63,6 +63,8 @@ pub enum Restart {
     Rebound,
     /// Code of the standard library has run that was not instrumented yet.
     Library,
+    /// Objects compute in C of which nothing is known: operators with a literal operand read them, too.
+    Operands,
 }
 
 /// Something that went wrong in the running execution.
@@ -191,6 +193,8 @@ pub struct State {
     pub halted: bool,
     /// Module variables whose stores from outside of the module are visible: (module, name).
     pub rebound: FxHashSet<(String, String)>,
+    /// Whether the modules tell of operators that have a literal operand, too.
+    pub sees_operands: bool,
     /// Those that the running execution has found: (module, name).
     pub rebinding: Vec<(String, String)>,
     /// Locations that predicates read together with others.
@@ -306,6 +310,7 @@ impl State {
             noted: Rc::default(),
             halted: false,
             rebound: FxHashSet::default(),
+            sees_operands: false,
             rebinding: Vec::new(),
             joint_reads: FxHashSet::default(),
             joint_predicates: FxHashSet::default(),

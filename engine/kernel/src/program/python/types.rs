@@ -11,7 +11,7 @@ use pyo3::types::{PyAny as PyBaseObject, PyFunction, PyModule, PyString, PyType}
 use pyo3::PyTypeInfo;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::ancestry::{found_in_class, told_by_type, Ancestry};
+use super::ancestry::{found_in_class, holder_of, told_by_type, Ancestry};
 use super::assumptions::{calls_for_user, runs_first_party, AssumptionKind, Assumptions};
 use super::attribute_kinds::{attribute_kind, AttributeKind};
 use super::class_flags::{is_immutable_class, is_made_at_run_time};
@@ -93,7 +93,7 @@ pub struct TypeFacts {
     pub compared_by_foreign_code: bool,
     /// The same for turning them into text.
     pub shown_by_foreign_code: bool,
-    /// The same for items, iteration, truth.
+    /// The same for items, iteration, truth and what operators compute.
     pub items_by_foreign_code: bool,
     /// Whether instances are made for one thread, and their code runs unseen.
     pub thread_bound: bool,
@@ -111,6 +111,9 @@ pub struct TypeTable {
     types: FxHashMap<usize, TypeEntry>,
     /// Whether one of them is of objects of which it is told who looks into them.
     pub watches_looks: bool,
+    /// Whether one of them computes in C of which nothing is known, so that an operator reads an object of it whatever the
+    /// other operand is.
+    pub computes: bool,
     tokens: FxHashMap<Arc<str>, u32>,
     /// By token.
     names: Vec<Arc<str>>,
@@ -162,7 +165,9 @@ impl TypeTable {
         let is_instance = kind == TypeKind::Instance;
         let compared_by_foreign_code = is_instance && self.has_foreign_method(ty, COMPARISONS);
         let shown_by_foreign_code = is_instance && self.has_foreign_method(ty, CONVERSIONS);
-        let items_by_foreign_code = is_instance && self.has_foreign_method(ty, ITEMS);
+        let computes = matches!(kind, TypeKind::Instance | TypeKind::Opaque) && self.computes_in_c(ty);
+        self.computes |= computes;
+        let items_by_foreign_code = is_instance && (computes || self.has_foreign_method(ty, ITEMS));
         let thread_bound = match kind {
             TypeKind::Instance => found_in_class(ty, "dpor_thread_bound").is_some(),
             TypeKind::Iterator | TypeKind::Opaque => calls_decoder(ty),
@@ -233,6 +238,20 @@ impl TypeTable {
             }
             (Some(method), None) => !method.is_none() && !self.is_instrumented(&method),
             _ => false,
+        })
+    }
+
+    /// Whether the class has operators or comparisons written in C that are not the interpreter's or the library's.
+    fn computes_in_c(&self, ty: &Bound<'_, PyType>) -> bool {
+        const OWN: &[&str] = &["dpor", "greenlet", "z3"];
+        let py = ty.py();
+        OPERATORS.iter().chain(COMPARISONS).any(|name| {
+            let Some(holder) = holder_of(ty, &PyString::intern(py, name)) else { return false };
+            let Ok(holder) = holder.cast_into::<PyType>() else { return false };
+            let module = module_of(&holder);
+            let top = module.split('.').next().unwrap_or_default();
+            let in_c = || found_in_class(&holder, name).is_some_and(|method| !method.is_instance_of::<PyFunction>());
+            !self.origins.is_standard(top) && !OWN.contains(&top) && in_c()
         })
     }
 
@@ -429,6 +448,29 @@ const COMPARISONS: &[&str] = &["__eq__", "__ne__", "__lt__", "__le__", "__gt__",
 /// The methods that operations on items call, and those that ask whether there are any.
 pub const ITEMS: &[&str] =
     &["__getitem__", "__setitem__", "__delitem__", "__contains__", "__iter__", "__next__", "__len__", "__bool__"];
+/// The methods that operators and functions which compute call.
+const OPERATORS: &[&str] = &[
+    "__abs__",
+    "__add__",
+    "__and__",
+    "__divmod__",
+    "__float__",
+    "__floordiv__",
+    "__iadd__",
+    "__index__",
+    "__int__",
+    "__lshift__",
+    "__matmul__",
+    "__mod__",
+    "__mul__",
+    "__or__",
+    "__pow__",
+    "__radd__",
+    "__rshift__",
+    "__sub__",
+    "__truediv__",
+    "__xor__",
+];
 const CONVERSIONS: &[&str] = &["__repr__", "__str__", "__format__"];
 
 fn classify(ty: &Bound<'_, PyType>) -> TypeKind {
