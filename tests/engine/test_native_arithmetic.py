@@ -173,3 +173,24 @@ dpor.join_all()
     assert FactKind.OPERANDS in [fact.kind for fact in kept[-1].learned]
     rest = check_model(model(tmp_path, body, algorithm="parsimonious"), None, Sharing(checkpoint=kept[-1]))
     assert (rest.verdict, rest.executions) == (whole.verdict, whole.executions)
+
+
+def test_a_violation_without_such_objects_is_told_though_other_executions_have_some(tmp_path: Path) -> None:
+    import numpy
+
+    assert numpy.array([1]).sum() == 1
+    body = """
+import numpy
+apart = dpor.choose([False, True])
+if apart:
+    numpy.array([1]) + 1
+counts = [0]
+def count():
+    counts[0] += 1
+dpor.spawn(count)
+dpor.spawn(count)
+dpor.join_all()
+assert counts == [2]
+"""
+    result = check_model(model(tmp_path, body))
+    assert (result.verdict, len(result.violations)) == (Verdict.VIOLATED, 1)

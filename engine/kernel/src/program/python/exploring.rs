@@ -290,8 +290,11 @@ impl Host {
     /// comes first, so that it is learned of one that can be repeated.
     fn lacks_operands(&self, plan: &Plan) -> bool {
         let state = self.state();
-        let begins_again = !plan.repeats() && matches!(state.restart, Some(Restart::Visible | Restart::Library));
-        state.types.computes && !state.sees_operands && !begins_again
+        let can_begin_again = match plan.repeats() {
+            true => plan.follows(),
+            false => !matches!(state.restart, Some(Restart::Visible | Restart::Library)),
+        };
+        state.types.computes && !state.sees_operands && can_begin_again
     }
 
     /// Returns whether the exploration ran to its end.

@@ -11,7 +11,7 @@ use pyo3::types::{PyAny as PyBaseObject, PyFunction, PyModule, PyString, PyType}
 use pyo3::PyTypeInfo;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::ancestry::{found_in_class, holder_of, told_by_type, Ancestry};
+use super::ancestry::{found_in_class, told_by_type, Ancestry};
 use super::assumptions::{calls_for_user, runs_first_party, AssumptionKind, Assumptions};
 use super::attribute_kinds::{attribute_kind, AttributeKind};
 use super::class_flags::{is_immutable_class, is_made_at_run_time};
@@ -244,14 +244,12 @@ impl TypeTable {
     /// Whether the class has operators or comparisons written in C that are not the interpreter's or the library's.
     fn computes_in_c(&self, ty: &Bound<'_, PyType>) -> bool {
         const OWN: &[&str] = &["dpor", "greenlet", "z3"];
-        let py = ty.py();
         OPERATORS.iter().chain(COMPARISONS).any(|name| {
-            let Some(holder) = holder_of(ty, &PyString::intern(py, name)) else { return false };
-            let Ok(holder) = holder.cast_into::<PyType>() else { return false };
-            let module = module_of(&holder);
+            // A class may have the method of another one.
+            let Some(maker) = found_in_class(ty, name).and_then(|method| maker_in_c(&method)) else { return false };
+            let module = module_of(&maker);
             let top = module.split('.').next().unwrap_or_default();
-            let in_c = || found_in_class(&holder, name).is_some_and(|method| !method.is_instance_of::<PyFunction>());
-            !self.origins.is_standard(top) && !OWN.contains(&top) && in_c()
+            !self.origins.is_standard(top) && !OWN.contains(&top)
         })
     }
 
@@ -448,6 +446,14 @@ const COMPARISONS: &[&str] = &["__eq__", "__ne__", "__lt__", "__le__", "__gt__",
 /// The methods that operations on items call, and those that ask whether there are any.
 pub const ITEMS: &[&str] =
     &["__getitem__", "__setitem__", "__delitem__", "__contains__", "__iter__", "__next__", "__len__", "__bool__"];
+/// The class for which C has made a method.
+fn maker_in_c<'py>(method: &Bound<'py, PyAny>) -> Option<Bound<'py, PyType>> {
+    const IN_C: &[&str] = &["wrapper_descriptor", "method_descriptor"];
+    let kind = method.get_type().name().ok()?;
+    let is_in_c = kind.to_str().is_ok_and(|kind| IN_C.contains(&kind));
+    is_in_c.then(|| method.getattr(intern!(method.py(), "__objclass__")).ok()?.cast_into().ok()).flatten()
+}
+
 /// The methods that operators and functions which compute call.
 const OPERATORS: &[&str] = &[
     "__abs__",
