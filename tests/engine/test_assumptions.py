@@ -108,6 +108,18 @@ def test_foreign_code_is_named_by_its_package_at_the_innermost_place_of_the_user
     assert 'add instrument=("boxes",)' in told.fix
 
 
+def test_special_methods_in_c_of_a_class_of_a_package_are_told_of_by_the_package(project: Path) -> None:
+    (project.parent / "library" / "kept.py").write_text(
+        "KEPT = [1]\n"
+        "class Own:\n    __len__ = KEPT.__len__\n    __iter__ = KEPT.__iter__\n    __contains__ = KEPT.count\n",
+        encoding="utf-8",
+    )
+    (project / "own.py").write_text("import kept\nown = kept.Own()\n", encoding="utf-8")
+    result = check(project, "from own import own; items.append(own in [own])")
+    told = [one.subject for one in result.assumptions if one.kind is AssumptionKind.UNSEEN_CODE]
+    assert told == ["kept"]
+
+
 def test_a_package_that_is_looked_into_is_not_the_users_own(project: Path) -> None:
     (project.parent / "library" / "outer.py").write_text(
         "import boxes\ndef put(items):\n    boxes.put(items, 1)\n", encoding="utf-8"

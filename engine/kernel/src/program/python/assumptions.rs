@@ -275,7 +275,8 @@ pub fn writer_of(function: &Bound<'_, PyAny>) -> String {
     find().ok().flatten().unwrap_or_else(|| package_of(function))
 }
 
-fn is_of_instrumented_module(class: &Bound<'_, PyAny>) -> bool {
+/// Whether a class is one of a module that is instrumented.
+pub fn is_of_instrumented_module(class: &Bound<'_, PyAny>) -> bool {
     let py = class.py();
     let find = || -> PyResult<Bound<'_, PyAny>> {
         let modules = py.import("sys")?.getattr(intern!(py, "modules"))?;

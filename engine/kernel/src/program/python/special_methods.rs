@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFunction, PyString, PyType};
 
 use super::ancestry::{found_in_class, holder_of, told_by_type, Ancestry};
-use super::assumptions::{package_of, AssumptionKind};
+use super::assumptions::{is_of_instrumented_module, package_of, AssumptionKind};
 use super::class_flags::is_made_at_run_time;
 use super::container_effects::ContainerEffect;
 use super::harmless_methods::is_own_primitive;
@@ -54,7 +54,9 @@ impl TypeTable {
                 let Ok(text) = name.to_str() else { continue };
                 let special = text.starts_with("__") && text.ends_with("__") && !SEEN.contains(&text);
                 if special && is_called_unseen(class, text, &value) {
-                    let named = format!("{} as {}.{text}", name_of(&value), qualified_name(&base));
+                    let named = self
+                        .foreign_package(&base)
+                        .unwrap_or_else(|| format!("{} as {}.{text}", name_of(&value), qualified_name(&base)));
                     self.assumptions.add(py, AssumptionKind::UnseenCode, &named, None);
                 }
             }
@@ -63,6 +65,12 @@ impl TypeTable {
 }
 
 impl TypeTable {
+    /// The package of a class that nobody looks into, if it is not of the standard library.
+    fn foreign_package(&self, class: &Bound<'_, PyType>) -> Option<String> {
+        let package = package_of(class.as_any());
+        (!is_of_instrumented_module(class.as_any()) && !self.origins.is_standard(&package)).then_some(package)
+    }
+
     /// Whether a method that C calls may be one of the model's: it is an instrumented function, or whatever else that
     /// is neither a function nor the interpreter's own.
     fn is_of_user(&mut self, method: &Bound<'_, PyAny>) -> bool {
