@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -11,6 +12,8 @@ import pytest
 from dpor.instrument.import_hook import Instrumentation
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+# NumPy would start threads where it is imported, which a model cannot do.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 @pytest.fixture

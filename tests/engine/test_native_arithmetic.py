@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from either_order import EitherOrder
 
 from dpor.checking import check_model
-from dpor.checkpoints import FactKind
+from dpor.checkpoints import Checkpoint, FactKind, Sharing
 from dpor.results import CheckRequest, Verdict
 
 HEADER = """
@@ -153,8 +154,6 @@ assert (s + 1).tolist() == [2, 3]
 
 
 def test_what_is_left_of_a_check_tells_that_operators_are_seen(tmp_path: Path) -> None:
-    from dpor.checkpoints import Checkpoint, Sharing
-
     body = """
 import numpy
 s = numpy.array([0])
@@ -176,9 +175,7 @@ dpor.join_all()
 
 
 def test_a_violation_without_such_objects_is_told_though_other_executions_have_some(tmp_path: Path) -> None:
-    import numpy
-
-    assert numpy.array([1]).sum() == 1
+    assert np.array([1]).sum() == 1
     body = """
 import numpy
 apart = dpor.choose([False, True])
