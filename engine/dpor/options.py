@@ -374,7 +374,7 @@ def check_options(values: Mapping[str, Any]) -> ModelOptions:
 
 
 def chooses_reads(options: ModelOptions) -> bool:
-    """Whether loads read from a write of their choice, rather than what is in memory or a store buffer."""
+    """Whether loads have a reads-from choice, rather than read what is in memory or a store buffer."""
     relaxed = options.memory_model is not MemoryModel.SC or options.partition is Partition.RF
     return options.algorithm in GRAPHS and relaxed
 

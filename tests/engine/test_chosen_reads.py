@@ -1,4 +1,4 @@
-"""Loads that read from a write of their choice, as a model sees them: `graph` under TSO, PSO and RC11."""
+"""Loads with a reads-from choice, as a model sees them: `graph` under TSO, PSO and RC11."""
 
 from __future__ import annotations
 

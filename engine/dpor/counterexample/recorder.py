@@ -107,7 +107,7 @@ class Recorder:
         """Record a visible operation after its effect, in the greenlet of the thread that performs it.
 
         `number` is that of a store among the stores of its thread that went through a store buffer, both when it
-        enters and when it leaves, which can be in any greenlet. For a load that reads from a write of its choice it is
+        enters and when it leaves, which can be in any greenlet. For a load that has a reads-from choice it is
         the number of that write's step, counted from 2; 1 for the initial value. 0 for everything else.
         """
         word = Operation.of(operation)

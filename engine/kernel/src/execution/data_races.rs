@@ -4,7 +4,7 @@
 //! by spawn and join only, not by plain accesses. Apart from happens-before of the exploration, which orders every
 //! conflict: here the question is whether something other than luck does.
 //!
-//! Where loads read from a write of their choice (RC11), what a thread learns of others is said by the writes that it
+//! Where reads-from is chosen (RC11), what a thread learns of others is said by the writes that it
 //! reads from and by memory orders: `synchronizes-with` of Lahav, Vafeiadis, Kang, Hur, Dreyer, PLDI'17, section 3,
 //! which is computed along the execution, since every write that is read is older.
 

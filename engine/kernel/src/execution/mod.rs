@@ -55,7 +55,7 @@ pub struct Execution {
     flushes: usize,
     /// Whether clocks know only the order that the program itself imposes.
     program_order_only: bool,
-    /// The clocks without what is read from what, where loads read from a write of their choice.
+    /// The clocks without what is read from what, where reads-from is chosen.
     structural: Option<ClockTable>,
     scratch: Vec<u32>,
     candidates: Vec<EventId>,
@@ -98,7 +98,7 @@ impl Execution {
     }
 
     /// The clocks of what is ordered in every execution with the same operations on objects: by program order, by spawn
-    /// and join, and by conflicting operations on objects. Where loads read from a write of their choice, what they
+    /// and join, and by conflicting operations on objects. Where reads-from is chosen, what they
     /// read from comes before them in the execution without being ordered so.
     pub fn structural_clocks(&self) -> &ClockTable {
         self.structural.as_ref().unwrap_or(&self.clocks)

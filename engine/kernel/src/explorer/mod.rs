@@ -209,8 +209,8 @@ pub trait Explorer {
         None
     }
 
-    /// Whether threads that do nothing but repeat `loads` would read the same for ever, where loads read from a write
-    /// of their choice: whether they can all be of the last writes. `silent` are the events that wrote what they read.
+    /// Whether threads that do nothing but repeat `loads` would read the same for ever, where reads-from is
+    /// chosen: whether they can all be of the last writes. `silent` are the events that wrote what they read.
     fn reads_for_ever(&self, _execution: &Execution, _loads: &[EventId], _silent: &[EventId]) -> bool {
         true
     }

@@ -12,7 +12,7 @@ use crate::operation::{Buffering, Choice, EventId, OperationKind, ThreadId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplayStep {
     pub thread: ThreadId,
-    /// What was drawn; or for an operation that reads from a write of its choice that write, see `number_of_source`.
+    /// What was drawn; or for an operation with a reads-from choice that write, see `number_of_source`.
     pub outcome: u32,
     /// If the step is the flush of a store of the thread: the store's number.
     pub flush: Option<u32>,

@@ -1,4 +1,4 @@
-//! Loops that only look, where loads read from a write of their choice: whether they would go on for ever.
+//! Loops that only look, where reads-from is chosen: whether they would go on for ever.
 //!
 //! A thread that reads the same in every round need not do so for ever: sooner or later every write reaches every
 //! thread. It does if what it read is the last write of each location in some coherence order that the memory model

@@ -36,7 +36,7 @@ pub struct Visit<'a> {
     pub until: u32,
     /// Operations that wait at the end, whose earlier places have been planned.
     pub waiting: Vec<Deferred>,
-    /// The predicate of a memory model in which loads read from a write of their choice.
+    /// The predicate of a memory model in which reads-from is chosen.
     pub consistency: Option<&'a dyn Consistency>,
     pub plans: &'a mut Vec<Plan>,
 }

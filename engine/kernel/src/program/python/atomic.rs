@@ -169,7 +169,7 @@ impl Atomic {
         }
     }
 
-    /// Keep the value that is about to be stored, where loads read from a write of their choice.
+    /// Keep the value that is about to be stored, where reads-from is chosen.
     fn keep_write(slf: &Bound<'_, Self>, event: Option<EventId>, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let (host, location) = (Atomic::host(slf), slf.get().primitive.location());
         let Some(write) = event.filter(|_| host.state().reads.enabled) else { return Ok(()) };

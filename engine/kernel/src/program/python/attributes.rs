@@ -33,7 +33,7 @@ pub enum Through {
 }
 
 impl Host {
-    /// A load that finds the instance's value or else the class's, where it reads from writes of its choice: it is one
+    /// A load that finds the instance's value or else the class's, where it has a reads-from choice: it is one
     /// load or two. Returns whether there was any.
     fn choose_attribute(
         &self,

@@ -1,4 +1,4 @@
-//! Items of lists and dicts where loads read from a write of their choice.
+//! Items of lists and dicts where reads-from is chosen.
 //!
 //! An item that exists is a place like an attribute: its loads and stores are ordered by what they read alone. Whatever
 //! else is done to a container is one operation on an object, in an order that every thread agrees on. The two do not
@@ -100,8 +100,8 @@ impl Host {
         self.leave(py, End::Cut)
     }
 
-    /// Operations on the container as a whole and on its items meet in a way that has no meaning where loads read from
-    /// a write of their choice: let it keep its order, if it is a list or dict and the memory model says what that
+    /// Operations on the container as a whole and on its items meet in a way that has no meaning where reads-from is
+    /// chosen: let it keep its order, if it is a list or dict and the memory model says what that
     /// means. Never returns normally.
     fn keep_order<T>(&self, py: Python<'_>, container: LocationId, what: &'static str) -> PyResult<T> {
         let keeps_order = {

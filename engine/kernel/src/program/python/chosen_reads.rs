@@ -1,4 +1,4 @@
-//! Where a load gets its value if it reads from a write of its choice (graph exploration under TSO, PSO and RC11, and
+//! Where a load gets its value if it has a reads-from choice (graph exploration under TSO, PSO and RC11, and
 //! of reads-from classes).
 //!
 //! The value of every store is kept, and what was there before the first. Before an operation reads, the place is made
@@ -41,7 +41,7 @@ struct Write {
 /// What the interpreter's heap cannot tell: the values of all stores of the running execution.
 #[derive(Default)]
 pub struct ChosenReads {
-    /// Whether loads read from writes of their choice.
+    /// Whether reads-from is chosen.
     pub enabled: bool,
     /// Whether operations on what one thread uses are fences, as locks are under TSO and PSO.
     pub objects_are_fences: bool,
@@ -67,7 +67,7 @@ pub struct ChosenReads {
 }
 
 impl ChosenReads {
-    /// Under which model loads read from writes of their choice; None where they read what is there, or what a schedule
+    /// Under which model reads-from is chosen; None where loads read what is there, or what a schedule
     /// says.
     pub fn new(enabled: bool, model: Option<&str>) -> ChosenReads {
         ChosenReads {

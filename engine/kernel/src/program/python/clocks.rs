@@ -4,7 +4,7 @@
 //!
 //! What happened before is the same in all executions of a class, so that a clock shows the same in them. Where classes
 //! are coarser, as those of values and of reads-from are, it is not: there only spawning and joining, and under models
-//! whose loads read from a write of their choice also primitives, hand on the time.
+//! whose loads have a reads-from choice also primitives, hand on the time.
 //!
 //! Accesses that are no events need no stamps: those that conflict are ordered by events in between, which have some.
 

@@ -156,9 +156,9 @@ impl Host {
     /// Returns a dict: counts (`executions`, `blocked`, `redundant`, `cut`, `events`, `interleavings`), `complete`,
     /// `bound` (the name of the bound that was reached), `restart` (None, `["module-state"]` or `["rebound", module,
     /// variable, ...]`: explore again with that changed; `["library"]` and `["names"]`: explore again, modules have
-    /// been instrumented or names were found to be rebound), `uncontrolled`, `forbidden` (None, or what a predicate did, file
-    /// or None, line), `untreated`, `nondeterminism`, `divergence`, `assumptions` (a list of kind, subject, file or
-    /// None, line).
+    /// been instrumented or names were found to be rebound), `uncontrolled`, `forbidden` (None, or what a predicate
+    /// did, file or None, line), `untreated`, `nondeterminism`, `divergence`, `assumptions` (a list of kind, subject,
+    /// file or None, line).
     ///
     /// Two more entries say how to go on, here or elsewhere: `frontier`, what is left to explore (None if nothing is,
     /// or if the algorithm cannot tell), and `learned`, the schedules that made locations visible, in order. A host
@@ -286,8 +286,8 @@ impl Host {
         Ok(())
     }
 
-    /// Whether an operator may have read what its operands are without being seen. What else was learned of the execution
-    /// comes first, so that it is learned of one that can be repeated.
+    /// Whether an operator may have read what its operands are without being seen. What else was learned of the
+    /// execution comes first, so that it is learned of one that can be repeated.
     fn lacks_operands(&self, plan: &Plan) -> bool {
         let state = self.state();
         let can_begin_again = match plan.repeats() {

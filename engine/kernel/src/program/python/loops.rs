@@ -242,7 +242,7 @@ impl State {
     /// Whether going round once more could find something new: something that was read has been written since, or a
     /// thread waits for a lock that the loop gives back.
     ///
-    /// Where loads read from a write of their choice this is asked of all threads together; see `livelocked`.
+    /// Where reads-from is chosen this is asked of all threads together; see `livelocked`.
     fn can_go_on(&self, thread: ThreadId, spin: &Spin) -> bool {
         let execution = &self.driver.execution;
         let position = self.driver.position();
@@ -261,7 +261,7 @@ impl State {
             })
     }
 
-    /// Whether the event reads from a write of its choice. A schedule that is followed names such writes too, and what
+    /// Whether the event has a reads-from choice. A schedule that is followed names such writes too, and what
     /// comes later in it is no news.
     fn is_chosen(&self, event: EventId) -> bool {
         match self.explores_reads() {

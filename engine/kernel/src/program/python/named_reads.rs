@@ -62,7 +62,7 @@ impl State {
             }
             Step::Item(key) => {
                 let Some(container) = self.container(object) else { return };
-                // A load that reads from a write of its choice is one event for each item; this one reads the whole.
+                // A load that has a reads-from choice is one event for each item; this one reads the whole.
                 let load = match self.explores_reads() {
                     true => reading_effect(self.types.facts(object).kind),
                     false => ContainerEffect::CellLoad,

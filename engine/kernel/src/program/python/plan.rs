@@ -217,7 +217,7 @@ impl Plan {
         Ok(Some(steps.collect()))
     }
 
-    /// Whether loads read from a write of their choice.
+    /// Whether reads-from is chosen.
     fn chooses_reads(&self) -> bool {
         match self.algorithm.as_str() {
             "replay" => self.chosen_reads,

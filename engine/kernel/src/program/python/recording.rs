@@ -220,7 +220,7 @@ impl Host {
         self.tell_of(py, current, word.text(), target, key, value, event, number);
     }
 
-    /// `number` is that of a store that entered or left a store buffer, or for what reads from a write of its choice
+    /// `number` is that of a store that entered or left a store buffer, or for what has a reads-from choice
     /// the number of the step of that write and 1 (1 for the initial value); else 0.
     #[expect(clippy::too_many_arguments)]
     pub fn tell_of(

@@ -33,7 +33,7 @@ pub struct Slot {
     pub in_container: bool,
     /// The object as a whole, if some operation takes objects of its type as wholes.
     pub whole: Option<LocationId>,
-    /// The same where loads read from a write of their choice and an access to the place is none to the whole, but has
+    /// The same where reads-from is chosen and an access to the place is none to the whole, but has
     /// to be ordered with those.
     pub beside: Option<LocationId>,
     /// Whether a store changes what such an operation sees of other places, too: their order, how many there are.
@@ -48,8 +48,8 @@ impl Slot {
         Slot { location, object, key, default, class_decides, in_container, whole, changes_whole, beside }
     }
 
-    /// The same on an object that operations take as a whole at this location. `chosen` tells whether loads read from a
-    /// write of their choice; see `chosen_items.rs`.
+    /// The same on an object that operations take as a whole at this location. `chosen` tells whether reads-from is
+    /// chosen; see `chosen_items.rs`.
     pub fn of_whole(self, whole: Option<LocationId>, chosen: bool) -> Slot {
         match chosen {
             true => Slot { beside: whole, ..self },

@@ -211,9 +211,9 @@ pub struct State {
     pub predicates_used: bool,
     /// The values of stores that are still in store buffers.
     pub weak: WeakMemory,
-    /// The values of all stores, where loads read from a write of their choice.
+    /// The values of all stores, where reads-from is chosen.
     pub reads: ChosenReads,
-    /// Where loads read from a write of their choice: lists and dicts whose items are not such places.
+    /// Where reads-from is chosen: lists and dicts whose items are not such places.
     pub keeps_order: FxHashSet<LocationId>,
     /// What the visible writes of this execution replaced, by event.
     pub undo: Vec<(EventId, Undo)>,

@@ -111,8 +111,8 @@ pub struct TypeTable {
     types: FxHashMap<usize, TypeEntry>,
     /// Whether one of them is of objects of which it is told who looks into them.
     pub watches_looks: bool,
-    /// Whether one of them computes in C of which nothing is known, so that an operator reads an object of it whatever the
-    /// other operand is.
+    /// Whether one of them computes in C of which nothing is known, so that an operator reads an object of it whatever
+    /// the other operand is.
     pub computes: bool,
     tokens: FxHashMap<Arc<str>, u32>,
     /// By token.

@@ -9,7 +9,7 @@
 //! when the recorder is told of something; and it is told, by what it accesses, when the thread comes to another
 //! operation.
 //!
-//! Not where stores go through buffers or loads read from a write of their choice: there a schedule says of each step
+//! Not where stores go through buffers or reads-from is chosen: there a schedule says of each step
 //! what it stores or reads from, and which operations are such steps depends on what is visible.
 
 use pyo3::prelude::*;
