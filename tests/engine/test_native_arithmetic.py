@@ -191,3 +191,23 @@ assert counts == [2]
 """
     result = check_model(model(tmp_path, body))
     assert (result.verdict, len(result.violations)) == (Verdict.VIOLATED, 1)
+
+
+@pytest.mark.parametrize("use", ["kept.get(1)", "kept[1]", "len(kept)", "kept == kept", "1 in kept"])
+def test_an_object_in_c_that_may_share_what_it_keeps_is_an_assumption(tmp_path: Path, use: str) -> None:
+    body = f"""
+import rpds
+kept = rpds.HashTrieMap({{1: 2}})
+def work():
+    {use}
+dpor.spawn(work)
+dpor.join_all()
+"""
+    result = check_model(model(tmp_path, body))
+    assert result.verdict is Verdict.VERIFIED
+    assert "rpds" in [one.subject for one in result.assumptions]
+
+
+def test_an_object_in_c_that_no_other_thread_can_meet_is_no_assumption(tmp_path: Path) -> None:
+    result = check_model(model(tmp_path, "import rpds\nassert rpds.HashTrieMap({1: 2}).get(1) == 2"))
+    assert (result.verdict, result.assumptions) == (Verdict.VERIFIED, ())

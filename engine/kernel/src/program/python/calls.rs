@@ -228,6 +228,7 @@ impl Host {
             }
             if kind == TypeKind::Immutable && object.is_none() || kind == TypeKind::Module {
                 self.note_memory_told(&object, name);
+                self.note_foreign_function(&function);
                 return self.controlled(py, &function, How::Builtin(c_function_effect(&object, name)));
             }
         }

@@ -314,6 +314,9 @@ impl Host {
                 None => return Ok(false),
             }
         };
+        if self.watched_facts(object).is_some_and(|facts| facts.shares_unseen) {
+            self.note_sharing(object);
+        }
         self.access_located(py, object, container, effect, key)
     }
 

@@ -161,6 +161,12 @@ impl Origins {
         self.standard.contains(name.split('.').next().unwrap_or_default())
     }
 
+    /// Whether a package is neither the standard library's nor the checker's.
+    pub fn is_foreign_package(&self, package: &str) -> bool {
+        const OWN: &[&str] = &["dpor", "greenlet", "z3"];
+        !self.is_standard(package) && !OWN.contains(&package)
+    }
+
     /// Whether a module is one of those that are instrumented when they are needed.
     fn is_library(&self, name: &str) -> bool {
         self.is_standard(name) && !self.left.contains(name)

@@ -101,6 +101,8 @@ pub struct TypeFacts {
     pub keeps_unseen: bool,
     /// Whether they are locks, queues or thread-local data of the interpreter, to which all threads of a model are one.
     pub is_uncontrolled: bool,
+    /// Whether they are objects in C of a package, which may share what they keep in ways that nobody tells of.
+    pub shares_unseen: bool,
     /// Whether their class derives from one of the kernel's primitives, whose methods tell of their operations
     /// themselves.
     pub is_primitive: bool,
@@ -175,7 +177,10 @@ impl TypeTable {
         };
         let keeps_unseen = is_instance && self.origins.left.keeps_unseen(ty);
         let items_as_attributes = kind.has_content() && has_items_as_attributes(ty);
-        self.watches_looks |= thread_bound || keeps_unseen || items_as_attributes || is_uncontrolled;
+        let shares_unseen = matches!(kind, TypeKind::Instance | TypeKind::Opaque | TypeKind::Iterator)
+            && found_in_class(ty, "base").is_none()
+            && self.package_in_c(ty).is_some();
+        self.watches_looks |= thread_bound || keeps_unseen || items_as_attributes || is_uncontrolled || shares_unseen;
         let facts = TypeFacts {
             kind,
             token,
@@ -190,6 +195,7 @@ impl TypeTable {
             thread_bound,
             keeps_unseen,
             is_uncontrolled,
+            shares_unseen,
             is_primitive: derives_from_own(ty),
         };
         self.types.insert(ty.as_ptr() as usize, TypeEntry { facts, _keep: ty.clone().unbind() });
@@ -241,15 +247,25 @@ impl TypeTable {
         })
     }
 
+    /// The package of a class that C has made, if it is neither the interpreter's or the library's nor the checker's.
+    fn foreign_in_c(&self, class: &Bound<'_, PyType>) -> Option<String> {
+        let module = module_of(class);
+        let top = module.split('.').next().unwrap_or_default();
+        self.origins.is_foreign_package(top).then(|| top.to_owned())
+    }
+
+    /// The package of whose classes in C the class is one, or derives from one.
+    pub fn package_in_c(&self, ty: &Bound<'_, PyType>) -> Option<String> {
+        let bases = ty.ancestry().iter().filter_map(|base| base.cast_into::<PyType>().ok());
+        bases.filter(is_made_in_c).find_map(|base| self.foreign_in_c(&base))
+    }
+
     /// Whether the class has operators or comparisons written in C that are not the interpreter's or the library's.
     fn computes_in_c(&self, ty: &Bound<'_, PyType>) -> bool {
-        const OWN: &[&str] = &["dpor", "greenlet", "z3"];
         OPERATORS.iter().chain(COMPARISONS).any(|name| {
             // A class may have the method of another one.
             let Some(maker) = found_in_class(ty, name).and_then(|method| maker_in_c(&method)) else { return false };
-            let module = module_of(&maker);
-            let top = module.split('.').next().unwrap_or_default();
-            !self.origins.is_standard(top) && !OWN.contains(&top)
+            self.foreign_in_c(&maker).is_some()
         })
     }
 
@@ -446,6 +462,16 @@ const COMPARISONS: &[&str] = &["__eq__", "__ne__", "__lt__", "__le__", "__gt__",
 /// The methods that operations on items call, and those that ask whether there are any.
 pub const ITEMS: &[&str] =
     &["__getitem__", "__setitem__", "__delitem__", "__contains__", "__iter__", "__next__", "__len__", "__bool__"];
+/// Whether C has made a class: a class statement makes no such methods.
+fn is_made_in_c(class: &Bound<'_, PyType>) -> bool {
+    if !is_heap_class(class) {
+        return true;
+    }
+    let own = told_by_type(class, intern!(class.py(), "__dict__"));
+    let methods = own.and_then(|own| own.call_method0(intern!(class.py(), "values"))?.try_iter());
+    methods.into_iter().flatten().flatten().any(|method| maker_in_c(&method).is_some_and(|maker| maker.is(class)))
+}
+
 /// The class for which C has made a method.
 fn maker_in_c<'py>(method: &Bound<'py, PyAny>) -> Option<Bound<'py, PyType>> {
     const IN_C: &[&str] = &["wrapper_descriptor", "method_descriptor"];

@@ -66,7 +66,34 @@ impl Host {
     pub fn note_native_use(&self, object: &Bound<'_, PyAny>) -> PyResult<()> {
         match self.watched_facts(object) {
             Some(facts) if facts.thread_bound => tell(object, None),
+            Some(facts) if facts.shares_unseen => {
+                self.note_sharing(object);
+                Ok(())
+            }
             _ => Ok(()),
+        }
+    }
+
+    /// An object in C of a package is used beside other threads: what it shares with others is not seen.
+    #[cold]
+    pub fn note_sharing(&self, object: &Bound<'_, PyAny>) {
+        let mut state = self.state();
+        if state.has_no_company() {
+            return;
+        }
+        if let Some(package) = state.types.package_in_c(&object.get_type()) {
+            state.assume(object.py(), AssumptionKind::UnseenCode, &package);
+        }
+    }
+
+    /// A function in C of a package is called beside other threads: what it keeps is not seen.
+    pub fn note_foreign_function(&self, function: &Bound<'_, PyAny>) {
+        let module = function.getattr(intern!(function.py(), "__module__"));
+        let Ok(module) = module.and_then(|module| module.extract::<String>()) else { return };
+        let mut state = self.state();
+        let package = module.split('.').next().unwrap_or_default();
+        if !state.has_no_company() && state.types.origins.is_foreign_package(package) {
+            state.assume(function.py(), AssumptionKind::UnseenCode, package);
         }
     }
 
