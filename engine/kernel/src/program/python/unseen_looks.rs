@@ -78,7 +78,7 @@ impl Host {
     #[cold]
     pub fn note_sharing(&self, object: &Bound<'_, PyAny>) {
         let mut state = self.state();
-        if state.has_no_company() {
+        if !state.running() || state.has_no_company() {
             return;
         }
         if let Some(package) = state.types.package_in_c(&object.get_type()) {
@@ -92,7 +92,7 @@ impl Host {
         let Ok(module) = module.and_then(|module| module.extract::<String>()) else { return };
         let mut state = self.state();
         let package = module.split('.').next().unwrap_or_default();
-        if !state.has_no_company() && state.types.origins.is_foreign_package(package) {
+        if state.running() && !state.has_no_company() && state.types.origins.is_foreign_package(package) {
             state.assume(function.py(), AssumptionKind::UnseenCode, package);
         }
     }
