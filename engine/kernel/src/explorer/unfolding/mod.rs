@@ -182,9 +182,9 @@ impl Explorer for Unfolding {
         self.chains[thread].push(event);
         // Line 10: Explore(C ∪ {e}, D, A \ {e}).
         let Some(level) = self.levels.last() else { return };
-        // What a predicate reads is not always footprint; then the thread did something else than what A holds.
-        let footprint = level.add.first().is_none_or(|planned| *planned == event);
-        let add = if footprint { level.add.iter().skip(1).copied().collect() } else { Vec::new() };
+        // What a predicate reads is not always known before; then the thread did something else than what A holds.
+        let as_planned = level.add.first().is_none_or(|planned| *planned == event);
+        let add = if as_planned { level.add.iter().skip(1).copied().collect() } else { Vec::new() };
         let next = level.after(event, add, &self.structure);
         self.levels.push(next);
     }

@@ -32,6 +32,7 @@ mod entered_code;
 mod enumerations;
 mod exploring;
 mod fixed_containers;
+mod foreign_types;
 mod found_state;
 mod function_code;
 mod greenlets;

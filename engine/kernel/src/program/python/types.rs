@@ -247,28 +247,6 @@ impl TypeTable {
         })
     }
 
-    /// The package of a class that C has made, if it is neither the interpreter's or the library's nor the checker's.
-    fn foreign_in_c(&self, class: &Bound<'_, PyType>) -> Option<String> {
-        let module = module_of(class);
-        let top = module.split('.').next().unwrap_or_default();
-        self.origins.is_foreign_package(top).then(|| top.to_owned())
-    }
-
-    /// The package of whose classes in C the class is one, or derives from one.
-    pub fn package_in_c(&self, ty: &Bound<'_, PyType>) -> Option<String> {
-        let bases = ty.ancestry().iter().filter_map(|base| base.cast_into::<PyType>().ok());
-        bases.filter(is_made_in_c).find_map(|base| self.foreign_in_c(&base))
-    }
-
-    /// Whether the class has operators or comparisons written in C that are not the interpreter's or the library's.
-    fn computes_in_c(&self, ty: &Bound<'_, PyType>) -> bool {
-        OPERATORS.iter().chain(COMPARISONS).any(|name| {
-            // A class may have the method of another one.
-            let Some(maker) = found_in_class(ty, name).and_then(|method| maker_in_c(&method)) else { return false };
-            self.foreign_in_c(&maker).is_some()
-        })
-    }
-
     /// Whether a method is instrumented Python code.
     pub fn is_instrumented(&mut self, method: &Bound<'_, PyAny>) -> bool {
         // To ask anything else for its code could run code of the model.
@@ -458,51 +436,10 @@ fn compares_by_identity(ty: &Bound<'_, PyType>) -> bool {
     same("__hash__") && same("__eq__")
 }
 
-const COMPARISONS: &[&str] = &["__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__"];
+pub const COMPARISONS: &[&str] = &["__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__"];
 /// The methods that operations on items call, and those that ask whether there are any.
 pub const ITEMS: &[&str] =
     &["__getitem__", "__setitem__", "__delitem__", "__contains__", "__iter__", "__next__", "__len__", "__bool__"];
-/// Whether C has made a class: a class statement makes no such methods.
-fn is_made_in_c(class: &Bound<'_, PyType>) -> bool {
-    if !is_heap_class(class) {
-        return true;
-    }
-    let own = told_by_type(class, intern!(class.py(), "__dict__"));
-    let methods = own.and_then(|own| own.call_method0(intern!(class.py(), "values"))?.try_iter());
-    methods.into_iter().flatten().flatten().any(|method| maker_in_c(&method).is_some_and(|maker| maker.is(class)))
-}
-
-/// The class for which C has made a method.
-fn maker_in_c<'py>(method: &Bound<'py, PyAny>) -> Option<Bound<'py, PyType>> {
-    const IN_C: &[&str] = &["wrapper_descriptor", "method_descriptor"];
-    let kind = method.get_type().name().ok()?;
-    let is_in_c = kind.to_str().is_ok_and(|kind| IN_C.contains(&kind));
-    is_in_c.then(|| method.getattr(intern!(method.py(), "__objclass__")).ok()?.cast_into().ok()).flatten()
-}
-
-/// The methods that operators and functions which compute call.
-const OPERATORS: &[&str] = &[
-    "__abs__",
-    "__add__",
-    "__and__",
-    "__divmod__",
-    "__float__",
-    "__floordiv__",
-    "__iadd__",
-    "__index__",
-    "__int__",
-    "__lshift__",
-    "__matmul__",
-    "__mod__",
-    "__mul__",
-    "__or__",
-    "__pow__",
-    "__radd__",
-    "__rshift__",
-    "__sub__",
-    "__truediv__",
-    "__xor__",
-];
 const CONVERSIONS: &[&str] = &["__repr__", "__str__", "__format__"];
 
 fn classify(ty: &Bound<'_, PyType>) -> TypeKind {

@@ -81,8 +81,8 @@ impl State {
         let execution = &self.driver.execution;
         let events = &execution.events()[since.0 as usize..self.driver.position()];
         let later = |event: &&Event| event.id == since || execution.happens_before(since, event.id);
-        let footprint = events.iter().filter(later).find(|event| event.operation.target == operation.target);
-        footprint.map_or_else(now, |event| event.before)
+        let next = events.iter().filter(later).find(|event| event.operation.target == operation.target);
+        next.map_or_else(now, |event| event.before)
     }
 }
 
