@@ -7,29 +7,14 @@ use pyo3::types::PyType;
 use super::ancestry::{found_in_class, told_by_type, Ancestry};
 use super::types::{is_heap_class, module_of, TypeTable, COMPARISONS};
 
-/// The methods that operators and functions which compute call.
-const OPERATORS: &[&str] = &[
-    "__abs__",
-    "__add__",
-    "__and__",
-    "__divmod__",
-    "__float__",
-    "__floordiv__",
-    "__iadd__",
-    "__index__",
-    "__int__",
-    "__lshift__",
-    "__matmul__",
-    "__mod__",
-    "__mul__",
-    "__or__",
-    "__pow__",
-    "__radd__",
-    "__rshift__",
-    "__sub__",
-    "__truediv__",
-    "__xor__",
+/// Operators with two operands: each has a method, one for the other side and one for an update in place.
+const BINARY: &[&str] = &[
+    "add", "and", "divmod", "floordiv", "lshift", "matmul", "mod", "mul", "or", "pow", "rshift", "sub", "truediv",
+    "xor",
 ];
+/// The methods of operators with one operand, and of functions that compute.
+const UNARY: &[&str] =
+    &["abs", "ceil", "complex", "float", "floor", "index", "int", "invert", "neg", "pos", "round", "trunc"];
 
 impl TypeTable {
     /// The package of a class that C has made, if it is neither the interpreter's or the library's nor the checker's.
@@ -47,12 +32,33 @@ impl TypeTable {
 
     /// Whether the class has operators or comparisons written in C that are not the interpreter's or the library's.
     pub fn computes_in_c(&self, ty: &Bound<'_, PyType>) -> bool {
-        OPERATORS.iter().chain(COMPARISONS).any(|name| {
+        let sides = |name: &&str| ["", "r", "i"].map(|side| format!("__{side}{name}__"));
+        let operators = BINARY.iter().flat_map(sides).chain(UNARY.iter().map(|name| format!("__{name}__")));
+        operators.chain(COMPARISONS.iter().map(|&name| name.to_owned())).any(|name| {
             // A class may have the method of another one.
-            let Some(maker) = found_in_class(ty, name).and_then(|method| maker_in_c(&method)) else { return false };
+            let Some(maker) = found_in_class(ty, &name).and_then(|method| maker_in_c(&method)) else { return false };
             self.foreign_in_c(&maker).is_some()
         })
     }
+}
+
+/// Whether objects of a class tell by `base` whose memory they show: those of NumPy's own classes do. An object of a class
+/// that derives from one of these has attributes of its own, so that it is no other object.
+pub fn tells_memory_owner(class: &Bound<'_, PyType>) -> bool {
+    !is_heap_class(class)
+        && module_of(class).split('.').next() == Some("numpy")
+        && found_in_class(class, "base").is_some()
+}
+
+/// The object whose memory such an object shows, as a slice of an array does: what changes one changes the other.
+pub fn memory_owner<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+    let class = object.get_type();
+    if !tells_memory_owner(&class) {
+        return None;
+    }
+    let base = found_in_class(&class, "base")?;
+    let owner = base.call_method1(intern!(object.py(), "__get__"), (object, class)).ok()?;
+    (!owner.is_none() && !owner.is(object)).then_some(owner)
 }
 
 /// Whether C has made a class: a class statement makes no such methods.

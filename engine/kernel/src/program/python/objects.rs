@@ -2,13 +2,12 @@
 //!
 //! Objects that exist before executions begin are known for the whole check; the others for one execution.
 
-use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMemoryView, PyType};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::ancestry::found_in_class;
+use super::foreign_types::memory_owner;
 use super::host::Host;
 use super::identity::{KeyId, ObjectId};
 use super::insides::referents;
@@ -177,21 +176,10 @@ impl State {
         id
     }
 
-    /// The object whose memory an object of unknown C shows, such as a slice of an array: what changes one changes the
-    /// other. Those that compute have the owner of their memory as `base`, by NumPy's convention.
+    /// The object whose memory an object in C of which nothing else is known shows.
     fn memory_owner<'py>(&self, object: &Bound<'py, PyAny>, facts: TypeFacts) -> Option<Bound<'py, PyAny>> {
-        // SAFETY: the object is valid.
-        let shows_memory = || unsafe { ffi::PyObject_CheckBuffer(object.as_ptr()) != 0 };
-        if !self.types.computes || !matches!(facts.kind, TypeKind::Opaque | TypeKind::Instance) || !shows_memory() {
-            return None;
-        }
-        let class = object.get_type();
-        // No code of the model: a descriptor that C has made.
-        let base = found_in_class(&class, "base").filter(|base| {
-            base.get_type().name().is_ok_and(|name| name == "getset_descriptor" || name == "member_descriptor")
-        })?;
-        let owner = base.call_method1(intern!(object.py(), "__get__"), (object, class)).ok()?;
-        (!owner.is_none() && !owner.is(object)).then_some(owner)
+        let computes = self.types.computes && facts.kind == TypeKind::Opaque;
+        computes.then(|| memory_owner(object)).flatten()
     }
 
     fn remember(&mut self, object: &Bound<'_, PyAny>, id: ObjectId) {

@@ -16,6 +16,7 @@ use super::assumptions::{calls_for_user, runs_first_party, AssumptionKind, Assum
 use super::attribute_kinds::{attribute_kind, AttributeKind};
 use super::class_flags::{is_immutable_class, is_made_at_run_time};
 use super::entered_code::without_code;
+use super::foreign_types::tells_memory_owner;
 use super::function_code::code_of;
 use super::harmless_methods::is_own;
 use super::native_types::{calls_decoder, is_immutable, is_view};
@@ -178,7 +179,7 @@ impl TypeTable {
         let keeps_unseen = is_instance && self.origins.left.keeps_unseen(ty);
         let items_as_attributes = kind.has_content() && has_items_as_attributes(ty);
         let shares_unseen = matches!(kind, TypeKind::Instance | TypeKind::Opaque | TypeKind::Iterator)
-            && found_in_class(ty, "base").is_none()
+            && !tells_memory_owner(ty)
             && self.package_in_c(ty).is_some();
         self.watches_looks |= thread_bound || keeps_unseen || items_as_attributes || is_uncontrolled || shares_unseen;
         let facts = TypeFacts {
