@@ -213,7 +213,9 @@ class Host:
     def set_importing(self, importing: bool) -> bool:
         """Say that the model's modules are being imported, or no longer; returns whether they were."""
 
-    def use_library(self, standard: Sequence[str], include: Callable[[list[Any]], None]) -> None:
+    def use_library(
+        self, standard: Sequence[str], own: Sequence[str], include: Callable[[list[Any]], None]
+    ) -> None:
         """Have modules of the standard library instrumented when they are needed."""
 
     def leave_modules(

@@ -76,6 +76,14 @@ VIEWS = (
     "(lambda made: (made, np.asarray(made)[::-1]))(np.array([1, 2]))",
     "(lambda made: (made, np.frombuffer(made, dtype=np.uint8)))(bytearray(b'ab'))",
 )
+STORE_BESIDE = """
+import numpy
+s = numpy.array([1, 2])
+def store():
+    s[0] = 9
+dpor.spawn(store)
+assert (s + 1).tolist() == [2, 3]
+"""
 
 
 @pytest.fixture
@@ -112,15 +120,7 @@ def model(folder: Path, body: str, **options: object) -> CheckRequest:
 
 
 def test_a_module_that_an_execution_imports_makes_operators_seen(tmp_path: Path) -> None:
-    body = """
-import numpy
-s = numpy.array([1, 2])
-def store():
-    s[0] = 9
-dpor.spawn(store)
-assert (s + 1).tolist() == [2, 3]
-"""
-    assert check_model(model(tmp_path, body)).verdict is Verdict.VIOLATED
+    assert check_model(model(tmp_path, STORE_BESIDE)).verdict is Verdict.VIOLATED
 
 
 def test_threads_with_arrays_of_their_own_need_one_execution(tmp_path: Path) -> None:
@@ -141,15 +141,7 @@ dpor.join_all()
 
 @pytest.mark.parametrize("algorithm", ["source", "exhaustive", "parsimonious", "unfolding"])
 def test_every_algorithm_sees_operators(tmp_path: Path, algorithm: str) -> None:
-    body = """
-import numpy
-s = numpy.array([1, 2])
-def store():
-    s[0] = 9
-dpor.spawn(store)
-assert (s + 1).tolist() == [2, 3]
-"""
-    assert check_model(model(tmp_path, body, algorithm=algorithm)).verdict is Verdict.VIOLATED
+    assert check_model(model(tmp_path, STORE_BESIDE, algorithm=algorithm)).verdict is Verdict.VIOLATED
 
 
 def test_what_is_left_of_a_check_tells_that_operators_are_seen(tmp_path: Path) -> None:

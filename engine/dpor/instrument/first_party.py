@@ -8,6 +8,8 @@ from pathlib import Path
 
 # Modules of the checker itself and of what it runs on: instrumenting them would have no end.
 OWN_MODULES = frozenset({"dpor", "dpor_lsp", "greenlet"})
+# Operators of symbolic values run the solver in the middle of a model.
+RUN_ON = OWN_MODULES | {"z3"}
 FOREIGN_FOLDERS = frozenset(
     {"site-packages", "dist-packages", "node_modules", "__pypackages__", "__pycache__", "venv", "virtualenv"}
 )

@@ -19,7 +19,7 @@ from dpor.contents import Contents
 from dpor.errors import DporError, too_deep
 from dpor.instrument.coverage import REACHED
 from dpor.instrument.entries import MARKER
-from dpor.instrument.first_party import OWN_MODULES, FirstParty
+from dpor.instrument.first_party import RUN_ON, FirstParty
 from dpor.instrument.hooks import FIRST_PARTY, enter_namespace, is_temporary, namespace_entries
 from dpor.instrument.library_code import Treatment, library_code
 from dpor.instrument.transformer import compile_instrumented
@@ -27,8 +27,6 @@ from dpor.lines import split_lines
 from dpor.results import SourceSpan
 
 _Key = tuple[object, ...]
-# Operators of symbolic values run the solver in the middle of a model.
-_RUN_ON = OWN_MODULES | {"z3"}
 
 
 class CodeCache:
@@ -266,7 +264,7 @@ class Instrumentation:
     def _marked(self, fullname: str, spec: ModuleSpec) -> ModuleSpec | None:
         """Have a module of a package that is not looked into say that it runs; None if it is not such a module."""
         top = _top(fullname)
-        known = top in sys.stdlib_module_names or top in _RUN_ON or top == "__main__"
+        known = top in sys.stdlib_module_names or top in RUN_ON or top == "__main__"
         origin = str(spec.origin)
         if not known and not self.contents.is_of_library(origin):
             self.contents.note_file(origin)

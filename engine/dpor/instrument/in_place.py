@@ -12,7 +12,7 @@ from pathlib import Path
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
-from dpor.instrument.first_party import OWN_MODULES
+from dpor.instrument.first_party import OWN_MODULES, RUN_ON
 from dpor.instrument.hooks import INSTRUMENTED, Hook, enter_namespace, leave_namespace, namespace_entries
 from dpor.instrument.library_code import LibraryCode, Treatment, library_code
 from dpor.instrument.library_state import LibraryState
@@ -76,7 +76,7 @@ class Library:
 
     def install(self) -> None:
         """Have the host ask for what it needs."""
-        self._host.use_library(standard_modules(), self.include)
+        self._host.use_library(standard_modules(), sorted(RUN_ON), self.include)
         self._host.leave_modules(
             self._left, described_modules(), unchanging(), incurious(), shallow(), reading_at_once()
         )

@@ -56,7 +56,9 @@ pub struct Origins {
     told: KnownCode,
     /// Modules of the standard library whose code is instrumented when it is needed; none without a library.
     standard: FxHashSet<String>,
-    /// Modules among these that are left as they are.
+    /// Packages that the checker runs on.
+    own: FxHashSet<String>,
+    /// Modules of the standard library that are left as they are.
     pub left: LeftModules,
     /// Modules that were wanted for their classes.
     included: FxHashSet<String>,
@@ -163,8 +165,7 @@ impl Origins {
 
     /// Whether a package is neither the standard library's nor the checker's.
     pub fn is_foreign_package(&self, package: &str) -> bool {
-        const OWN: &[&str] = &["dpor", "greenlet", "z3"];
-        !self.is_standard(package) && !OWN.contains(&package)
+        !self.is_standard(package) && !self.own.contains(package)
     }
 
     /// Whether a module is one of those that are instrumented when they are needed.
@@ -252,10 +253,12 @@ fn runs_over_arguments(code: &Bound<'_, PyAny>) -> PyResult<bool> {
 
 #[pymethods]
 impl Host {
-    /// Instrument modules of the standard library when they are needed. `standard` names their top levels; `include` is
-    /// called with functions, classes and modules, and has the modules instrumented.
-    fn use_library(&self, standard: Vec<String>, include: Py<PyAny>) {
+    /// Instrument modules of the standard library when they are needed. `standard` names their top levels, `own` the
+    /// packages that the checker runs on; `include` is called with functions, classes and modules, and has the modules
+    /// instrumented.
+    fn use_library(&self, standard: Vec<String>, own: Vec<String>, include: Py<PyAny>) {
         let mut state = self.state();
+        state.types.origins.own = own.into_iter().collect();
         state.types.origins.standard = standard.into_iter().collect();
         state.library = Some(include);
     }
