@@ -30,13 +30,13 @@ BODIES = sections("bodies.txt")
 MODULES = sections("modules.txt")
 
 
-def run(source: str, entries: dict[str, Any] | None) -> tuple[Any, list[str]]:
+def run(source: str, entries: dict[str, Any] | None, *, sees_operands: bool = False) -> tuple[Any, list[str]]:
     """Run `source` (which defines `main`) and give what it did and what it logged."""
     namespace: dict[str, Any] = {"__name__": "snippet", "__file__": "snippet.py"}
     if entries is None:
         code = compile(source, "snippet.py", "exec", dont_inherit=True)
     else:
-        code = compile_instrumented(source, "snippet.py")
+        code = compile_instrumented(source, "snippet.py", sees_operands=sees_operands)
         enter_namespace(namespace, entries)
     exec(code, namespace)
     try:
@@ -52,17 +52,21 @@ def snippet(body: str) -> str:
     return PRELUDE + "def main():\n" + textwrap.indent(body, "    ")
 
 
+@pytest.mark.parametrize("sees_operands", [False, True])
 @pytest.mark.parametrize("name", BODIES)
-def test_behaves_as_plain_code(name: str, hooks: Any) -> None:
+def test_behaves_as_plain_code(name: str, sees_operands: bool, hooks: Any) -> None:
     source = snippet(BODIES[name])
-    assert run(source, namespace_entries(hooks.mapping())) == run(source, None)
+    entries = namespace_entries(hooks.mapping())
+    assert run(source, entries, sees_operands=sees_operands) == run(source, None)
 
 
+@pytest.mark.parametrize("sees_operands", [False, True])
 @pytest.mark.parametrize("name", MODULES)
-def test_module_level_behaves_as_plain_code(name: str, hooks: Any) -> None:
+def test_module_level_behaves_as_plain_code(name: str, sees_operands: bool, hooks: Any) -> None:
     source = MODULES[name]
     source = f"{source}trace = []\n" if "__future__" in source else PRELUDE + source
-    assert run(source, namespace_entries(hooks.mapping())) == run(source, None)
+    entries = namespace_entries(hooks.mapping())
+    assert run(source, entries, sees_operands=sees_operands) == run(source, None)
 
 
 TYPE_PARAMETERS = """
