@@ -100,6 +100,10 @@ SOURCES = {
     "attrgetter": "map(operator.attrgetter('s'), [Holder(s)])",
     "iterator": "Steps(s)",
     "list": "[s]",
+    # What the function gives holds what is read.
+    "chain": "itertools.chain.from_iterable(x for x in [[s]])",
+    "chain of map": "itertools.chain.from_iterable(map(lambda x: [s], [0]))",
+    "chain of a filter": "itertools.chain.from_iterable(filter(None, (x for x in [[s]])))",
 }
 
 # What is done with one of these.

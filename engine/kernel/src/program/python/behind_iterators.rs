@@ -6,7 +6,6 @@ use pyo3::types::{PyList, PyTuple};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
-use super::callback_results::read_by_iterator;
 use super::callbacks::Callback;
 use super::container_effects::ContainerEffect;
 use super::identity::KeyId;
@@ -60,7 +59,7 @@ impl State {
             return;
         }
         if inside.written {
-            look.results_read = look.results_read.max(read_by_iterator(iterator));
+            look.results_read.add(iterator);
         }
         let deep = inside.deep || calls_native_code(iterator);
         let (advances, inside) = (inside.written, Inside { native: true, deep, ..inside });

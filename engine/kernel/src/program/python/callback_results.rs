@@ -67,11 +67,35 @@ impl<'a, 'py> Results<'a, 'py> {
     }
 }
 
+/// How deep the iterators that an operation advances read what code that they call gives.
+#[derive(Clone, Copy, Default)]
+pub struct ResultsRead {
+    depth: Option<Depth>,
+    /// Whether one of them runs over each value, so that what is read by others may be in the values.
+    runs_over: bool,
+}
+
+impl ResultsRead {
+    /// Add an iterator, which advances those before it or is advanced by them.
+    pub fn add(&mut self, iterator: &Bound<'_, PyAny>) {
+        self.runs_over |= iterator.get_type().name().is_ok_and(|name| name == "chain");
+        self.depth = self.and_also(read_by_iterator(iterator));
+    }
+
+    /// How deep the values are read if something else reads what these iterators give or get.
+    fn and_also(self, other: Option<Depth>) -> Option<Depth> {
+        match (self.depth, other) {
+            (Some(_), Some(_)) if self.runs_over => Some(Depth::Everything),
+            (own, other) => own.max(other),
+        }
+    }
+}
+
 impl State {
     /// Note what an operation reads of its results: what it does with them by itself, and what the iterators do that it
     /// advances.
     pub fn look_at_results<'py>(&mut self, look: &mut Look<'py>, results: Results<'_, 'py>) {
-        let Some(depth) = results.depth.max(look.results_read) else { return };
+        let Some(depth) = look.results_read.and_also(results.depth) else { return };
         look.depth = depth;
         for value in results.values {
             let effect = reading_effect(self.types.facts(value).kind);
@@ -106,7 +130,7 @@ pub fn used_by_adding(kind: TypeKind) -> ResultUse {
 
 /// How deep an iterator written in C reads what it gets from others, and from functions that it calls; None if it
 /// passes that on as it is.
-pub fn read_by_iterator(iterator: &Bound<'_, PyAny>) -> Option<Depth> {
+fn read_by_iterator(iterator: &Bound<'_, PyAny>) -> Option<Depth> {
     const PASSING: &[&str] = &[
         "_tee",
         "_tee_dataobject",

@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 
 use super::behind_iterators::iterates;
 use super::callables::receiver_in_c;
-use super::callback_results::Results;
+use super::callback_results::{Results, ResultsRead};
 use super::container_effects::ContainerEffect;
 use super::host::Host;
 use super::identity::{KeyId, ObjectId};
@@ -87,8 +87,7 @@ const FEW_ACCESSES: usize = 16;
 /// What one look at objects found so far.
 pub struct Look<'py> {
     pub depth: Depth,
-    /// How deep the iterators that it advances read what code that they call gives.
-    pub results_read: Option<Depth>,
+    pub results_read: ResultsRead,
     seen: FxHashSet<usize>,
     found_again: FxHashSet<usize>,
     accesses: Accesses,
@@ -193,7 +192,7 @@ impl State {
     fn look<'py>(&mut self, looking: &Looking<'_, 'py>) -> Look<'py> {
         let mut look = Look {
             depth: looking.depth,
-            results_read: None,
+            results_read: ResultsRead::default(),
             seen: FxHashSet::default(),
             found_again: FxHashSet::default(),
             accesses: Accesses::new(),
