@@ -323,3 +323,19 @@ def test_a_package_that_is_not_looked_into_keeps_what_it_imports(tmp_path: Path)
     result = check(tmp_path, body, f"import sys\n\nsys.path.insert(0, {str(package.parent)!r})\n")
     assert (result.verdict, result.executions) == (Verdict.VERIFIED, 2)
     assert (AssumptionKind.UNSEEN_CODE, "counter") in {(one.kind, one.subject) for one in result.assumptions}
+
+
+def test_the_import_system_itself_is_not_looked_into(tmp_path: Path) -> None:
+    package = tmp_path / "site-packages" / "outside"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("VALUE = 1\n")
+    body = """
+    import colorsys
+    spec = colorsys.__spec__
+    in_turn(lambda: setattr(spec, "origin", "changed"), lambda: shared.append(spec.origin))
+    spec.origin = shared[0]
+    import outside
+"""
+    result = check(tmp_path, body, f"import sys\n\nsys.path.insert(0, {str(package.parent)!r})\n")
+    assert (result.verdict, result.executions) == (Verdict.VERIFIED, 2)
+    assert [one.subject for one in result.assumptions] == ["outside"]

@@ -19,7 +19,7 @@ from dpor.contents import Contents
 from dpor.errors import DporError, too_deep
 from dpor.instrument.coverage import REACHED
 from dpor.instrument.entries import MARKER
-from dpor.instrument.first_party import RUN_ON, FirstParty
+from dpor.instrument.first_party import OWN_MODULES, RUN_ON, FirstParty
 from dpor.instrument.hooks import FIRST_PARTY, enter_namespace, is_temporary, namespace_entries
 from dpor.instrument.library_code import Treatment, library_code
 from dpor.instrument.transformer import compile_instrumented
@@ -228,6 +228,8 @@ class Instrumentation:
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Find a module as the other finders do, and take it over if it is to be instrumented."""
+        if _top(fullname) in OWN_MODULES:
+            return None
         self.imports.search(fullname, sys.path if path is None else path)
         known = self._found.get(fullname)
         if known is not None and known.origin is not None:

@@ -15,9 +15,13 @@ _DESCRIBED = "dpor.runtime has stand-ins for what it does, and its own code runs
 _ANALYSES = "looks at code, types or modules, and keeps nothing that a program shares but caches"
 _IMMUTABLE = "its objects do not change once they are made, and it calls nothing of a program"
 _TEXT = "computes from texts and numbers, and calls nothing of a program"
+_IMPORTS = "runs under locks of its own, between two operations of one thread"
 _SYSTEM = "its state is the interpreter's or the system's, set up before a program begins"
 
 LEFT: Mapping[str, str] = {
+    # The names that classes of `importlib` have for their modules.
+    "_frozen_importlib": _IMPORTS,
+    "_frozen_importlib_external": _IMPORTS,
     "_pydatetime": _IMMUTABLE,
     "_py_abc": _ANALYSES,
     "_pyrepl": _SYSTEM,
@@ -38,7 +42,7 @@ LEFT: Mapping[str, str] = {
     "fractions": _IMMUTABLE,
     "genericpath": _TEXT,
     "gettext": _SYSTEM,
-    "importlib": "runs under locks of its own, between two operations of one thread",
+    "importlib": _IMPORTS,
     "inspect": _ANALYSES,
     "io": "is written in C but for the names of its classes",
     "ipaddress": _IMMUTABLE,
@@ -84,6 +88,8 @@ _UNCHANGING = frozenset(
         "types",
         "typing",
         # Finders, loaders and what they find: the import system's own.
+        "_frozen_importlib",
+        "_frozen_importlib_external",
         "importlib",
         "zipimport",
         # Set up and taken down by stand-ins.

@@ -1,6 +1,7 @@
 //! What is known of built-in callables: what they do with their arguments.
 
 use super::module_variables::variables_of_module;
+use super::own_modules::OwnModule;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use rustc_hash::FxHashMap;
@@ -152,7 +153,7 @@ impl Builtins {
         }
         let partial = py.import("functools")?.getattr("partial")?;
         callables.insert(partial.as_ptr() as usize, CallableKind::Partial);
-        let stand_in = py.import("dpor.runtime.factories")?.getattr("Factory")?;
+        let stand_in = OwnModule::Factories.get(py)?.getattr("Factory")?;
         callables.insert(stand_in.as_ptr() as usize, CallableKind::StandIn);
         let static_method = py.import("builtins")?.getattr("staticmethod")?;
         callables.insert(static_method.as_ptr() as usize, CallableKind::StaticMethod);

@@ -22,6 +22,7 @@ use super::container_effects::ContainerEffect;
 use super::controlled_call::ControlledCall;
 use super::entered_code::Entry;
 use super::host::{require_host, Host};
+use super::own_modules::OwnModule;
 use super::state::{Phase, State};
 use super::types::TypeKind;
 use super::whole_reads::{reading_effect, Depth, Inside, Looking, Part};
@@ -138,7 +139,7 @@ impl Callback {
 
     /// As the function is pickled.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Py<PyAny>,))> {
-        let itself = py.import("dpor.runtime.current")?.getattr("itself")?;
+        let itself = OwnModule::Current.get(py)?.getattr("itself")?;
         Ok((itself, (self.function.clone_ref(py),)))
     }
 

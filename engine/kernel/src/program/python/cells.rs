@@ -10,6 +10,7 @@ use super::assumptions::AssumptionKind;
 use super::builtins::BuiltinEffect;
 use super::host::Host;
 use super::module_variables::is_instrumented_namespace;
+use super::own_modules::OwnModule;
 use super::state::{access, State};
 use super::variables::Cell;
 use super::whole_reads::{Inside, Look};
@@ -70,7 +71,7 @@ fn is_made_up(name: &Bound<'_, PyAny>) -> PyResult<bool> {
     if !name.is_instance_of::<PyString>() {
         return Ok(false);
     }
-    let hooks = py.import(intern!(py, "dpor.instrument.hooks"))?;
+    let hooks = OwnModule::Hooks.get(py)?;
     hooks.call_method1(intern!(py, "is_temporary"), (name,))?.is_truthy()
 }
 

@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyModule, PyTuple, PyType};
 
 use super::controlled_call::ControlledCall;
+use super::own_modules::OwnModule;
 
 #[pymethods]
 impl ControlledCall {
@@ -15,7 +16,7 @@ impl ControlledCall {
         py: Python<'py>,
         _protocol: &Bound<'py, PyTuple>,
     ) -> PyResult<(Bound<'py, PyAny>, (Py<PyAny>,))> {
-        let itself = py.import(intern!(py, "dpor.runtime.current"))?.getattr(intern!(py, "itself"))?;
+        let itself = OwnModule::Current.get(py)?.getattr(intern!(py, "itself"))?;
         Ok((itself, (self.function.clone_ref(py),)))
     }
 

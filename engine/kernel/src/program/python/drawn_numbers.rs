@@ -13,6 +13,7 @@ use super::assumptions::{runs_first_party, AssumptionKind};
 use super::host::Host;
 use super::insides::has_nothing_inside;
 use super::module_variables::variables_of_module;
+use super::own_modules::OwnModule;
 use super::types::module_of;
 
 /// Functions of the interpreter that tell how its memory is used, and which threads it has.
@@ -121,8 +122,7 @@ impl Host {
 impl Host {
     /// A number that is about to be computed with, or compared for order.
     fn drawn<'py>(&self, py: Python<'py>, number: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let told =
-            py.import(intern!(py, "dpor.runtime.thread_functions"))?.call_method0(intern!(py, "running_ident"))?;
+        let told = OwnModule::ThreadFunctions.get(py)?.call_method0(intern!(py, "running_ident"))?;
         if number.is_exact_instance_of::<PyInt>() && number.eq(told)? {
             self.note_drawn_number(py, "threading.get_ident");
         }

@@ -11,6 +11,7 @@ use pyo3::types::PyTuple;
 
 use super::function_code;
 use super::greenlets::GreenletApi;
+use super::own_modules::OwnModule;
 use super::state::{Phase, Restart, State};
 use crate::explorer::End;
 
@@ -79,7 +80,7 @@ pub fn require_host(py: Python<'_>) -> PyResult<Py<Host>> {
 
 /// End the check: the running line of the model does `what` (a verb phrase), which cannot be controlled.
 pub fn report_uncontrolled(py: Python<'_>, what: &str) -> PyResult<()> {
-    let report = py.import("dpor.runtime.uncontrolled")?.getattr("report")?;
+    let report = OwnModule::Uncontrolled.get(py)?.getattr("report")?;
     report.call1((what,)).map(drop)
 }
 
@@ -179,6 +180,7 @@ impl Host {
     #[new]
     fn new(py: Python<'_>) -> PyResult<Host> {
         Host::prepare_watching(py)?;
+        OwnModule::import_all(py)?;
         function_code::prepare(py)?;
         Ok(Host {
             state: SingleThread(RefCell::new(State::new(py)?)),

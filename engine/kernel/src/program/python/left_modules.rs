@@ -21,6 +21,7 @@ use super::callback_results::ResultUse;
 use super::container_effects::ContainerEffect;
 use super::entered_code::Entry;
 use super::host::Host;
+use super::own_modules::OwnModule;
 use super::state::{Phase, Restart};
 use super::types::{is_heap_class, TypeKind};
 use super::unseen_readers::UnseenReaders;
@@ -265,7 +266,7 @@ impl Host {
         let stores = match known {
             Some(stores) => stores,
             None => {
-                let ask = py.import(intern!(py, "dpor.instrument.stored_attributes"))?;
+                let ask = OwnModule::StoredAttributes.get(py)?;
                 let stores =
                     self.asleep(|| ask.call_method1(intern!(py, "stores_attributes"), (code,))?.is_truthy())?;
                 self.state().types.origins.left.writers.insert(address, stores);

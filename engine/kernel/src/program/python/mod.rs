@@ -57,6 +57,7 @@ mod objects;
 mod operators;
 mod origins;
 mod outside;
+mod own_modules;
 mod place;
 mod plan;
 mod primitives;

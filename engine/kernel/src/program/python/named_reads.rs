@@ -8,6 +8,7 @@ use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyT
 use super::ancestry::{holder_of, told_by_type};
 use super::container_effects::ContainerEffect;
 use super::host::Host;
+use super::own_modules::OwnModule;
 use super::place::is_intercepted;
 use super::state::State;
 use super::types::TypeKind;
@@ -207,7 +208,7 @@ impl Host {
         if !looks_up && !text.to_str().is_ok_and(|text| text.contains(['.', '['])) {
             return Ok(None);
         }
-        let formatting = py.import(intern!(py, "dpor.runtime.formatting"))?;
+        let formatting = OwnModule::Formatting.get(py)?;
         let step_by_step = |positional: &Bound<'py, PyTuple>| {
             let host = super::host::require_host(py)?;
             let given = (host, text, positional, &values, name == "format_map");

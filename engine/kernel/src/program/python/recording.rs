@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBool;
 
 use super::host::Host;
+use super::own_modules::OwnModule;
 use crate::operation::ThreadId;
 use crate::threads::Status;
 
@@ -324,7 +325,7 @@ impl Host {
 /// Call the recorder where the model may have used up the calls that can be nested: it must not run out of them in the
 /// place of the model.
 fn with_headroom<T>(py: Python<'_>, call: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
-    let headroom = py.import(intern!(py, "dpor.counterexample.headroom"));
+    let headroom = OwnModule::Headroom.get(py);
     match headroom.and_then(|headroom| headroom.call_method1(intern!(py, "descend"), (NESTED_CALLS,))) {
         Err(error) if error.is_instance_of::<PyRecursionError>(py) => {}
         _ => return call(),

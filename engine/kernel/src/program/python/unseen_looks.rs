@@ -17,6 +17,7 @@ use super::harmless_methods::is_own;
 use super::host::{report_uncontrolled, Host};
 use super::left_modules::LeftModules;
 use super::module_variables::instrumented_namespace;
+use super::own_modules::OwnModule;
 use super::primitives::keeps_attributes;
 use super::rebinding::can_be_hidden;
 use super::types::{is_heap_class, module_of, tells_itself, TypeFacts, TypeKind};
@@ -268,7 +269,7 @@ fn is_on_stack(frame: &Bound<'_, PyAny>) -> PyResult<bool> {
 #[cold]
 fn tell(object: &Bound<'_, PyAny>, name: Option<&Bound<'_, PyString>>) -> PyResult<()> {
     let py = object.py();
-    let runtime = py.import(intern!(py, "dpor.runtime.thread_bound"))?;
+    let runtime = OwnModule::ThreadBound.get(py)?;
     runtime.getattr(intern!(py, "note_look"))?.call1((object, name)).map(drop)
 }
 

@@ -7,6 +7,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
+use super::super::own_modules::OwnModule;
 use super::{shown, timeouts, truth, Primitive, Standing};
 use crate::memory::{Effect, PrimitiveState};
 use crate::operation::{EventId, Operation, OperationKind};
@@ -268,8 +269,7 @@ impl RLock {
         if depth > 1 {
             core.set_depth(py, 1)?;
         }
-        let ident =
-            py.import(intern!(py, "dpor.runtime.thread_functions"))?.call_method0(intern!(py, "running_ident"))?;
+        let ident = OwnModule::ThreadFunctions.get(py)?.call_method0(intern!(py, "running_ident"))?;
         core.release(py, slf.as_any())?;
         Ok((depth, ident))
     }

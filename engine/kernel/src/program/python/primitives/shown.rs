@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use pyo3::intern;
 use pyo3::prelude::*;
 
+use super::super::own_modules::OwnModule;
 use super::condition::Condition;
 use super::locks::{lock_core, LockCore};
 use super::{Primitive, Standing};
@@ -59,7 +60,7 @@ fn held(py: Python<'_>, lock: &Primitive) -> PyResult<(u64, u32)> {
             _ => return Ok((0, 0)),
         }
     };
-    let ident = py.import(intern!(py, "dpor.runtime.thread"))?.getattr(intern!(py, "ident_of"))?;
+    let ident = OwnModule::Thread.get(py)?.getattr(intern!(py, "ident_of"))?;
     Ok((ident.call1((host.thread_object(py, owner),))?.extract()?, count))
 }
 

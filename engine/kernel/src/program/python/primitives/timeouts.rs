@@ -1,9 +1,10 @@
 //! Time limits as CPython takes them. What is no ordinary number of seconds is given to a real lock, whose errors are
 //! those of the running version.
 
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt};
+
+use super::super::own_modules::OwnModule;
 
 /// No platform has a smaller `threading.TIMEOUT_MAX`.
 const ALWAYS_ALLOWED: f64 = 4_294_967.0;
@@ -16,8 +17,7 @@ fn ordinary(timeout: &Bound<'_, PyAny>) -> Option<f64> {
 }
 
 fn asked(timeout: &Bound<'_, PyAny>, function: &str, blocking: bool) -> PyResult<f64> {
-    let checks = timeout.py().import(intern!(timeout.py(), "dpor.runtime.timeouts"))?;
-    checks.call_method1(function, (timeout, blocking))?.extract()
+    OwnModule::Timeouts.get(timeout.py())?.call_method1(function, (timeout, blocking))?.extract()
 }
 
 /// The time-out of `Lock.acquire`, in seconds, or None for none, which `-1` means.
