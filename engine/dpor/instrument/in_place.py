@@ -132,11 +132,11 @@ class Library:
                 # A stand-in can have its place in the module.
                 for function in _functions_in(list(vars(one).values()), None):
                     table = self._include(function.__globals__)
-                    if function.__code__ not in table.values():
+                    if not _is_from(table, function):
                         self._swap(function, table)
                 continue
             table = self._include(one.__globals__)
-            if one.__code__ not in table.values() and not self._swap(one, table):
+            if not _is_from(table, one) and not self._swap(one, table):
                 self._host.tell_foreign(one.__code__)
 
     def rebind(self, module: str, variables: frozenset[str]) -> None:
@@ -263,6 +263,11 @@ class Library:
         if known is code:
             self._host.tell_foreign(code)
         return known
+
+
+def _is_from(table: _Table, function: FunctionType) -> bool:
+    """Whether a function has instrumented code. Code without operations is equal to what it was made from."""
+    return any(code is function.__code__ for code in table.values())
 
 
 def _scopes(namespace: dict[str, Any] | None, variables: Any) -> tuple[dict[str, Any], Any]:
