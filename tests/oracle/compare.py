@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,8 @@ from oracle.programs import Program
 from oracle.schedules import NEVER, Effort, Observed
 from oracle.tables.known import FINER
 
+_SEED = "PYTHONHASHSEED"
+
 
 class Finding(enum.Enum):
     """How the two answers compare."""
@@ -25,6 +28,7 @@ class Finding(enum.Enum):
     ALARM = "alarm"
     FINER = "alarm, explained by the atomicity table"
     OUTLIVED = "alarm, explained by the assumption of when objects end"
+    REHASHED = "alarm, explained by the seed of hashes, which is not fixed"
     UNOBSERVED = "not observed"
     REFUSED = "refused"
     BOUNDED = "check reached a bound"
@@ -91,13 +95,19 @@ def compare(
     elif unseen:
         asked = unseen[:: -(-len(unseen) // _ASKED)]
         within = (preemptions_needed(program, outcome, folder) <= observed.complete for outcome in asked)
-        if not any(within):
-            finding = Finding.UNOBSERVED
-        else:
-            # A check keeps objects alive that have ended in plain Python, and says so.
-            outlived = any(one.kind is AssumptionKind.OBJECT_END for one in checked.assumptions)
-            finding = Finding.OUTLIVED if outlived else Finding.ALARM
+        finding = _explained(checked) if any(within) else Finding.UNOBSERVED
     return Comparison(program, finding, checked, observed, missing, unseen)
+
+
+def _explained(checked: Checked) -> Finding:
+    kinds = {one.kind for one in checked.assumptions}
+    # A check keeps objects alive that have ended in plain Python, and says so.
+    if AssumptionKind.OBJECT_END in kinds:
+        return Finding.OUTLIVED
+    # The two processes draw a seed each.
+    if AssumptionKind.HASH_ORDER in kinds and _SEED not in os.environ:
+        return Finding.REHASHED
+    return Finding.ALARM
 
 
 def _together(first: Observed, second: Observed | None, focused: bool) -> Observed:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import collections
 import multiprocessing
+import os
 import signal
 import sys
 import tempfile
@@ -52,6 +53,8 @@ def main() -> int:
     work = (
         (share, tuple(options.algorithm), effort, bool(options.one or options.verbose)) for share in shares
     )
+    # A check and the plain Python that it is compared with run in processes of their own.
+    os.environ.setdefault("PYTHONHASHSEED", "0")
     processes = ProcessPoolExecutor(options.jobs, multiprocessing.get_context("spawn"), _begin)
     with processes:
         for share, future in _done(
