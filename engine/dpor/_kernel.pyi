@@ -241,8 +241,11 @@ class Host:
     def keep(self, object: object, named: bool, /) -> None:
         """What an execution changes of the object is put back before the next."""
 
+    def keep_of_model(self, object: object, /) -> None:
+        """The object exists before executions begin: a module of the model's holds it."""
+
     def keep_of_module(self, object: object, name: str, /) -> None:
-        """The same, of a container that a module has by this name and uses without being seen."""
+        """The same as `keep`, of a container that a module has by this name and uses without being seen."""
 
     def use_unseen(self, object: object, name: str, /) -> None:
         """The same, of attributes of its namespace, or of an object in C that it has."""

@@ -266,7 +266,7 @@ class HostedModel:
                 self.host.keep(module.__dict__, True)
             for value in () if module is None else objects_of(module.__dict__, seen):
                 if not isinstance(value, type | FunctionType):
-                    self.host.created(value)
+                    self.host.keep_of_model(value)
 
     def _call(self) -> None:
         function = self._function

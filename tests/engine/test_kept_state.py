@@ -242,6 +242,15 @@ PUT_BACK = {
         "assert not vars(EMPTY_ATTRS)\n    EMPTY_ATTRS.a = 1\n    EMPTY_ATTRS.b = 1\n    del EMPTY_ATTRS.a"
     ),
     "proxy": "ITEMPROXY['a'].append(1)\n    assert ITEMPROXY['a'] == [1]",
+    "count": "assert next(COUNT) == 5",
+    "count in zip": "assert list(zip('ab', COUNT)) == [('a', 5), ('b', 6)]",
+    "count by its method": "assert list(map(lambda _: COUNT.__next__(), 'ab')) == [5, 6]",
+    "count in threads": (
+        "ts = [threading.Thread(target=lambda: next(COUNT)) for _ in range(2)]\n    "
+        "[t.start() for t in ts]\n    "
+        "[t.join() for t in ts]\n    "
+        "assert next(COUNT) == 7"
+    ),
     "simplequeue": "assert SQ.empty()\n    SQ.put(1)",
 }
 # What nobody can put back.
@@ -261,8 +270,20 @@ LOADED_AFRESH = {
         "Plain.shared = 3"
     ),
     "defaultdict factory": "assert DEFAULT.default_factory is list\n    DEFAULT.default_factory = int",
-    "count": "assert next(COUNT) == 5",
+    "count by steps": "assert next(STEPS) == 5",
     "cycle": "assert next(CYCLE) == 1",
+    "cycle in islice": "assert list(itertools.islice(CYCLE, 1)) == [1]",
+    "listiter in zip": "assert list(zip('a', LISTITER)) == [('a', 1)]",
+    "listiter in chain": "assert next(itertools.chain([], LISTITER)) == 1",
+    "listiter of a generator": "assert next(x for x in LISTITER) == 1",
+    "listiter unpacked": "assert [*LISTITER] == [1, 2, 3]",
+    "listiter in enumerate": "assert next(enumerate(LISTITER)) == (0, 1)",
+    "listiter in sum": "assert sum(map(int, LISTITER)) == 6",
+    "listiter in any": "assert any(map(lambda x: x > 1, LISTITER))",
+    "listiter in extend": "a = []\n    a.extend(LISTITER)\n    assert a == [1, 2, 3]",
+    "listiter in in": "assert 1 in LISTITER",
+    "listiter in for": "for x in LISTITER:\n        assert x == 1\n        break",
+    "listiter in dict": "assert dict(zip(LISTITER, 'abc')) == {1: 'a', 2: 'b', 3: 'c'}",
     "listiter": "assert next(LISTITER) == 1",
     "array": "assert len(ARRAY) == 1\n    ARRAY.append(1)\n    ARRAY[0] = 8",
     "bytearray": "assert BYTES == b'a'\n    BYTES.extend(b'b')\n    BYTES[0] = 3",

@@ -359,6 +359,7 @@ READING = {
 OUTSIDE = {
     *(
         "keep",
+        "keep_of_model",
         "keep_of_module",
         "leave_modules",
         "mark_module_state",

@@ -9,6 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::ancestry::told_by_type;
 use super::assumptions::AssumptionKind;
 use super::builtins::CallableKind;
+use super::counters::Counter;
 use super::found_state::Found;
 use super::host::Host;
 use super::insides::own_dict;
@@ -44,6 +45,7 @@ pub enum Original {
         name: Py<PyString>,
         value: Option<Py<PyAny>>,
     },
+    Counter(Counter),
 }
 
 /// The objects that last, and what the running execution has changed of them.
@@ -62,6 +64,8 @@ pub struct Lasting {
     /// The exceptions, by address, that it has raised.
     raised: FxHashSet<usize>,
     pub originals: Vec<Original>,
+    /// Whether the model's modules hold iterators.
+    pub has_iterators: bool,
 }
 
 impl Lasting {
@@ -122,6 +126,10 @@ impl Original {
                 Some(value) => namespace.bind(py).set_item(name, value),
                 None => namespace.bind(py).del_item(name).or(Ok(())),
             },
+            Original::Counter(counter) => {
+                counter.put_back(py);
+                Ok(())
+            }
         }
     }
 }
@@ -252,10 +260,23 @@ impl Host {
             let lasting = state.is_permanent(object) || state.builtins.kind_of(object) == CallableKind::Function;
             state.puts_back() && !state.fresh_modules && lasting
         };
-        if permanent {
-            return Err(self.restart_with(py, Restart::ModuleState));
+        match permanent && !self.keep_counter(object) {
+            true => Err(self.restart_with(py, Restart::ModuleState)),
+            false => Ok(()),
         }
-        Ok(())
+    }
+
+    /// Keep a counter as it is. Returns false if the object is none that can be put back.
+    fn keep_counter(&self, object: &Bound<'_, PyAny>) -> bool {
+        let address = object.as_ptr() as usize;
+        if self.state().lasting.changed.contains(&address) {
+            return true;
+        }
+        let Some(counter) = self.asleep(|| Counter::of(object)) else { return false };
+        let mut state = self.state();
+        state.lasting.changed.insert(address);
+        state.lasting.originals.push(Original::Counter(counter));
+        true
     }
 
     /// Before a variable of a module is changed. Returns False if the module has to be loaded afresh for each
@@ -364,8 +385,18 @@ impl Host {
         state.lasting.know(object);
     }
 
-    /// The same of a container that exists before executions begin, with the name by which a module that is not
-    /// instrumented has it. Who of them uses it, is not seen.
+    /// An object that the model's modules hold exists before executions begin.
+    fn keep_of_model(&self, object: Bound<'_, PyAny>) -> PyResult<()> {
+        {
+            let mut state = self.state();
+            let is_iterator = state.types.facts(&object).kind == TypeKind::Iterator;
+            state.lasting.has_iterators |= is_iterator;
+        }
+        self.created(object).map(drop)
+    }
+
+    /// A container exists before executions begin, and a module that is not instrumented has it by this name. What an
+    /// execution changes of it is to be put back. Who of them uses it, is not seen.
     fn keep_of_module(&self, object: &Bound<'_, PyAny>, name: String) {
         self.keep(object, false);
         if self.state().lasting.contains(object) {

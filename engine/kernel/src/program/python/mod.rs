@@ -24,6 +24,7 @@ mod containers;
 mod content;
 mod controlled_call;
 mod copied_calls;
+mod counters;
 mod deadline_loops;
 mod default_factories;
 mod difference;

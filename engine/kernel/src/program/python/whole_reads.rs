@@ -426,8 +426,8 @@ impl Host {
         }
     }
 
-    /// Before code that nobody looks into is given objects, in which it may change others: those of the model's
-    /// modules.
+    /// Before an operation changes what it finds in objects that it is given, those of the model's modules: code that
+    /// nobody looks into may change all of it, and an iterator advances those that it runs over.
     fn check_fresh_inside<'py>(&self, py: Python<'py>, looking: &Looking<'_, 'py>) -> PyResult<()> {
         let found = {
             let mut state = self.state();
@@ -441,10 +441,9 @@ impl Host {
             let named = matches!(state.types.facts(object).kind, TypeKind::Class | TypeKind::Module);
             !named && !state.lasting.contains(object) && state.is_permanent(object)
         };
-        match found.iter().find(|(object, _)| outlives(object)) {
-            Some((object, _)) => self.check_fresh(py, object),
-            None => Ok(()),
-        }
+        let changes = |inside: &Inside| looking.depth == Depth::Everything || inside.written;
+        let changed = found.iter().filter(|(object, inside)| changes(inside) && outlives(object));
+        changed.map(|(object, _)| object).try_for_each(|object| self.check_fresh(py, object))
     }
 
     /// The same for all that an operation looks at.
@@ -462,7 +461,8 @@ impl Host {
         }
         self.drain_if_owed(py)?;
         let advances = |value: &Bound<'py, PyAny>| self.kind(value) == TypeKind::Iterator;
-        let writes = looking.writes() || looking.results.values.iter().any(advances);
+        let advances_results = looking.results.values.iter().any(advances);
+        let writes = looking.writes() || advances_results;
         for part in parts.iter().filter(|part| !part.effect.reads_only()) {
             match looking.depth {
                 // What code that nobody looks into changes is not known.
@@ -470,7 +470,12 @@ impl Host {
                 _ => self.check_fresh_whole(py, &part.object)?,
             }
         }
-        if writes && looking.depth == Depth::Everything {
+        // To look once more costs as much as the operation.
+        let advances_others = || {
+            let advances_part = |part: &Part<'py>| !part.effect.reads_only() && advances(&part.object);
+            self.state().lasting.has_iterators && (advances_results || parts.iter().any(advances_part))
+        };
+        if writes && (looking.depth == Depth::Everything || advances_others()) {
             self.check_fresh_inside(py, looking)?;
         }
         self.gather_wholes(py, looking)?;
