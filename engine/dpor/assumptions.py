@@ -40,6 +40,21 @@ def read_assumptions(
     )
 
 
+def way_to_unseen_state(fix: str, noted: Iterable[Noted]) -> str:
+    """`fix`, and the packages to look into if the error comes of what they keep: what code keeps that nobody has seen
+    is not put back between executions.
+    """
+    kinds = (AssumptionKind.FOREIGN_CODE.value, AssumptionKind.UNSEEN_CODE.value)
+    subjects = sorted({subject for kind, subject, _, _ in noted if kind in kinds})
+    packages = [package for package in subjects if _way_inside(package).startswith(ADD_INSTRUMENT)]
+    if not packages:
+        return fix
+    names = ", ".join(f'"{package}"' for package in packages)
+    if len(packages) == 1:
+        return f"{fix}\nif it comes of what {packages[0]} keeps, {ADD_INSTRUMENT}({names},)"
+    return f"{fix}\nif it comes of what packages keep, {ADD_INSTRUMENT}({names})"
+
+
 def merged(assumptions: Iterable[Assumption]) -> tuple[Assumption, ...]:
     """Each assumption once, at the first of its places, in a fixed order."""
     first: dict[tuple[AssumptionKind, str], Assumption] = {}

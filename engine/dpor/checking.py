@@ -9,7 +9,7 @@ from time import monotonic
 from typing import Any
 
 from dpor._kernel import Host
-from dpor.assumptions import merged, read_assumptions, refused_if_strict
+from dpor.assumptions import merged, read_assumptions, refused_if_strict, way_to_unseen_state
 from dpor.checkpoints import (
     Checkpoint,
     FactKind,
@@ -235,7 +235,9 @@ class _Check:
         raise DporError(
             Code.NONDETERMINISTIC,
             "the exploration had to begin again too often, because the model never behaves as before",
-            "see whether it depends on state that outlives an execution",
+            way_to_unseen_state(
+                "see whether it depends on state that outlives an execution", hosted.host.assumptions()
+            ),
         )
 
     def _learn(self) -> None:

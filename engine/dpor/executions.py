@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from dpor.assumptions import way_to_unseen_state
 from dpor.codes import Code
 from dpor.counterexample.explain import explain
 from dpor.counterexample.frames import characters
@@ -283,7 +284,9 @@ def require_controlled(hosted: HostedModel, outcome: dict[str, Any]) -> None:
         raise DporError(
             Code.UNCONTROLLED,
             f"{hosted.info.name} {message}",
-            "keep it out of the model, or replace it with a stand-in",
+            way_to_unseen_state(
+                "keep it out of the model, or replace it with a stand-in", hosted.host.assumptions()
+            ),
             next((_span(hosted, call) for call in calls if hosted.is_first_party(call.file)), place),
         )
     if outcome["forbidden"] is not None:
@@ -309,8 +312,11 @@ def require_controlled(hosted: HostedModel, outcome: dict[str, Any]) -> None:
             Code.NONDETERMINISTIC,
             f"{hosted.info.name} behaved differently when the same choices were made again: at step {step + 1}, "
             f"thread {thread} was about to {found}, {instead}",
-            "does it depend on something that outlives an execution or is not fixed, such as a cache, addresses or "
-            "the order of a set?",
+            way_to_unseen_state(
+                "does it depend on something that outlives an execution or is not fixed, such as a cache, addresses or "
+                "the order of a set?",
+                hosted.host.assumptions(),
+            ),
             place if file is None else SourceSpan(hosted.relative(Path(file)), line),
         )
 

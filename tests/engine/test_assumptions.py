@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from dpor._kernel import Host
-from dpor.assumptions import assumption, merged
+from dpor.assumptions import assumption, merged, way_to_unseen_state
 from dpor.checking import check_model
 from dpor.checkpoints import Checkpoint, Sharing
 from dpor.codes import Code
+from dpor.errors import DporError
 from dpor.results import (
     AssumptionKind,
     CheckRequest,
@@ -106,6 +107,41 @@ def test_foreign_code_is_named_by_its_package_at_the_innermost_place_of_the_user
     assert told.location is not None
     assert (told.location.file, told.location.line) == place
     assert 'add instrument=("boxes",)' in told.fix
+
+
+KEEPING = """
+import threading
+
+LOCKS = {}
+
+def use():
+    with LOCKS.setdefault(1, threading.Lock()):
+        pass
+"""
+
+
+def test_an_error_that_comes_of_what_a_package_keeps_names_the_package(project: Path) -> None:
+    (project.parent / "library" / "keeping.py").write_text(KEEPING, encoding="utf-8")
+    with pytest.raises(DporError) as caught:
+        check(project, "import keeping; keeping.use(); items.append(1)")
+    assert caught.value.code is Code.UNCONTROLLED
+    assert 'if it comes of what keeping keeps, add instrument=("keeping",)' in caught.value.fix
+    named = check(project, "import keeping; keeping.use(); items.append(1)", '(instrument=("keeping",))')
+    assert named.verdict is Verdict.VERIFIED, named
+
+
+def test_the_way_to_what_packages_keep_names_those_that_can_be_looked_into() -> None:
+    noted = [
+        ("unseen-code", "first", "model.py", 1),
+        ("foreign-code", "second", None, 0),
+        ("foreign-code", "first", None, 0),
+        ("unseen-code", "json", None, 0),
+        ("unseen-code", "<string>", None, 0),
+        ("object-end", "third", None, 0),
+    ]
+    assert way_to_unseen_state("see", noted[-3:]) == "see"
+    told = way_to_unseen_state("see", noted)
+    assert told == 'see\nif it comes of what packages keep, add instrument=("first", "second")'
 
 
 def test_special_methods_in_c_of_a_class_of_a_package_are_told_of_by_the_package(project: Path) -> None:
