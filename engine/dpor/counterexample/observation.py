@@ -21,7 +21,16 @@ _MOST_FRAMES = 12
 _MOST_LOCALS = 30
 _MOST_GLIMPSED = 200
 _OPTIMIZED = 0x1
-_KEYED = frozenset({Operation.LOAD, Operation.STORE, Operation.DELETE, Operation.BUFFER, Operation.FLUSH})
+_KEYED = frozenset(
+    {
+        Operation.LOAD,
+        Operation.MISS,
+        Operation.STORE,
+        Operation.DELETE,
+        Operation.BUFFER,
+        Operation.FLUSH,
+    }
+)
 _ATOMIC_RESULTS = frozenset(
     {
         Operation.ATOMIC_STORE,
@@ -253,6 +262,9 @@ class Observation:
             return [place], []
         if operation is Operation.DELETE:
             return [place], [self._set(place, None, None)]
+        if operation is Operation.MISS:
+            gone = self._sequential and place.current is not None
+            return [place], [self._set(place, None, None, written=False)] if gone else []
         sketch = Sketch.of(value)
         if operation in (Operation.STORE, Operation.FLUSH):
             return [place], [self._set(place, sketch, value)]

@@ -13,6 +13,8 @@ class Operation(enum.Enum):
     """A visible operation, as the kernel names it when it drives a recorder."""
 
     LOAD = "load"
+    MISS = "miss"
+    """A load that finds nothing: no such item, attribute or variable."""
     STORE = "store"
     DELETE = "delete"
     CONTAINS = "contains"
@@ -79,8 +81,10 @@ class Operation(enum.Enum):
     @property
     def scheduled(self) -> str:
         """The word in a schedule. What an operation without a name accesses depends on what is visible, which a
-        schedule does not say.
+        schedule does not say, and what a load finds does not count.
         """
+        if self is Operation.MISS:
+            return Operation.LOAD.value
         return _NAMELESS if self.is_nameless else self.value
 
     @property
@@ -132,6 +136,7 @@ _SYNCHRONISATION = frozenset(
 _READS = frozenset(
     {
         Operation.LOAD,
+        Operation.MISS,
         Operation.CONTAINS,
         Operation.LENGTH,
         Operation.ITERATE,

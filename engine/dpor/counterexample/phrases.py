@@ -7,6 +7,7 @@ from dpor.results import SourceSpan, TraceStep, WaitingThread
 
 _VERBS = {
     Operation.LOAD: "reads",
+    Operation.MISS: "finds no",
     Operation.STORE: "writes",
     Operation.DELETE: "deletes",
     Operation.CONTAINS: "looks in",

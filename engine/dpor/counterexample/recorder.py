@@ -41,6 +41,7 @@ _CONTAINERS = (*_KEYED, list, tuple, bytearray)
 _WITH_ITEM = frozenset(
     {
         Operation.LOAD,
+        Operation.MISS,
         Operation.STORE,
         Operation.BUFFER,
         Operation.FLUSH,

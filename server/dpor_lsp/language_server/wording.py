@@ -58,7 +58,7 @@ def _segments(steps: Sequence[TraceStep], violation: Violation) -> list[str]:
     chosen = [step for step in memory if step.target in contended] or memory or telling
     grouped = [(thread, list(group)) for thread, group in itertools.groupby(chosen, lambda step: step.thread)]
     # What the failing thread only looks at in the end is in the message already.
-    reads = (Operation.LOAD, Operation.ATOMIC_LOAD)
+    reads = (Operation.LOAD, Operation.MISS, Operation.ATOMIC_LOAD)
     while len(grouped) > SCHEDULE_LINES and all(
         Operation.of(step.operation) in reads for step in grouped[-1][1]
     ):

@@ -178,10 +178,7 @@ impl Host {
         let value = match self.forwarded_attribute(py, object, name, slot)? {
             Some(_) if through == Through::Class && is_intercepted(object, "__getattribute__")? => get()?,
             Some(value) => value,
-            None if event && self.state().reads.enabled => {
-                self.noted(py, get(), Word::Load, object, Some(name.as_any()), event)?
-            }
-            None => get()?,
+            None => self.noted(py, get(), Word::Load, object, Some(name.as_any()), event)?,
         };
         self.adopt(&value, slot);
         self.adopt_of_function(&value, object, name);

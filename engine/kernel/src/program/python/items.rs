@@ -256,7 +256,7 @@ impl Host {
         if let (Some(factory), None) = (&factory, &forwarded) {
             let missing = self.operating_on_key(object, effect, key, || Ok(!object.contains(key)?))?;
             if missing {
-                self.note(py, Word::Load, Some(object), Some(key), None, event);
+                self.note(py, Word::Miss, Some(object), Some(key), None, event);
                 let value = self.control(py, factory.clone())?.call0()?;
                 self.store_item(py, &value, object, key)?;
                 return Ok(value);

@@ -22,6 +22,8 @@ const MORE_CALLS: i32 = 1000;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Word {
     Load,
+    /// A load that found nothing: no such item, attribute or variable.
+    Miss,
     Store,
     Delete,
     Contains,
@@ -78,6 +80,7 @@ impl Word {
     pub fn text(self) -> &'static str {
         match self {
             Word::Load => "load",
+            Word::Miss => "miss",
             Word::Store => "store",
             Word::Delete => "delete",
             Word::Contains => "contains",
@@ -171,6 +174,7 @@ impl Host {
         event: bool,
     ) -> PyResult<T> {
         if result.is_err() {
+            let word = if word == Word::Load { Word::Miss } else { word };
             self.note(py, word, Some(target), key, None, event);
         }
         result

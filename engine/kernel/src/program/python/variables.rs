@@ -170,11 +170,11 @@ impl Host {
         let value = match (forwarded, namespace.get_item(name)?) {
             (Some(value), _) | (None, Some(value)) => value,
             (None, None) => {
-                if event && self.state().reads.enabled {
-                    self.note(py, Word::Load, Some(namespace), Some(name.as_any()), None, event);
+                let builtin = py.import("builtins")?.getattr_opt(name)?;
+                if builtin.is_none() || event && self.state().reads.enabled {
+                    self.note(py, Word::Miss, Some(namespace), Some(name.as_any()), None, event);
                 }
-                let builtins = py.import("builtins")?;
-                return match builtins.getattr_opt(name)? {
+                return match builtin {
                     Some(builtin) => Ok(builtin),
                     None => Err(undefined(name)?),
                 };
@@ -312,9 +312,7 @@ impl Host {
         let value = forwarded.or_else(|| cell.borrow().value.as_ref().map(|value| value.bind(py).clone()));
         let Some(value) = value else {
             let name = cell.borrow().name.bind(py).clone();
-            if event && self.state().reads.enabled {
-                self.note(py, Word::Load, Some(cell), Some(name.as_any()), None, event);
-            }
+            self.note(py, Word::Miss, Some(cell), Some(name.as_any()), None, event);
             return Err(unset(&name, free)?);
         };
         if let Some(slot) = slot {
