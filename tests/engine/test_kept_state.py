@@ -270,6 +270,17 @@ LOADED_AFRESH = {
         "Plain.shared = 3"
     ),
     "defaultdict factory": "assert DEFAULT.default_factory is list\n    DEFAULT.default_factory = int",
+    "defaultdict items and factory": (
+        "assert DEFAULT.default_factory is list and 'z' not in DEFAULT\n    "
+        "DEFAULT['z'].append(1)\n    "
+        "DEFAULT.default_factory = int"
+    ),
+    "dict replaced after a store": (
+        "assert PLAIN.x == 1 and not hasattr(PLAIN, 'new')\n    PLAIN.new = 1\n    PLAIN.__dict__ = {'x': 2}"
+    ),
+    "dict changed and replaced": (
+        "assert PLAIN.x == 1\n    vars(PLAIN).update(x=3)\n    PLAIN.__dict__ = {'x': 2}"
+    ),
     "count by steps": "assert next(STEPS) == 5",
     "cycle": "assert next(CYCLE) == 1",
     "cycle in islice": "assert list(itertools.islice(CYCLE, 1)) == [1]",

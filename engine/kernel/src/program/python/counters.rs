@@ -53,10 +53,14 @@ pub struct Counter {
 }
 
 impl Counter {
+    /// Whether the object is a counter, of whatever kind.
+    pub fn is_one(object: &Bound<'_, PyAny>) -> bool {
+        known_class(object.py()).is_some_and(|class| object.get_type().is(class))
+    }
+
     /// The counter as it is; None if the object is none, or not one that counts small integers one by one.
     pub fn of(object: &Bound<'_, PyAny>) -> Option<Counter> {
-        let class = known_class(object.py())?;
-        if !object.get_type().is(class) {
+        if !Counter::is_one(object) {
             return None;
         }
         // SAFETY: the object is a counter, which has the field.

@@ -268,6 +268,10 @@ impl Host {
 
     /// Keep a counter as it is. Returns false if the object is none that can be put back.
     fn keep_counter(&self, object: &Bound<'_, PyAny>) -> bool {
+        // Of other objects a part may have been kept, and not what is changed now.
+        if !Counter::is_one(object) {
+            return false;
+        }
         let address = object.as_ptr() as usize;
         if self.state().lasting.changed.contains(&address) {
             return true;
