@@ -126,7 +126,8 @@ def failure(end: WorkerEnd, limits: Limits, root: Path, file: Path) -> tuple[Ver
     return Verdict.ERROR, Reason(
         Code.WORKER_DIED,
         f"the process that checked the model {_manner(end.status)}{said}",
-        "C code that the model calls ended the process: look for extensions that crash or call exit",
+        "C code that the model calls ended the process: look for extensions that crash or call exit, and for calls "
+        "that nest deeper than the stack has room for (sys.setrecursionlimit)",
         location,
     )
 

@@ -39,6 +39,8 @@ GRACE = 1.0
 """Seconds of silence after the timeout in which the engine may stop by itself before the process ends itself."""
 NICENESS = 5
 READ_SIZE = 1 << 16
+# Bytes. Linux leaves 128 MiB for the stack of the first thread when it lays out the memory of a process.
+STACK = 96 << 20
 
 
 class Channel:
@@ -123,6 +125,7 @@ def main() -> None:
     adopt_orphans()
     _lower_priority()
     _limit_memory(int(message["memory"]))
+    _enlarge_stack()
     alarm = Alarm(channel.descriptor, float(message["hang"]), message["timeout"])
     alarm.progress()
     result = _serve(message, channel, alarm, wanted)
@@ -325,6 +328,18 @@ def _limit_memory(size: int) -> None:
         resource.setrlimit(kind, (size, hard))
     except (OSError, ValueError, OverflowError):
         return
+
+
+def _enlarge_stack() -> None:
+    """Make room for nested calls where the system can: those of hooks take more of the stack than the model's own."""
+    if not sys.platform.startswith("linux"):
+        return
+    import resource
+
+    now, hard = resource.getrlimit(resource.RLIMIT_STACK)
+    most = STACK if hard == resource.RLIM_INFINITY else min(STACK, hard)
+    if resource.RLIM_INFINITY != now < most:
+        resource.setrlimit(resource.RLIMIT_STACK, (most, hard))
 
 
 def _lift_memory_limit() -> None:

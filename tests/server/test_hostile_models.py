@@ -90,6 +90,17 @@ REFUSED: dict[str, tuple[str, str]] = {
     "memory": ("DPOR112", model() + "raise MemoryError\n"),
     **{name: ("DPOR102", f"{model()}{text}\n") for name, text in _IMPORT_ERRORS.items()},
 }
+# Later versions of CPython have a limit of their own for nested calls in C.
+_NESTS_IN_C = sys.platform == "linux" and sys.version_info < (3, 12)
+
+
+def _nested(depth: int) -> str:
+    head = "import functools, sys\n@functools.cache\ndef nested(n): return n and nested(n - 1)\n"
+    return head + model(f"sys.setrecursionlimit(1_000_000)\nnested({depth})")
+
+
+if _NESTS_IN_C:
+    REFUSED["calls that use up the stack"] = ("DPOR111", _nested(500_000))
 VERIFIED: dict[str, str] = {
     "default of 400 digits": model(parameters=f"value={'9' * 400}"),
     "default of 6000 digits": model(parameters=f"value=0x{'f' * 6000}"),
@@ -106,6 +117,8 @@ VERIFIED: dict[str, str] = {
     "lines that an encoding makes": "# coding: unicode_escape\ntext = 3" + "\\n" * 9 + "\n" + model(),
     "own file deleted": model() + "import os\nos.remove(__file__)\n",
 }
+if _NESTS_IN_C:
+    VERIFIED["calls that nest deep"] = _nested(8000)
 VIOLATED: dict[str, tuple[str, str]] = {
     "text raises": ("DPOR202", _text("raise ValueError")),
     "text is none": ("DPOR202", _text("return None")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 import sys
 import traceback
@@ -63,6 +64,8 @@ _WITH_NONE = frozenset(
         Operation.EXCHANGE,
     }
 )
+# Of a deep recursion: the frames further out were looked at when they were among these.
+_MOST_FRAMES = 64
 _OF_LOCKS = frozenset({Operation.ACQUIRE, Operation.TRY_ACQUIRE, Operation.RELEASE})
 _DEFAULT_NAME = re.compile(r"(Thread-\d+|MainThread|Dummy-\d+|Timer-\d+|ThreadPoolExecutor-\d+)([ _].*)?")
 
@@ -363,9 +366,10 @@ class Recorder:
         return self._threads.setdefault(path, SeenThread())
 
     def _hold_frames(self, thread: str, frame: FrameType | None) -> None:
-        frames = list(self._locator.first_party_frames(frame))
-        for active in reversed(frames):
-            of_model = thread == _MAIN and active is frames[-1]
+        frames = list(itertools.islice(self._locator.first_party_frames(frame), _MOST_FRAMES + 1))
+        is_whole = len(frames) <= _MOST_FRAMES
+        for active in reversed(frames[:_MOST_FRAMES]):
+            of_model = thread == _MAIN and is_whole and active is frames[-1]
             if of_model:
                 self._names.hold_module(active.f_globals)
             self._names.hold_globals(active.f_globals)

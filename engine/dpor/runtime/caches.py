@@ -24,8 +24,10 @@ if TYPE_CHECKING:
     from dpor._kernel import Host
 
 _MISSING: Any = object()
-# Tables of at least this size do not keep the order in which entries were used: a model would hardly fill them, and
-# every hit would be ordered with every other.
+_NOBODY = -1
+_PLAIN = (int, str, bytes, float, complex, bool, type(None), type)
+# Tables of at least this size keep the order in which entries were used for a single thread only: a model would hardly
+# fill them, and every hit would be ordered with every other.
 _NEVER_FULL = 100
 
 
@@ -40,6 +42,9 @@ class _Tables:
         self._table = lru_cache()
         self._counts: dict[int, tuple[int, int]] = {}
         self._execution = 0
+        # Of this execution: the thread that has used the table beside others, and whether it is the only one.
+        self._user = _NOBODY
+        self._has_order = True
         # The dicts get their identity from their place in this one, whichever thread comes first.
         self._places: dict[str, Any] = {}
         mode.host.created(self._places)
@@ -56,9 +61,21 @@ class _Tables:
         self._renew(host)
         return host.load_item(self._places, "counts")
 
+    def has_order(self, host: Host | None, key: Any) -> bool:
+        """Note a use of the entry with this key; whether the order of uses is known: it follows from what one thread
+        does, and keeping it runs no code of the model.
+        """
+        if host is not None and not host.is_alone():
+            user = host.current_index()
+            self._has_order = self._has_order and self._user in (_NOBODY, user)
+            self._user = user
+        self._has_order = self._has_order and _is_plain(key)
+        return self._has_order
+
     def _renew(self, host: Host) -> None:
         if self._execution != host.execution:
             self._execution = host.execution
+            self._user, self._has_order = _NOBODY, True
             self._places["table"] = lru_cache(self._table)
             self._places["counts"] = dict(self._counts)
 
@@ -73,24 +90,26 @@ class _Cache:
         self._keeps_order = size is not None and 0 < size < _NEVER_FULL
         self._tables = _Tables(mode)
 
-    def call(self, *args: Any, **kwargs: Any) -> Any:
+    def function(self) -> Callable[..., Any]:
+        """What computes a result."""
+        return current.controlled(self._function)
+
+    def key(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What stands for such a call; TypeError for an argument that has no hash."""
+        return None if self._size == 0 else _make_key(args, kwargs, self._typed)
+
+    def look_up(self, key: Any) -> Any:
+        """The result that is kept for a key; `_MISSING` if there is none."""
         host = current.active_host()
         if self._size == 0:
             self._count(host, False)
-            return current.controlled(self._function)(*args, **kwargs)
-        key = _make_key(args, kwargs, self._typed)
-        found = self._look_up(host, key)
-        if found is not _MISSING:
-            return found
-        result = current.controlled(self._function)(*args, **kwargs)
-        self._keep(current.active_host(), key, result)
-        return result
-
-    def _look_up(self, host: Host | None, key: Any) -> Any:
+            return _MISSING
         table = self._tables.table(host)
         if not self._keeps_order:
             found = table.get(key, _MISSING) if host is None else host.method(table, "get")(key, _MISSING)
             self._count(host, found is not _MISSING)
+            if self._size is not None and self._tables.has_order(host, key) and found is not _MISSING:
+                table[key] = table.pop(key)
             return found
         counts = self._tables.counts(host)
         if host is not None:
@@ -101,7 +120,11 @@ class _Cache:
         _add(counts, -1 if host is None else host.current_index(), found is not _MISSING)
         return found
 
-    def _keep(self, host: Host | None, key: Any, result: Any) -> None:
+    def keep(self, key: Any, result: Any) -> None:
+        """Keep a result for a key, unless the cache keeps none."""
+        if self._size == 0:
+            return
+        host = current.active_host()
         table = self._tables.table(host)
         if self._size is None:
             if host is None:
@@ -118,8 +141,12 @@ class _Cache:
             host.method(table, "setdefault")(key, result)
         if len(table) > self._size:
             if host is not None and not self._keeps_order:
-                message = f"fills an lru_cache of {self._size} entries, whose order of use is not followed"
-                host.end_uncontrolled(uncontrolled.with_calls(message))
+                if not self._tables.has_order(host, key):
+                    message = (
+                        f"fills an lru_cache of {self._size} entries, whose order of use is not followed"
+                    )
+                    host.end_uncontrolled(uncontrolled.with_calls(message))
+                host.together((table,), writes=True)
             # The entry that was just stored is the last one.
             del table[next(iter(table))]
 
@@ -162,7 +189,23 @@ class _lru_cache_wrapper:  # noqa: N801 -- the standard library's name
         self.dpor_cache = cache
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.dpor_cache.call(*args, **kwargs)
+        cache = self.dpor_cache
+        key = cache.key(args, kwargs)
+        found = cache.look_up(key)
+        if found is not _MISSING:
+            return found
+        function = cache.function()
+        host = current.active_host()
+        # The function in C is none of the nested calls that count.
+        if host is not None:
+            host.do_not_count(1)
+        try:
+            result = function(*args, **kwargs)
+        finally:
+            if host is not None:
+                host.do_not_count(-1)
+        cache.keep(key, result)
+        return result
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)
@@ -210,6 +253,13 @@ def _make_key(args: tuple[Any, ...], kwargs: dict[str, Any], typed: bool) -> Any
     return key
 
 
+def _is_plain(key: Any) -> bool:
+    """Whether hash and comparison of a key run no code in Python."""
+    if type(key) is tuple:
+        return all(map(_is_plain, cast("tuple[Any, ...]", key)))
+    return type(key) in _PLAIN
+
+
 def _plain(value: Any) -> Any:
     """A number in the place of a symbolic value: each that it can be has an entry of its own."""
     return value.__dpor_concrete__() if hasattr(cast(object, type(value)), "__dpor_symbolic__") else value
@@ -237,7 +287,13 @@ class cached_property(functools.cached_property[Any]):  # noqa: N801 -- the stan
             return self._compute(host, instance, name)
 
     def _compute(self, host: Host, instance: Any, name: str) -> Any:
-        value = current.controlled(host.load_attribute(self, "func"))(instance)
+        function = current.controlled(host.load_attribute(self, "func"))
+        # The standard library computes it in `__get__`.
+        host.do_not_count(1)
+        try:
+            value = function(instance)
+        finally:
+            host.do_not_count(-1)
         if type(instance).__setattr__ is object.__setattr__:
             host.store_attribute(value, instance, name)
         else:

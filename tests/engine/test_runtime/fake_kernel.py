@@ -295,6 +295,12 @@ class Host:
         assert self._current is not None
         return self._current.index
 
+    def do_not_count(self, calls: int) -> None:
+        pass
+
+    def uncounted_calls(self) -> int:
+        return 0
+
     def thread_path(self, index: int) -> str:
         return self._threads[index].path
 

@@ -73,6 +73,7 @@ _CHANGING = {
     "re": ("the cache of re", ("purge",)),
     "warnings": (_FILTERS, ("filterwarnings", "resetwarnings", "simplefilter")),
 }
+_RECURSION = "setrecursionlimit"
 _COLLECTION = "whether garbage is collected"
 _MISSING: Any = object()
 
@@ -212,6 +213,8 @@ class Settings:
         module = sys.modules[setting.module]
         set_real = vars(module)[setting.setter]
         get_real = vars(module)[setting.getter]
+        if setting.setter == _RECURSION:
+            set_real, get_real = self._limit(set_real, get_real)
 
         def announce(which: tuple[Any, ...], changes: bool) -> None:
             name = (f"{setting.module}.{setting.setter}{which or ''}",)
@@ -244,6 +247,17 @@ class Settings:
         patches.replace(module, setting.setter, change)
         if setting.alias is not None:
             patches.replace(sys.modules[setting.alias], setting.setter, change)
+
+    def _limit(
+        self, set_real: Callable[..., Any], get_real: Callable[..., Any]
+    ) -> tuple[Callable[..., Any], Callable[..., Any]]:
+        """The functions for the recursion limit, without the calls of hooks, which the interpreter counts."""
+        host = self._world.mode.host
+
+        def set_limit(limit: int, /) -> None:
+            return set_real(limit + host.uncounted_calls() if type(limit) is int and limit > 0 else limit)
+
+        return set_limit, lambda: get_real() - host.uncounted_calls()
 
     def _collecting(self, name: str, real: Callable[[], Any]) -> Callable[[], Any]:
         """gc.enable and its kin: the check itself runs without collecting."""

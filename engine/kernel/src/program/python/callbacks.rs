@@ -120,8 +120,8 @@ impl Callback {
         keywords: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let host = self.host.get();
-        let result =
-            host.operating(py, OpenOperation::Suspended, || self.function.bind(py).call(arguments, keywords));
+        let call = || self.function.bind(py).call(arguments, keywords);
+        let result = host.uncounted_in_c(py, 1, || host.operating(py, OpenOperation::Suspended, call));
         let given = result.as_ref().ok().map(|value| CallbackResult { value, is_source: false });
         host.resume_operation(py, given)?;
         result

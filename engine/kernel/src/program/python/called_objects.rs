@@ -1,7 +1,6 @@
 //! Calls of objects that are neither functions nor classes: what carries them out is what their class has as
 //! `__call__`.
 
-use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyFunction, PyType};
@@ -11,6 +10,7 @@ use super::builtins::{is_json_worker, BuiltinEffect, CallableKind};
 use super::controlled_call::How;
 use super::host::Host;
 use super::insides::own_dict;
+use super::nested_calls::deeper;
 use super::primitives::is_own_class;
 use super::types::{is_heap_class, module_of, qualified_name};
 
@@ -87,16 +87,4 @@ fn origin_of_typing<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyType
     }
     let origin = own_dict(object)?.get_item(intern!(object.py(), "__origin__")).ok()??;
     origin.cast_into::<PyType>().ok()
-}
-
-/// Go one call deeper, as the interpreter does. Raises RecursionError where it does.
-fn deeper<T>(py: Python<'_>, go: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
-    // SAFETY: the interpreter is held, and each entry that succeeds is left.
-    if unsafe { ffi::Py_EnterRecursiveCall(c" while calling a Python object".as_ptr()) } != 0 {
-        return Err(PyErr::fetch(py));
-    }
-    let result = go();
-    // SAFETY: as above.
-    unsafe { ffi::Py_LeaveRecursiveCall() };
-    result
 }

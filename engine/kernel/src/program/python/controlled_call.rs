@@ -22,6 +22,7 @@ use super::harmless_methods::is_harmless_method;
 use super::host::{require_host, Host};
 use super::items::has_builtin_items;
 use super::native_types::{is_native, keeps_to_itself, leaves_buffers, takes_items};
+use super::nested_calls::calls_added_to;
 use super::recording::Word;
 use super::types::TypeKind;
 use super::whole_reads::{given, looks_inside, reading_effect, Depth, Part};
@@ -123,6 +124,41 @@ impl ControlledCall {
         if host.awake().is_none() {
             return function.call(arguments, keywords);
         }
+        host.uncounted_in_c(py, calls_added_to(function), || self.call(py, arguments, keywords))
+    }
+
+    /// Messages of the interpreter name a callable by its attributes.
+    fn __getattribute__<'py>(
+        slf: &Bound<'py, Self>,
+        py: Python<'py>,
+        name: &Bound<'py, PyString>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let call = slf.get();
+        match name.to_str()? {
+            "treatment" => Ok(PyString::new(py, &call.treatment(py)).into_any()),
+            "__wrapped__" => Ok(call.function.bind(py).clone()),
+            "__reduce__" | "__reduce_ex__" if is_pickled_by_name(call.function.bind(py)) => {
+                own_method(slf, "reduced")
+            }
+            "__deepcopy__" if is_pickled_by_name(call.function.bind(py)) => own_method(slf, "__copy__"),
+            _ => call.function.bind(py).getattr(name),
+        }
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(self.function.bind(py).repr()?.to_string())
+    }
+}
+
+impl ControlledCall {
+    fn call<'py>(
+        &self,
+        py: Python<'py>,
+        arguments: &Bound<'py, PyTuple>,
+        keywords: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let host = self.host.get();
+        let function = self.function.bind(py);
         let numbers = match &self.how {
             How::Container { .. } | How::BoundAttribute { .. } | How::Getter | How::Partial | How::Reading => None,
             _ => host.number_arguments(function, arguments, keywords)?,
@@ -266,28 +302,6 @@ impl ControlledCall {
                 host.created(host.operating_from(py, operation, entry, call)?)
             }
         })
-    }
-
-    /// Messages of the interpreter name a callable by its attributes.
-    fn __getattribute__<'py>(
-        slf: &Bound<'py, Self>,
-        py: Python<'py>,
-        name: &Bound<'py, PyString>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let call = slf.get();
-        match name.to_str()? {
-            "treatment" => Ok(PyString::new(py, &call.treatment(py)).into_any()),
-            "__wrapped__" => Ok(call.function.bind(py).clone()),
-            "__reduce__" | "__reduce_ex__" if is_pickled_by_name(call.function.bind(py)) => {
-                own_method(slf, "reduced")
-            }
-            "__deepcopy__" if is_pickled_by_name(call.function.bind(py)) => own_method(slf, "__copy__"),
-            _ => call.function.bind(py).getattr(name),
-        }
-    }
-
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(self.function.bind(py).repr()?.to_string())
     }
 }
 

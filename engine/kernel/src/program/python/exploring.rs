@@ -180,6 +180,7 @@ impl Host {
         let plan = Plan::read(options)?;
         self.include_wanted(py)?;
         self.begin(py, &plan)?;
+        self.note_calls_made(py)?;
         let explored = self.run_all(py, &plan, &main, &main_thread);
         self.recording.store(false, Ordering::Relaxed);
         self.state().recorder = None;

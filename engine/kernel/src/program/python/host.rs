@@ -11,6 +11,7 @@ use pyo3::types::PyTuple;
 
 use super::function_code;
 use super::greenlets::GreenletApi;
+use super::nested_calls::UncountedCalls;
 use super::own_modules::OwnModule;
 use super::state::{Phase, Restart, State};
 use crate::explorer::End;
@@ -35,6 +36,7 @@ pub struct Host {
     pub importing: AtomicBool,
     /// The OS thread that runs the model (0: not known). Others may run what is instrumented at any time.
     owner: AtomicUsize,
+    pub uncounted: UncountedCalls,
 }
 
 struct SingleThread(RefCell<State>);
@@ -189,6 +191,7 @@ impl Host {
             asleep: AtomicBool::new(false),
             importing: AtomicBool::new(false),
             owner: AtomicUsize::new(0),
+            uncounted: UncountedCalls::of_interpreter(py),
         })
     }
 

@@ -104,7 +104,7 @@ impl Steps {
             (this.host.clone_ref(py), this.inner.bind(py).clone(), this.source.bind(py).clone(), this.effect)
         };
         let host = host.get();
-        let next = || inner.call_method0(intern!(py, "__next__"));
+        let next = || host.uncounted_in_c(py, 1, || inner.call_method0(intern!(py, "__next__")));
         let (next, event) = match effect {
             ContainerEffect::Step => host.step_iterator(py, &source, effect, false, next)?,
             _ => {

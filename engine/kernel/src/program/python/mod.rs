@@ -53,6 +53,7 @@ mod made_functions;
 mod module_variables;
 mod named_reads;
 mod native_types;
+mod nested_calls;
 mod object_state;
 mod objects;
 mod operators;

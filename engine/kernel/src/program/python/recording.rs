@@ -2,21 +2,14 @@
 
 use std::sync::atomic::Ordering;
 
-use pyo3::exceptions::PyRecursionError;
-use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 
 use super::host::Host;
-use super::own_modules::OwnModule;
+use super::nested_calls::with_headroom;
 use crate::operation::ThreadId;
 use crate::threads::Status;
-
-/// Nested calls that recording a step takes at most.
-const NESTED_CALLS: u32 = 80;
-/// So many more are let be nested where these are not left.
-const MORE_CALLS: i32 = 1000;
 
 /// What the recorder calls an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -324,24 +317,6 @@ impl Host {
         }
         Ok(())
     }
-}
-
-/// Call the recorder where the model may have used up the calls that can be nested: it must not run out of them in the
-/// place of the model.
-fn with_headroom<T>(py: Python<'_>, call: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
-    let headroom = OwnModule::Headroom.get(py);
-    match headroom.and_then(|headroom| headroom.call_method1(intern!(py, "descend"), (NESTED_CALLS,))) {
-        Err(error) if error.is_instance_of::<PyRecursionError>(py) => {}
-        _ => return call(),
-    }
-    // SAFETY: the interpreter is held, and the limit is a number of its own.
-    let limit = unsafe { ffi::Py_GetRecursionLimit() };
-    // SAFETY: as above.
-    unsafe { ffi::Py_SetRecursionLimit(limit + MORE_CALLS) };
-    let result = call();
-    // SAFETY: as above.
-    unsafe { ffi::Py_SetRecursionLimit(limit) };
-    result
 }
 
 #[pymethods]

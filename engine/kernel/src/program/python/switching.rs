@@ -359,6 +359,14 @@ impl Host {
             entry.object = Some(main_thread.clone_ref(py));
             entry.target = Some(main.clone_ref(py));
         }
+        let below = self.uncounted.made_before();
+        self.do_not_count(py, below);
+        let ended = self.run_to_the_end(py);
+        self.do_not_count(py, -below);
+        ended
+    }
+
+    fn run_to_the_end(&self, py: Python<'_>) -> PyResult<End> {
         let switched = self.switch_to(py, ThreadId::MAIN);
         let end = self.state().ended.unwrap_or(End::Cut);
         if self.state().driver.threads.waits_for_predicates() {
