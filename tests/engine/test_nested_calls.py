@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from dpor.checking import check_model
-from dpor.results import CheckRequest
+from dpor.results import CheckRequest, ModelResult
 
 # What an execution and its hooks take at the bottom.
 BASE = 25
@@ -156,6 +159,16 @@ def model(way="", depth=0):
 WAYS = [line.split('"')[1] for line in SHAPES.splitlines() if line.startswith('    "')]
 
 
+def on_a_large_stack(check: Callable[[], ModelResult]) -> ModelResult:
+    """As in a worker: `sorted` alone takes 4 KiB of the stack."""
+    before = threading.stack_size(64 << 20)
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(check).result()
+    finally:
+        threading.stack_size(before)
+
+
 @pytest.fixture(scope="module")
 def plain_depths(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
     """What each way reaches in a process of its own."""
@@ -177,7 +190,9 @@ def test_calls_nest_as_deep_as_without_the_checker(
     (tmp_path / "shapes.py").write_text(SHAPES)
     (tmp_path / "model.py").write_text(MODEL)
     parameters = {"way": way, "depth": depth - BASE}
-    result = check_model(CheckRequest("model.py", "model", str(tmp_path), parameters))
+    result = on_a_large_stack(
+        lambda: check_model(CheckRequest("model.py", "model", str(tmp_path), parameters))
+    )
     assert (result.verdict.value, result.reason) == ("verified", None)
 
 
