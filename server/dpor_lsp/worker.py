@@ -125,7 +125,7 @@ def main() -> None:
     adopt_orphans()
     _lower_priority()
     _limit_memory(int(message["memory"]))
-    _enlarge_stack()
+    enlarge_stack()
     alarm = Alarm(channel.descriptor, float(message["hang"]), message["timeout"])
     alarm.progress()
     result = _serve(message, channel, alarm, wanted)
@@ -330,7 +330,7 @@ def _limit_memory(size: int) -> None:
         return
 
 
-def _enlarge_stack() -> None:
+def enlarge_stack() -> None:
     """Make room for nested calls where the system can: those of hooks take more of the stack than the model's own."""
     if not sys.platform.startswith("linux"):
         return

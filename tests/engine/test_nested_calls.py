@@ -187,6 +187,9 @@ def test_calls_nest_as_deep_as_without_the_checker(
 ) -> None:
     depth = plain_depths[way]
     assert depth > 100
+    if sys.version_info >= (3, 12) and plain_depths["a key of sorted"] < 900:
+        # The first releases of 3.12 let 1,500 calls in C be nested, and make none where they call methods in Python.
+        depth = depth * 7 // 10
     (tmp_path / "shapes.py").write_text(SHAPES)
     (tmp_path / "model.py").write_text(MODEL)
     parameters = {"way": way, "depth": depth - BASE}

@@ -26,8 +26,10 @@ def main() -> None:
 
         plain.serve(options.module, named, options.patience, options.every)
     else:
+        from dpor_lsp.worker import enlarge_stack
         from fidelity import checked
 
+        enlarge_stack()
         checked.serve(options.module, named, options.patience, options.executions)
 
 

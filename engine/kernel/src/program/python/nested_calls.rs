@@ -1,9 +1,10 @@
-//! The limit of nested calls: what the hooks add between two calls of a program does not count.
+//! The limits of nested calls: what the hooks add between two calls of a program does not count.
 //!
 //! While a hook calls code of the model, the interpreter's limit is higher by the calls that the hook takes itself. So
-//! a recursion gets as deep as it does without the checker. CPython 3.11 counts all calls, later versions those of code
-//! in Python; their other limit, of nested calls in C, is fixed.
+//! a recursion gets as deep as it does without the checker. CPython 3.11 has one limit for all calls; 3.12 and 3.13 have
+//! one for code in Python and one for code in C; 3.14 looks at the stack instead of the latter.
 
+use std::ffi::c_int;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use pyo3::exceptions::PyRecursionError;
@@ -19,22 +20,33 @@ use super::own_modules::OwnModule;
 const NESTED_CALLS: u32 = 80;
 /// So many calls the recorder gets where the model has used up those that it has.
 const MORE_CALLS: i32 = 1000;
+/// The numbers at the beginning of a thread's state among which is that of the calls in C that are left.
+const NUMBERS: usize = 16;
 
 /// By how many calls the limit is higher than what the model knows.
 pub struct UncountedCalls {
     now: AtomicI32,
     /// The nested calls below the model's.
     made_before: AtomicI32,
-    counts_calls_in_c: bool,
+    calls_in_c: CallsInC,
+}
+
+/// What counts calls of code in C.
+enum CallsInC {
+    /// The limit of all calls.
+    WithOthers,
+    /// A number of the thread's state, which has this index there.
+    Apart(usize),
+    Nothing,
 }
 
 impl UncountedCalls {
     pub fn of_interpreter(py: Python<'_>) -> UncountedCalls {
-        UncountedCalls {
-            now: AtomicI32::new(0),
-            made_before: AtomicI32::new(0),
-            counts_calls_in_c: py.version_info() < (3, 12),
-        }
+        let calls_in_c = match py.version_info() < (3, 12) {
+            true => CallsInC::WithOthers,
+            false => CallsInC::counted_apart(py),
+        };
+        UncountedCalls { now: AtomicI32::new(0), made_before: AtomicI32::new(0), calls_in_c }
     }
 
     /// The calls below an execution's, which do not count either.
@@ -43,8 +55,57 @@ impl UncountedCalls {
     }
 }
 
+impl CallsInC {
+    /// The counter is no part of the interpreter's stable interface. It is the number that a call in C makes less by
+    /// one, and its end makes what it was.
+    fn counted_apart(py: Python<'_>) -> CallsInC {
+        let before = numbers_of_thread(py);
+        let Ok(inside) = deeper(py, || Ok(numbers_of_thread(py))) else { return CallsInC::Nothing };
+        let after = numbers_of_thread(py);
+        let is_counter = |at: &usize| before[*at] == after[*at] && before[*at].checked_sub(1) == Some(inside[*at]);
+        let mut counters = (0..NUMBERS).filter(is_counter);
+        match (counters.next(), counters.next()) {
+            (Some(at), None) => CallsInC::Apart(at),
+            _ => CallsInC::Nothing,
+        }
+    }
+
+    /// Have so many more calls in C be left.
+    fn leave_more(&self, py: Python<'_>, calls: i32) {
+        match *self {
+            CallsInC::WithOthers => move_limit(py, calls),
+            CallsInC::Apart(at) => {
+                // SAFETY: the interpreter is held, and with it the state of this thread, which has these numbers.
+                unsafe { *thread_state().add(at) += calls }
+            }
+            CallsInC::Nothing => {}
+        }
+    }
+
+    /// How many are left, if that is a number of its own.
+    fn left(&self, py: Python<'_>) -> Option<i32> {
+        match *self {
+            CallsInC::Apart(at) => Some(numbers_of_thread(py)[at]),
+            CallsInC::WithOthers | CallsInC::Nothing => None,
+        }
+    }
+}
+
+fn thread_state() -> *mut c_int {
+    // SAFETY: whoever calls this holds the interpreter.
+    unsafe { ffi::PyThreadState_Get() }.cast()
+}
+
+fn numbers_of_thread(_py: Python<'_>) -> [c_int; NUMBERS] {
+    // SAFETY: the interpreter is held, and a thread's state is many times as large.
+    unsafe { thread_state().cast::<[c_int; NUMBERS]>().read() }
+}
+
 /// Raise the interpreter's limit by so many calls, or lower it.
 fn move_limit(_py: Python<'_>, calls: i32) {
+    if calls == 0 {
+        return;
+    }
     // SAFETY: the interpreter is held, and the limit is a number of its own.
     unsafe { ffi::Py_SetRecursionLimit(ffi::Py_GetRecursionLimit() + calls) }
 }
@@ -75,28 +136,40 @@ impl Host {
     /// Do what makes a call of the model's, from a hook whose own calls in C are so many.
     #[inline]
     pub fn uncounted_in_c<T>(&self, py: Python<'_>, calls: i32, go: impl FnOnce() -> T) -> T {
-        if !self.uncounted.counts_calls_in_c {
-            return go();
-        }
-        self.do_not_count(py, calls);
+        self.do_not_count_in_c(py, calls);
         let result = go();
-        self.do_not_count(py, -calls);
+        self.do_not_count_in_c(py, -calls);
+        result
+    }
+
+    fn do_not_count_in_c(&self, py: Python<'_>, calls: i32) {
+        if matches!(self.uncounted.calls_in_c, CallsInC::WithOthers) {
+            self.uncounted.now.fetch_add(calls, Ordering::Relaxed);
+        }
+        self.uncounted.calls_in_c.leave_more(py, calls);
+    }
+
+    /// Call the recorder where the model may have used up the calls that can be nested: it must not run out of them in
+    /// the place of the model.
+    pub fn with_headroom<T>(&self, py: Python<'_>, call: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+        let more_in_c = match self.uncounted.calls_in_c.left(py) {
+            Some(left) if left < MORE_CALLS => MORE_CALLS,
+            _ => 0,
+        };
+        let more = if has_headroom(py) { 0 } else { MORE_CALLS };
+        self.uncounted.calls_in_c.leave_more(py, more_in_c);
+        move_limit(py, more);
+        let result = call();
+        move_limit(py, -more);
+        self.uncounted.calls_in_c.leave_more(py, -more_in_c);
         result
     }
 }
 
-/// Call the recorder where the model may have used up the calls that can be nested: it must not run out of them in the
-/// place of the model.
-pub fn with_headroom<T>(py: Python<'_>, call: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+fn has_headroom(py: Python<'_>) -> bool {
     let headroom = OwnModule::Headroom.get(py);
-    match headroom.and_then(|headroom| headroom.call_method1(intern!(py, "descend"), (NESTED_CALLS,))) {
-        Err(error) if error.is_instance_of::<PyRecursionError>(py) => {}
-        _ => return call(),
-    }
-    move_limit(py, MORE_CALLS);
-    let result = call();
-    move_limit(py, -MORE_CALLS);
-    result
+    let descended = headroom.and_then(|headroom| headroom.call_method1(intern!(py, "descend"), (NESTED_CALLS,)));
+    !descended.is_err_and(|error| error.is_instance_of::<PyRecursionError>(py))
 }
 
 /// Go one call deeper, as the interpreter does. Raises RecursionError where it does.

@@ -7,7 +7,6 @@ use pyo3::prelude::*;
 use pyo3::types::PyBool;
 
 use super::host::Host;
-use super::nested_calls::with_headroom;
 use crate::operation::ThreadId;
 use crate::threads::Status;
 
@@ -246,7 +245,7 @@ impl Host {
         let Some(recorder) = recorder else { return };
         let step = intern!(py, "step");
         let told = self.asleep(|| {
-            with_headroom(py, || match number {
+            self.with_headroom(py, || match number {
                 0 => recorder.call_method1(py, step, (path, word, target, key, value, event)),
                 _ => recorder.call_method1(py, step, (path, word, target, key, value, event, number)),
             })
@@ -275,8 +274,8 @@ impl Host {
         };
         let Some(recorder) = recorder else { return };
         let waiting = intern!(py, "waiting");
-        let told =
-            self.asleep(|| with_headroom(py, || recorder.call_method1(py, waiting, (path, word.text(), target))));
+        let told = self
+            .asleep(|| self.with_headroom(py, || recorder.call_method1(py, waiting, (path, word.text(), target))));
         if let Err(error) = told {
             error.write_unraisable(py, None);
         }
