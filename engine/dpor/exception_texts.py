@@ -19,9 +19,9 @@ def text_of(error: BaseException) -> str:
         return f"({shown}), whose text cannot be made" if shown else "its text cannot be made"
 
 
-def titled(error: BaseException) -> str:
-    """The class of an exception and its text, as the last line of a traceback has them."""
-    text = text_of(error)
+def titled(error: BaseException, known: str | None = None) -> str:
+    """The class of an exception and its text, as the last line of a traceback has them; the text may be `known`."""
+    text = text_of(error) if known is None else known
     return f"{class_name(error)}: {text}" if text else class_name(error)
 
 

@@ -37,7 +37,10 @@ Pinned = Mapping[tuple[str, int], int | bool]
 
 
 class Found:
-    """A failure as the kernel reported it, with the choices that lead to it."""
+    """A failure as the kernel reported it, with the choices that lead to it.
+
+    It is made before what the execution changed is put back: the text of an exception can tell of that.
+    """
 
     def __init__(self, description: dict[str, Any], choices: Choices, values: Pinned | None = None) -> None:
         self.exception: BaseException | None = description.get("exception")
@@ -49,6 +52,7 @@ class Found:
         self.waiting: list[tuple[str, str, str | None]] = list(description.get("waiting", ()))
         self.other: str | None = description.get("other")
         self.raced: int | None = description.get("location")
+        self.text = None if self.exception is None else text_of(self.exception)
 
     @property
     def place(self) -> tuple[object, ...]:
@@ -62,7 +66,7 @@ class Found:
     @property
     def key(self) -> tuple[object, ...]:
         """What makes two failures worth two reports: also the message."""
-        return (*self.place, None if self.exception is None else text_of(self.exception))
+        return (*self.place, self.text)
 
 
 def _innermost(error: BaseException) -> tuple[str, int]:
@@ -156,9 +160,8 @@ def message_of(found: Found, recorder: Recorder) -> str:
             )
         return f"deadlock: {_who_waits(len(found.waiting), recorder.tasks_of_waiting_loops())} for ever"
     if found.kind is ViolationKind.ASSERTION:
-        text = text_of(error)
-        return f"assertion failed: {text}" if text else ""
-    return titled(error)
+        return f"assertion failed: {found.text}" if found.text else ""
+    return titled(error, found.text)
 
 
 def _who_waits(threads: int, tasks: Sequence[int]) -> str:
