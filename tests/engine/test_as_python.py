@@ -394,6 +394,53 @@ PROGRAMS = {
                 else:
                     raise AssertionError("it was closed twice")
     """,
+    "what is run as it completes is asked for when the first is": """
+        import asyncio, inspect, sys
+        async def answer(): return 42
+        async def ask():
+            return [await one for one in asyncio.as_completed([answer()])]
+        assert asyncio.run(ask()) == [42]
+        assert inspect.isgeneratorfunction(asyncio.as_completed) == (sys.version_info < (3, 13))
+        coroutine = answer()
+        try:
+            list(asyncio.as_completed([coroutine]))
+        except RuntimeError as error:
+            assert "event loop" in str(error)
+        else:
+            raise AssertionError("it found a loop")
+        coroutine.close()
+    """,
+    "tasks that are registered by the functions in C": """
+        import _asyncio, asyncio
+        from asyncio import tasks
+        class TaskLike:
+            def get_loop(self): return loop
+            def done(self): return False
+        loop, task = object(), TaskLike()
+        for module in tasks, _asyncio:
+            module._register_task(task)
+            assert tasks.all_tasks(loop) == {task}
+            module._unregister_task(task)
+            assert tasks.all_tasks(loop) == set()
+        assert tasks._c_register_task in (tasks._register_task, _asyncio._register_task)
+    """,
+    "tasks that begin at once": """
+        import asyncio
+        seen = []
+        async def child():
+            seen.append(len(asyncio.all_tasks()))
+            await asyncio.sleep(0)
+            seen.append(asyncio.current_task() in asyncio.all_tasks())
+        async def parent():
+            asyncio.get_running_loop().set_task_factory(asyncio.eager_task_factory)
+            task = asyncio.create_task(child())
+            assert type(task) is asyncio.Task
+            seen.append(len(asyncio.all_tasks()))
+            await task
+        if hasattr(asyncio, "eager_task_factory"):
+            asyncio.run(parent())
+            assert seen == [2, 2, True], seen
+    """,
     "numbers in the names of threads that it gives itself": """
         import threading
         from unittest import mock

@@ -24,6 +24,7 @@ _WITH_THREADS = (
 )
 
 _WITH_TASKS = (
+    "test_asyncio.test_eager_task_factory",
     "test_asyncio.test_futures",
     "test_asyncio.test_locks",
     "test_asyncio.test_pep492",

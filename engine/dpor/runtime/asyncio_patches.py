@@ -12,6 +12,7 @@ import asyncio.futures
 import asyncio.runners
 import asyncio.tasks
 import functools
+import inspect
 import itertools
 import signal
 import sys
@@ -51,10 +52,13 @@ class AsyncioPatches:
             python: Any = getattr(events, "_py_" + name, None)
             if python is not None:
                 self._everywhere(events, name, python)
+                self._in_place_of_native(events, name, python)
         self._policies.install()
         for name in (
             "_register_task",
+            "_register_eager_task",
             "_unregister_task",
+            "_unregister_eager_task",
             "_enter_task",
             "_leave_task",
             "_swap_current_task",
@@ -62,10 +66,13 @@ class AsyncioPatches:
             python = getattr(tasks, "_py" + name, None)
             if python is not None:
                 self._everywhere(tasks, name, python)
+                self._in_place_of_native(tasks, name, python)
         if hasattr(tasks, "_py_current_task"):
             self._everywhere(tasks, "current_task", tasks._py_current_task)
-        all_tasks = getattr(tasks, "_py_all_tasks", tasks.all_tasks)
-        self._everywhere(tasks, "all_tasks", self._noting_loop(all_tasks))
+            self._in_place_of_native(tasks, "current_task", tasks._py_current_task)
+        all_tasks = self._noting_loop(getattr(tasks, "_py_all_tasks", tasks.all_tasks))
+        self._everywhere(tasks, "all_tasks", all_tasks)
+        self._in_place_of_native(tasks, "all_tasks", all_tasks)
         for name in _TASK_SETS:
             self._patches.replace_if_present(tasks, name, getattr(tasks, name, None))
         patch_classes(self._patches)
@@ -73,6 +80,9 @@ class AsyncioPatches:
         self._patches.replace(condition, "wait_for", self._wait_for(condition.wait_for))
         self._everywhere(tasks, "as_completed", self._as_completed(tasks.as_completed))
         self._everywhere(tasks, "Task", ModelTask)
+        if hasattr(tasks, "eager_task_factory"):
+            # The library's one makes tasks of the class in C.
+            self._everywhere(tasks, "eager_task_factory", tasks.create_eager_task_factory(ModelTask))
         self._everywhere(futures, "Future", ModelFuture)
         self._in_place_of_native(tasks, "Task", ModelTask)
         self._in_place_of_native(futures, "Future", ModelFuture)
@@ -115,11 +125,15 @@ class AsyncioPatches:
         self._patches.replace_if_present(asyncio, name, value)
 
     def _in_place_of_native(self, module: Any, name: str, value: Any) -> None:
-        """Replace a class where programs find the one in C: it asks for the loop of the operating system's thread."""
+        """Replace what programs find of the module in C: it knows the loops and tasks of the system's threads."""
         native = sys.modules.get("_asyncio")
-        if native is not None:
-            self._patches.replace_if_present(native, name, value)
-            self._patches.replace_if_present(module, f"_C{name}", value)
+        written_in_c = vars(native).get(name) if native is not None else None
+        if written_in_c is None:
+            return
+        self._patches.replace(native, name, value)
+        # The library keeps it under another name, such as `_CTask` and `_c_register_task`.
+        for kept in [kept for kept, known in vars(module).items() if known is written_in_c]:
+            self._patches.replace(module, kept, value)
 
     def _get_running_loop(self, real: Callable[[], Any]) -> Callable[[], Any]:
         host = self._mode.host
@@ -154,14 +168,21 @@ class AsyncioPatches:
     def _as_completed(self, real: Callable[..., Any]) -> Callable[..., Any]:
         host = self._mode.host
 
-        @functools.wraps(real)
-        def as_completed(fs: Any, *, timeout: float | None = None) -> Any:
+        def in_order(fs: Any) -> Any:
             # The library puts coroutines into a set, whose order depends on where they lie in memory.
             if host.active and not (asyncio.isfuture(fs) or asyncio.iscoroutine(fs)):
-                fs = [asyncio.ensure_future(awaitable) for awaitable in dict.fromkeys(fs)]
-            return real(fs, timeout=timeout)
+                return [asyncio.ensure_future(awaitable) for awaitable in dict.fromkeys(fs)]
+            return fs
 
-        return as_completed
+        def as_completed(fs: Any, *, timeout: float | None = None) -> Any:
+            return real(in_order(fs), timeout=timeout)
+
+        def generate_as_completed(fs: Any, *, timeout: float | None = None) -> Any:
+            # Before Python 3.13 nothing happens until somebody asks for the first one.
+            yield from real(in_order(fs), timeout=timeout)
+
+        generates = inspect.isgeneratorfunction(real)
+        return functools.wraps(real)(generate_as_completed if generates else as_completed)
 
     def _wait_for(self, real: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(real)
