@@ -132,7 +132,8 @@ class AsyncioPatches:
             return
         self._patches.replace(native, name, value)
         # The library keeps it under another name, such as `_CTask` and `_c_register_task`.
-        for kept in [kept for kept, known in vars(module).items() if known is written_in_c]:
+        names: dict[str, Any] = vars(module)
+        for kept in [kept for kept, known in names.items() if known is written_in_c]:
             self._patches.replace(module, kept, value)
 
     def _get_running_loop(self, real: Callable[[], Any]) -> Callable[[], Any]:
