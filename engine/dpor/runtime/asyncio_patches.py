@@ -18,7 +18,7 @@ import signal
 import sys
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 from dpor.runtime import current
 from dpor.runtime.asyncio_objects import patch_classes
@@ -132,7 +132,7 @@ class AsyncioPatches:
             return
         self._patches.replace(native, name, value)
         # The library keeps it under another name, such as `_CTask` and `_c_register_task`.
-        names: dict[str, Any] = vars(module)
+        names = cast("dict[str, Any]", vars(module))
         for kept in [kept for kept, known in names.items() if known is written_in_c]:
             self._patches.replace(module, kept, value)
 
