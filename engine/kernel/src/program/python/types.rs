@@ -15,7 +15,7 @@ use super::ancestry::{found_in_class, told_by_type, Ancestry};
 use super::assumptions::{calls_for_user, runs_first_party, AssumptionKind, Assumptions};
 use super::attribute_kinds::{attribute_kind, AttributeKind};
 use super::class_flags::{is_immutable_class, is_made_at_run_time};
-use super::entered_code::without_code;
+use super::entered_code::{is_own_code, without_code};
 use super::foreign_types::tells_memory_owner;
 use super::function_code::code_of;
 use super::harmless_methods::is_own;
@@ -240,10 +240,9 @@ impl TypeTable {
     fn has_foreign_method(&mut self, ty: &Bound<'_, PyType>, names: &[&str]) -> bool {
         let object = PyBaseObject::type_object(ty.py());
         names.iter().any(|name| match (found_in_class(ty, name), found_in_class(&object, name)) {
-            (Some(method), Some(inherited)) => {
-                !method.is(&inherited) && !method.is_none() && !self.is_instrumented(&method)
-            }
-            (Some(method), None) => !method.is_none() && !self.is_instrumented(&method),
+            (Some(method), Some(inherited)) if method.is(&inherited) => false,
+            (Some(method), Some(_)) if *name == "__hash__" && numbers_instances(&method) => false,
+            (Some(method), _) => !method.is_none() && !self.is_instrumented(&method),
             _ => false,
         })
     }
@@ -434,7 +433,17 @@ fn compares_by_identity(ty: &Bound<'_, PyType>) -> bool {
         (Some(own), Some(inherited)) => own.is(&inherited),
         _ => false,
     };
-    same("__hash__") && same("__eq__")
+    same("__eq__")
+        && (same("__hash__") || found_in_class(ty, "__hash__").is_some_and(|hash| numbers_instances(&hash)))
+}
+
+/// Whether a `__hash__` is one of the checker's, which give threads, futures and tasks numbers of their own: their
+/// places in sets are the same in each execution.
+fn numbers_instances(hash: &Bound<'_, PyAny>) -> bool {
+    if !hash.is_instance_of::<PyFunction>() {
+        return false;
+    }
+    hash.getattr(intern!(hash.py(), "__code__")).and_then(|code| is_own_code(&code)).unwrap_or(false)
 }
 
 pub const COMPARISONS: &[&str] = &["__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__"];

@@ -1,0 +1,66 @@
+"""Threads and futures as keys: each is a key of its own, and nothing of it is read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dpor.checking import check_model
+from dpor.results import CheckRequest
+
+HEAD = """
+import dpor, threading
+from concurrent.futures import Future
+
+class Named(threading.Thread):
+    pass
+
+class Equal(threading.Thread):
+    def __eq__(self, other): return isinstance(other, Equal)
+    def __hash__(self): return 1
+
+def spawn(first, second, make=threading.Thread):
+    threads = [make(target=first), make(target=second)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+
+@dpor.model
+def model():
+    kept, seen = {}, set()
+"""
+COUNTS = {
+    "threads that put themselves into a dict": (
+        "spawn(*[lambda: kept.setdefault(threading.current_thread(), 1)] * 2)",
+        1,
+    ),
+    "a thread that puts itself into a dict beside its length": (
+        "spawn(lambda: kept.update({threading.current_thread(): 1}), lambda: len(kept))",
+        2,
+    ),
+    "threads of a class that derives from Thread": (
+        "spawn(*[lambda: seen.add(threading.current_thread())] * 2, Named)",
+        1,
+    ),
+    "threads that compare as equal": ("spawn(*[lambda: seen.add(threading.current_thread())] * 2, Equal)", 6),
+    "threads that are compared": (
+        "spawn(*[lambda: threading.current_thread() == threading.main_thread()] * 2)",
+        1,
+    ),
+    "one future that is put into a set and looked for": (
+        "one = Future(); spawn(lambda: seen.add(one), lambda: one in seen)",
+        2,
+    ),
+    "a future that is a key while it gets a result": (
+        "one = Future(); spawn(lambda: seen.add(one), lambda: one.set_result(1))",
+        1,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_operations_on_other_keys_commute(name: str, tmp_path: Path) -> None:
+    body, count = COUNTS[name]
+    (tmp_path / "model.py").write_text(f"{HEAD}    {body}\n")
+    result = check_model(CheckRequest("model.py", "model", str(tmp_path)))
+    assert (result.verdict.value, result.executions) == ("verified", count)
