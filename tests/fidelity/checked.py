@@ -32,6 +32,8 @@ def _fidelity_model(method=""):
     module = _fidelity_outcome.loaded(__name__ if method else _fidelity_outcome.__name__)
     found = _fidelity_outcome.find(module, method or "Warming.test")
     _fidelity_outcome.record(_fidelity_outcome.run(*found))
+    if not method and hasattr(_fidelity_outcome.loaded(__name__), "load_tests"):
+        _fidelity_outcome.methods(_fidelity_outcome.loaded(__name__))
 """
 _STEPS = 1_000_000
 

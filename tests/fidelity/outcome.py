@@ -88,7 +88,8 @@ def run(case: type[unittest.TestCase], method: str) -> Told:
     `TestSuite` would do it too, but leaves marks in the class, for which a check loads the module for each execution.
     """
     told = Told()
-    module: Any = sys.modules[case.__module__]
+    # As `TestSuite` does: the module of a class that `load_tests` has made may be gone.
+    module: Any = sys.modules.get(case.__module__)
     try:
         getattr(module, "setUpModule", _nothing)()
         try:
@@ -136,10 +137,11 @@ def methods(module: Any) -> dict[str, tuple[type[unittest.TestCase], str]]:
     """
     found: dict[str, tuple[type[unittest.TestCase], str]] = {}
     prefix = f"{module.__name__}."
+    # By no code of the cases: each call of it would be an operation on all that the module reaches.
     for case in _cases(unittest.TestLoader().loadTestsFromModule(module)):
         method: str = case._testMethodName
         kind: type[unittest.TestCase] = type(case)
-        name = case.id().removeprefix(prefix)
+        name = f"{kind.__module__}.{kind.__qualname__}.{method}".removeprefix(prefix)
         # A module that cannot be imported has a case without a method of its own.
         if hasattr(kind, method) and not _is_of_processes(kind):
             found.setdefault(name, (kind, method))
