@@ -38,9 +38,10 @@ class Numbers:
             self._by_several = False
             self._place = []
 
-    def next(self, host: Host) -> int:
-        """Draw a number."""
-        drawer = host.current_index()
+    def next(self, host: Host, drawer: int | None = None) -> int:
+        """Draw a number; `drawer` is the index of the running thread, where it is known."""
+        if drawer is None:
+            drawer = host.current_index()
         if self._drawer is None:
             self._drawer = drawer
         elif drawer != self._drawer:

@@ -325,11 +325,15 @@ class Thread(RealThread):
         child._target = function
         child._args = args
         child._kwargs = kwargs
-        child._name = name_of(execution.numbers.threads.next(host), function)
+        child._name = name_of(execution.numbers.threads.next(host, self.dpor_index), function)
         child._daemonic = self._daemonic
         child._initialized = True
         child.dpor_index = STARTING
-        execution.add_thread(host, child)
+        if self.dpor_execution.main.dpor_listed:
+            execution.add_thread(host, child)
+        else:
+            # As `add_thread` does: programs that spawn many threads seldom ask which there are.
+            execution.threads.append(child)
         child.dpor_index = host.spawn(child, child.dpor_run, self._daemonic)
         children = self.dpor_children
         if children is None:
