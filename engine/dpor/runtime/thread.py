@@ -329,7 +329,7 @@ class Thread(RealThread):
         child._daemonic = self._daemonic
         child._initialized = True
         child.dpor_index = STARTING
-        if self.dpor_execution.main.dpor_listed:
+        if execution.main.dpor_listed:
             execution.add_thread(host, child)
         else:
             # As `add_thread` does: programs that spawn many threads seldom ask which there are.
