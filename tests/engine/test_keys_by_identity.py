@@ -64,3 +64,29 @@ def test_operations_on_other_keys_commute(name: str, tmp_path: Path) -> None:
     (tmp_path / "model.py").write_text(f"{HEAD}    {body}\n")
     result = check_model(CheckRequest("model.py", "model", str(tmp_path)))
     assert (result.verdict.value, result.executions) == ("verified", count)
+
+
+ORDER = """
+import dpor, itertools, threading
+
+@dpor.model
+def model():
+    seen = set()
+    threads = [threading.Thread(target=lambda: seen.add(threading.current_thread())) for _ in range(12)]
+    pairs = itertools.combinations(threads, 2)
+    pair = next(pair for pair in pairs if hash(pair[0]) % 8 == hash(pair[1]) % 8)
+    for thread in pair: thread.start()
+    for thread in pair: thread.join()
+    assert False, [pair.index(thread) for thread in seen]
+"""
+
+
+@pytest.mark.parametrize("algorithm", ["optimal", "exhaustive", "parsimonious"])
+def test_the_order_of_threads_that_want_one_place_in_a_set_is_that_in_which_they_came(
+    algorithm: str, tmp_path: Path
+) -> None:
+    (tmp_path / "model.py").write_text(ORDER)
+    options = {"algorithm": algorithm}
+    request = CheckRequest("model.py", "model", str(tmp_path), options=options, all_violations=True)
+    messages = {violation.message for violation in check_model(request).violations}
+    assert messages == {"assertion failed: [0, 1]", "assertion failed: [1, 0]"}

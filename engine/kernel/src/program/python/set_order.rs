@@ -9,6 +9,7 @@ use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PySet, PyString, PyTuple};
 use rustc_hash::FxHashSet;
 
 use super::entered_code::without_code;
+use super::types::has_numbered_instances;
 
 /// The places of CPython's smallest table, and what one of a larger table takes: a pointer and a hash.
 const LEAST_PLACES: isize = 8;
@@ -25,11 +26,11 @@ fn places_are_shared(set: &Bound<'_, PySet>) -> PyResult<bool> {
     let py = set.py();
     let places = table_size(set)?;
     let mut taken = FxHashSet::default();
-    // Not by the methods of a subclass, nor by those of items: these may be code of the model. The hash of what is told
-    // apart by its identity is a number of the check.
+    // Not by the methods of a subclass, nor by those of items: these may be code of the model. The hash of what else is
+    // told apart by its identity is an address, and so is its place.
     for item in py.get_type::<PySet>().call_method1("__iter__", (set,))?.try_iter()? {
         let item = item?;
-        if has_builtin_hash(&item) {
+        if has_builtin_hash(&item) || has_numbered_instances(&item.get_type()) {
             let hash = without_code(py, || item.hash())?;
             if !taken.insert(hash.rem_euclid(places)) {
                 return Ok(true);

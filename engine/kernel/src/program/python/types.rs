@@ -433,8 +433,12 @@ fn compares_by_identity(ty: &Bound<'_, PyType>) -> bool {
         (Some(own), Some(inherited)) => own.is(&inherited),
         _ => false,
     };
-    same("__eq__")
-        && (same("__hash__") || found_in_class(ty, "__hash__").is_some_and(|hash| numbers_instances(&hash)))
+    same("__eq__") && (same("__hash__") || has_numbered_instances(ty))
+}
+
+/// Whether the checker gives the instances numbers as their hashes.
+pub fn has_numbered_instances(ty: &Bound<'_, PyType>) -> bool {
+    found_in_class(ty, "__hash__").is_some_and(|hash| numbers_instances(&hash))
 }
 
 /// Whether a `__hash__` is one of the checker's, which give threads, futures and tasks numbers of their own: their
