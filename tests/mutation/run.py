@@ -121,7 +121,7 @@ def _mutants(part: Part) -> list[Mutant]:
         case Part.CORE:
             return of_rust(ROOT, ("execution", "memory", "explorer"))
         case Part.HOST:
-            return of_rust(ROOT, ("program/python",))
+            return of_rust(ROOT, ("python",))
         case Part.PYTHON:
             return of_python(ROOT, ("engine/dpor/instrument", "engine/dpor/runtime"))
 

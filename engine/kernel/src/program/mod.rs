@@ -1,11 +1,8 @@
 //! Programs: what runs the code of one thread up to its next visible operation.
 //!
 //! A program knows no schedule, no memory and no other thread. There are two kinds of host: CPython, whose threads
-//! are greenlets that call the driver from inside (module `python`), and programs that can be advanced from outside,
+//! are greenlets that call the driver from inside (`python`), and programs that can be advanced from outside,
 //! which implement `Program` and are run by `explore`.
-
-#[cfg(feature = "python")]
-pub mod python;
 
 use crate::driver::{Driver, Nondeterminism, Summary, Turn};
 use crate::execution::Values;

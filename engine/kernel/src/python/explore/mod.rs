@@ -1,0 +1,9 @@
+//! What is explored: the options of a check, the loop over executions, and what is told of them.
+
+pub mod assumptions;
+pub mod difference;
+pub mod exploring;
+pub mod plan;
+pub mod recording;
+pub mod symbolic;
+pub mod untold;

@@ -1,0 +1,7 @@
+//! Who is who, whatever the interleaving: threads, objects, locations.
+
+pub mod identity;
+pub mod made_functions;
+pub mod objects;
+pub mod shown_names;
+pub mod subclasses;
