@@ -351,7 +351,11 @@ class Host:
         none.
         """
     def uncounted_calls(self) -> int:
-        """How much higher the interpreter's recursion limit is than the model's."""
+        """How many nested calls do not count at the moment."""
+    def recursion_limit(self) -> int:
+        """What `sys.getrecursionlimit` gives in a model."""
+    def note_recursion_limit(self, limit: int, /) -> None:
+        """`sys.setrecursionlimit` has been called with this limit, to which the calls that do not count were added."""
     def thread_path(self, index: int) -> str: ...
     def choose(self, count: int) -> int: ...
     def stop_unless(self, condition: bool) -> None: ...

@@ -338,8 +338,12 @@ def enlarge_stack() -> None:
 
     now, hard = resource.getrlimit(resource.RLIMIT_STACK)
     most = STACK if hard == resource.RLIM_INFINITY else min(STACK, hard)
-    if resource.RLIM_INFINITY != now < most:
+    if now == resource.RLIM_INFINITY or now >= most:
+        return
+    try:
         resource.setrlimit(resource.RLIMIT_STACK, (most, hard))
+    except (OSError, ValueError):
+        return
 
 
 def _lift_memory_limit() -> None:

@@ -199,6 +199,11 @@ def test_calls_nest_as_deep_as_without_the_checker(
     assert (result.verdict.value, result.reason) == ("verified", None)
 
 
+DEEP = """
+@dpor.model
+def model():
+    assert max([300], key=nested) == 300
+"""
 LIMITS = """
 import dpor, functools, sys
 
@@ -232,6 +237,54 @@ def test_the_limit_is_the_one_that_the_model_sets(tmp_path: Path) -> None:
     result = check_model(CheckRequest("model.py", "model", str(tmp_path)))
     assert (result.verdict.value, result.executions) == ("verified", 2)
     assert sys.getrecursionlimit() == before
+
+
+HIGHEST = """
+import dpor, functools, operator, sys
+
+@functools.cache
+def nested(number): return number and nested(number - 1)
+
+class Limit:
+    def __index__(self): return 4000
+
+def told(*args):
+    try:
+        sys.setrecursionlimit(*args)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+
+@dpor.model
+def model(texts=()):
+    assert tuple(told(*args) for args in ((), (1, 2), ("a",), (0,), (2**31,))) == tuple(texts)
+    for limit, number in ((2**31 - 1, 2**31 - 1), (Limit(), 4000)):
+        sys.setrecursionlimit(limit)
+        assert max([300], key=nested) == 300
+        assert max([0], key=lambda key: sys.getrecursionlimit()) == 0
+        assert sys.getrecursionlimit() == number
+"""
+
+
+def test_any_limit_that_python_takes_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(HIGHEST)
+    texts: list[str] = []
+    for args in ((), (1, 2), ("a",), (0,), (2**31,)):
+        with pytest.raises((TypeError, ValueError, OverflowError)) as error:
+            sys.setrecursionlimit(*args)  # type: ignore[call-overload]
+        texts.append(f"{error.typename}: {error.value}")
+    request = CheckRequest("model.py", "model", str(tmp_path), {"texts": texts})
+    assert check_model(request).verdict.value == "verified"
+
+
+def test_the_highest_limit_of_the_process_stays(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(HIGHEST.replace("def model(texts=()):", "def other(texts=()):") + DEEP)
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(2**31 - 1)
+    try:
+        result = check_model(CheckRequest("model.py", "model", str(tmp_path)))
+        assert (result.verdict.value, sys.getrecursionlimit()) == ("verified", 2**31 - 1)
+    finally:
+        sys.setrecursionlimit(before)
 
 
 STRAY = """

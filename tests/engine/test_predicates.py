@@ -350,7 +350,7 @@ REFUSED = {
 
 READING = {
     *("active", "execution", "probing", "solver", "current_thread", "current_index", "thread_path"),
-    *("held_locks", "do_not_count", "uncounted_calls"),
+    *("held_locks", "do_not_count", "uncounted_calls", "recursion_limit", "note_recursion_limit"),
     *("id", "is_alone"),
     *("assume", "assumptions", "literals", "next_thread", "path", "waiting_threads"),
 }

@@ -329,11 +329,7 @@ class Thread(RealThread):
         child._daemonic = self._daemonic
         child._initialized = True
         child.dpor_index = STARTING
-        if execution.main.dpor_listed:
-            execution.add_thread(host, child)
-        else:
-            # As `add_thread` does: programs that spawn many threads seldom ask which there are.
-            execution.threads.append(child)
+        execution.add_thread(host, child)
         child.dpor_index = host.spawn(child, child.dpor_run, self._daemonic)
         children = self.dpor_children
         if children is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import collections
 import queue
 import random
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -300,6 +301,12 @@ class Host:
 
     def uncounted_calls(self) -> int:
         return 0
+
+    def recursion_limit(self) -> int:
+        return sys.getrecursionlimit()
+
+    def note_recursion_limit(self, limit: int) -> None:
+        pass
 
     def thread_path(self, index: int) -> str:
         return self._threads[index].path

@@ -7,6 +7,7 @@ from __future__ import annotations
 import functools
 import gc
 import linecache
+import operator
 import sys
 import warnings
 from collections.abc import Callable, Iterable
@@ -74,6 +75,7 @@ _CHANGING = {
     "warnings": (_FILTERS, ("filterwarnings", "resetwarnings", "simplefilter")),
 }
 _RECURSION = "setrecursionlimit"
+_HIGHEST_LIMIT = 2**31 - 1
 _COLLECTION = "whether garbage is collected"
 _MISSING: Any = object()
 
@@ -254,10 +256,18 @@ class Settings:
         """The functions for the recursion limit, without the calls of hooks, which the interpreter counts."""
         host = self._world.mode.host
 
-        def set_limit(limit: int, /) -> None:
-            return set_real(limit + host.uncounted_calls() if type(limit) is int and limit > 0 else limit)
+        def set_limit(*args: Any, **kwargs: Any) -> None:
+            limit = operator.index(args[0]) if len(args) == 1 and not kwargs else 0
+            if not 0 < limit <= _HIGHEST_LIMIT:
+                # It says what is wrong.
+                return set_real(*args, **kwargs)
+            set_real(min(limit + host.uncounted_calls(), _HIGHEST_LIMIT))
+            return host.note_recursion_limit(limit)
 
-        return set_limit, lambda: get_real() - host.uncounted_calls()
+        def get_limit(*args: Any, **kwargs: Any) -> int:
+            return get_real(*args, **kwargs) if args or kwargs else host.recursion_limit()
+
+        return set_limit, get_limit
 
     def _collecting(self, name: str, real: Callable[[], Any]) -> Callable[[], Any]:
         """gc.enable and its kin: the check itself runs without collecting."""

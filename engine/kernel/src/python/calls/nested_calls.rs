@@ -23,9 +23,11 @@ const MORE_CALLS: i32 = 1000;
 /// The numbers at the beginning of a thread's state among which is that of the calls in C that are left.
 const NUMBERS: usize = 16;
 
-/// By how many calls the limit is higher than what the model knows.
+/// By how many calls the interpreter's limit is higher than the model's.
 pub struct UncountedCalls {
     now: AtomicI32,
+    /// The model's limit, while some calls do not count.
+    limit: AtomicI32,
     /// The nested calls below the model's.
     made_before: AtomicI32,
     calls_in_c: CallsInC,
@@ -46,7 +48,22 @@ impl UncountedCalls {
             true => CallsInC::WithOthers,
             false => CallsInC::counted_apart(py),
         };
-        UncountedCalls { now: AtomicI32::new(0), made_before: AtomicI32::new(0), calls_in_c }
+        UncountedCalls {
+            now: AtomicI32::new(0),
+            limit: AtomicI32::new(0),
+            made_before: AtomicI32::new(0),
+            calls_in_c,
+        }
+    }
+
+    /// Let so many more calls not count.
+    fn count_less(&self, py: Python<'_>, calls: i32) {
+        let before = self.now.fetch_add(calls, Ordering::Relaxed);
+        if before == 0 {
+            self.limit.store(limit(py), Ordering::Relaxed);
+        }
+        // A program can ask for the highest limit that there is.
+        set_limit(py, self.limit.load(Ordering::Relaxed).saturating_add(before + calls));
     }
 
     /// The calls below an execution's, which do not count either.
@@ -70,15 +87,11 @@ impl CallsInC {
         }
     }
 
-    /// Have so many more calls in C be left.
-    fn leave_more(&self, py: Python<'_>, calls: i32) {
-        match *self {
-            CallsInC::WithOthers => move_limit(py, calls),
-            CallsInC::Apart(at) => {
-                // SAFETY: the interpreter is held, and with it the state of this thread, which has these numbers.
-                unsafe { *thread_state().add(at) += calls }
-            }
-            CallsInC::Nothing => {}
+    /// Have so many more calls in C be left, where they are counted apart.
+    fn leave_more(&self, _py: Python<'_>, calls: i32) {
+        if let CallsInC::Apart(at) = *self {
+            // SAFETY: the interpreter is held, and with it the state of this thread, which has these numbers.
+            unsafe { *thread_state().add(at) += calls }
         }
     }
 
@@ -101,13 +114,14 @@ fn numbers_of_thread(_py: Python<'_>) -> [c_int; NUMBERS] {
     unsafe { thread_state().cast::<[c_int; NUMBERS]>().read() }
 }
 
-/// Raise the interpreter's limit by so many calls, or lower it.
-fn move_limit(_py: Python<'_>, calls: i32) {
-    if calls == 0 {
-        return;
-    }
+fn limit(_py: Python<'_>) -> c_int {
+    // SAFETY: the interpreter is held.
+    unsafe { ffi::Py_GetRecursionLimit() }
+}
+
+fn set_limit(_py: Python<'_>, limit: c_int) {
     // SAFETY: the interpreter is held, and the limit is a number of its own.
-    unsafe { ffi::Py_SetRecursionLimit(ffi::Py_GetRecursionLimit() + calls) }
+    unsafe { ffi::Py_SetRecursionLimit(limit) }
 }
 
 /// The nested calls in C that it takes to call a function through an object of the kernel, beyond those that the
@@ -143,10 +157,10 @@ impl Host {
     }
 
     fn do_not_count_in_c(&self, py: Python<'_>, calls: i32) {
-        if matches!(self.uncounted.calls_in_c, CallsInC::WithOthers) {
-            self.uncounted.now.fetch_add(calls, Ordering::Relaxed);
+        match self.uncounted.calls_in_c {
+            CallsInC::WithOthers => self.uncounted.count_less(py, calls),
+            CallsInC::Apart(_) | CallsInC::Nothing => self.uncounted.calls_in_c.leave_more(py, calls),
         }
-        self.uncounted.calls_in_c.leave_more(py, calls);
     }
 
     /// Call the recorder where the model may have used up the calls that can be nested: it must not run out of them in
@@ -156,11 +170,15 @@ impl Host {
             Some(left) if left < MORE_CALLS => MORE_CALLS,
             _ => 0,
         };
-        let more = if has_headroom(py) { 0 } else { MORE_CALLS };
+        let (before, has_headroom) = (limit(py), has_headroom(py));
         self.uncounted.calls_in_c.leave_more(py, more_in_c);
-        move_limit(py, more);
+        if !has_headroom {
+            set_limit(py, before.saturating_add(MORE_CALLS));
+        }
         let result = call();
-        move_limit(py, -more);
+        if !has_headroom {
+            set_limit(py, before);
+        }
         self.uncounted.calls_in_c.leave_more(py, -more_in_c);
         result
     }
@@ -188,12 +206,24 @@ pub fn deeper<T>(py: Python<'_>, go: impl FnOnce() -> PyResult<T>) -> PyResult<T
 impl Host {
     /// Have so many nested calls not count, until it is called with as many less than none.
     pub fn do_not_count(&self, py: Python<'_>, calls: i32) {
-        self.uncounted.now.fetch_add(calls, Ordering::Relaxed);
-        move_limit(py, calls);
+        self.uncounted.count_less(py, calls);
     }
 
-    /// The calls that do not count at the moment: the interpreter's limit is higher by them than the model's.
+    /// The calls that do not count at the moment.
     fn uncounted_calls(&self) -> i32 {
         self.uncounted.now.load(Ordering::Relaxed)
+    }
+
+    /// The limit of nested calls that the model has.
+    fn recursion_limit(&self, py: Python<'_>) -> i32 {
+        match self.uncounted.now.load(Ordering::Relaxed) {
+            0 => limit(py),
+            _ => self.uncounted.limit.load(Ordering::Relaxed),
+        }
+    }
+
+    /// The model has another limit from now on.
+    fn note_recursion_limit(&self, limit: i32) {
+        self.uncounted.limit.store(limit, Ordering::Relaxed);
     }
 }
