@@ -1,4 +1,4 @@
-"""Threads and futures as keys: each is a key of its own, and nothing of it is read."""
+"""Threads, tasks and futures as keys: each is a key of its own, and nothing of it is read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dpor.checking import check_model
 from dpor.results import CheckRequest
 
 HEAD = """
-import dpor, threading
+import asyncio, dpor, threading
 from concurrent.futures import Future
 
 class Named(threading.Thread):
@@ -55,6 +55,25 @@ COUNTS = {
         "one = Future(); spawn(lambda: seen.add(one), lambda: one.set_result(1))",
         1,
     ),
+}
+
+
+COUNTS |= {
+    f"{what} of asyncio that are put into a set": (
+        f"""
+    async def main():
+        async def work(): pass
+        ones = {made}, {made}
+        spawn(lambda: seen.add(ones[0]), lambda: seen.add(ones[1]))
+        for one in ones: one.cancel()
+        await asyncio.gather(*ones, return_exceptions=True)
+    asyncio.run(main())""",
+        1,
+    )
+    for what, made in {
+        "futures": "asyncio.get_running_loop().create_future()",
+        "tasks": "asyncio.create_task(work())",
+    }.items()
 }
 
 

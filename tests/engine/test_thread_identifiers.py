@@ -94,3 +94,24 @@ def test_a_thread_that_one_thread_starts_twice_assumes_nothing(tmp_path: Path) -
     )
     assert result.verdict is Verdict.VERIFIED
     assert not result.assumptions
+
+
+ASKING = """
+import dpor, threading
+
+@dpor.model
+def model():
+    def ask():
+        thread = threading.current_thread()
+        assert thread.{question}
+    threads = [threading.Thread(target=ask) for _ in range(2)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+"""
+
+
+@pytest.mark.parametrize("question", ["ident", "native_id", "is_alive()", "name"])
+def test_what_a_thread_asks_of_itself_does_not_depend_on_who_starts_it(question: str, tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(ASKING.format(question=question))
+    result = check_model(CheckRequest("model.py", "model", str(tmp_path)))
+    assert (result.verdict, result.executions) == (Verdict.VERIFIED, 1)

@@ -404,10 +404,10 @@ class Thread(RealThread):
     def _started_index(self, host: Host) -> int | None:
         """The kernel's number of the thread if it was started in this execution."""
         states = self.dpor_states
-        if states is not None:
+        # A thread that runs was started, though whoever starts it may not have gone on yet: to itself it says the same.
+        if states is not None and self is not host.current_thread():
             host.access_whole(states, False, self)
-            # A thread that runs was started, though whoever starts it may not have gone on yet.
-            if not states.get(_STARTED) and self is not host.current_thread():
+            if not states.get(_STARTED):
                 return None
         index = self.dpor_index
         return None if index == STARTING or self._is_stale(host) else index
