@@ -8,7 +8,7 @@ use pyo3::types::{PyBool, PyCFunction, PyDict, PyString, PyTuple, PyType};
 use crate::python::calls::builtins::{interned, BuiltinEffect, CallableKind};
 use crate::python::calls::callback_results::{used_by_function, ResultUse};
 use crate::python::calls::callbacks::OpenOperation;
-use crate::python::calls::controlled_call::makes_container;
+use crate::python::calls::container_methods::makes_container;
 use crate::python::explore::recording::Word;
 use crate::python::footprints::container_effects::ContainerEffect;
 use crate::python::footprints::insides::own_dict;

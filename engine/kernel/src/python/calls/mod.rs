@@ -11,6 +11,7 @@ pub mod callback_results;
 pub mod callbacks;
 pub mod called_objects;
 pub mod constructors;
+pub mod container_methods;
 pub mod controlled_call;
 pub mod copied_calls;
 pub mod default_factories;
