@@ -168,9 +168,10 @@ def keep_unseen(host: Host) -> None:
         shown = str(module.__dict__.get("__name__", "")).lstrip("_")
         host.use_unseen(vars(module), shown)
         native = is_native(module)
-        # Some ten thousand names are looked at in each check, and few hold what changes.
-        changing = [(name, value) for name, value in vars(module).items() if type(value) not in _UNCHANGED]
-        for name, value in changing:
+        names = vars(module)
+        # Some ten thousand names are looked at in each check, and few hold what changes: no loop in Python.
+        unchanged = map(_UNCHANGED.__contains__, map(type, names.values()))
+        for name, value in list(itertools.compress(names.items(), map(operator.not_, unchanged))):
             if name.startswith("__") or isinstance(value, io.IOBase):
                 # Streams have stand-ins.
                 continue

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, Any
 
 from dpor.options import TaskOrder
@@ -95,16 +94,3 @@ class Execution:
         """A number that no other object of this execution has as its hash."""
         self.hashes += 1
         return self.hashes
-
-
-def name_of(number: int, target: object) -> str:
-    """The name of a thread that was given none, but runs `target`."""
-    label: object = getattr(target, "__name__", None)
-    return _name_of(number, None if label is None else str(label))
-
-
-@functools.lru_cache(maxsize=1024)
-def _name_of(number: int, label: str | None) -> str:
-    # Each execution makes the same names again.
-    name = f"Thread-{number}"
-    return name if label is None else f"{name} ({label})"

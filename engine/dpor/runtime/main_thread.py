@@ -44,10 +44,7 @@ class MainThread(Thread):
         self.dpor_finished = False
         self.dpor_made = 0
         self.dpor_children = None
-        self.dpor_random = None
-        self.dpor_entropy = None
-        self.dpor_calls = 0
-        self.dpor_names = 0
+        self.dpor_draws = None
         self.dpor_running_loop = None
         self.dpor_loops = None
         self.dpor_lane = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dpor._kernel import Host
@@ -58,16 +58,37 @@ class Numbers:
             host.begin_anew()
 
 
+class ThreadNames:
+    """The names of threads that were given none; each execution makes the same ones again."""
+
+    __slots__ = ("_made",)
+
+    def __init__(self) -> None:
+        # By number: the last name with it, and what it was made with.
+        self._made: dict[int, tuple[str, str]] = {}
+
+    def of(self, number: Any, target: object) -> str:
+        """The name of a thread that runs `target`; `number` is an int unless a program replaces the counter."""
+        label: object = getattr(target, "__name__", None)
+        if type(number) is not int or type(label) is not str:
+            return f"Thread-{number}" if label is None else f"Thread-{number} ({label})"
+        made = self._made.get(number)
+        if made is None or made[0] != label:
+            made = self._made[number] = label, f"Thread-{number} ({label})"
+        return made[1]
+
+
 class AllNumbers:
     """What is numbered in the executions of one check."""
 
-    __slots__ = ("pools", "tasks", "threads")
+    __slots__ = ("names", "pools", "tasks", "threads")
 
     def __init__(self, main: MainThread) -> None:
         self.threads = Numbers(main)
         # A pool's number shows in the names of its threads: everybody sees it.
         self.pools = Numbers(main, first=0, is_seen=True)
         self.tasks = Numbers(main)
+        self.names = ThreadNames()
 
     def begin(self) -> None:
         """An execution begins."""

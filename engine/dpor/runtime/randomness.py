@@ -105,17 +105,16 @@ class Randomness:
 
     def _generator(self) -> random.Random:
         thread: Thread = self._mode.host.current_thread()
-        generator = thread.dpor_random
-        if generator is None:
-            generator = thread.dpor_random = random.Random(self._seed * 1_000_003 + ident_of(thread))
-        return generator
+        draws = thread.dpor_drawn()
+        if draws.shared is None:
+            draws.shared = random.Random(self._seed * 1_000_003 + ident_of(thread))
+        return draws.shared
 
     def _entropy(self) -> random.Random:
         if not self._mode.host.active:
             return self._entropy_at_import
         thread: Thread = self._mode.host.current_thread()
-        entropy = thread.dpor_entropy
-        if entropy is None:
-            entropy = random.Random((self._seed ^ _ENTROPY) * 1_000_003 + ident_of(thread))
-            thread.dpor_entropy = entropy
-        return entropy
+        draws = thread.dpor_drawn()
+        if draws.entropy is None:
+            draws.entropy = random.Random((self._seed ^ _ENTROPY) * 1_000_003 + ident_of(thread))
+        return draws.entropy

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from dpor.results import AssumptionKind
 from dpor.runtime import current, timeouts, uncontrolled
-from dpor.runtime.execution import Execution, name_of
+from dpor.runtime.draws import Draws
+from dpor.runtime.execution import Execution
 from dpor.runtime.identifiers import MAIN, STARTING, ident_of, told_ident
 from dpor.runtime.started_flag import StartedFlag
 from dpor.runtime.unrun import PLAIN, unrun
 
 if TYPE_CHECKING:
-    import random
-
     from dpor._kernel import Host
 
 RealThread = threading.Thread
@@ -108,9 +107,8 @@ class Thread(RealThread):
 
     # In slots, so that `vars(thread)` does not show them.
     __slots__ = (
-        "dpor_calls",
         "dpor_children",
-        "dpor_entropy",
+        "dpor_draws",
         "dpor_execution",
         "dpor_finished",
         "dpor_hash",
@@ -119,8 +117,6 @@ class Thread(RealThread):
         "dpor_loops",
         "dpor_made",
         "dpor_made_inside",
-        "dpor_names",
-        "dpor_random",
         "dpor_reserved",
         "dpor_running_loop",
         "dpor_started_by",
@@ -146,11 +142,8 @@ class Thread(RealThread):
     dpor_children: list[Thread] | None
     # The index that it is going to have while it is being started, where a program asks which threads there are.
     dpor_reserved: int | None
-    dpor_random: random.Random | None
-    dpor_entropy: random.Random | None
-    # How many files it has opened, and how many names of temporary files it has drawn.
-    dpor_calls: int
-    dpor_names: int
+    # None before it has drawn.
+    dpor_draws: Draws | None
     # Whether it was started, and runs, for those who ask; None if only its starter knows the thread before it runs.
     dpor_states: dict[str, bool] | None
     # The index of the thread that has started it.
@@ -179,11 +172,8 @@ class Thread(RealThread):
         self.dpor_hash = None
         self.dpor_lane = None
         self.dpor_children = None
-        self.dpor_random = None
+        self.dpor_draws = None
         self.dpor_reserved = None
-        self.dpor_entropy = None
-        self.dpor_calls = 0
-        self.dpor_names = 0
         self.dpor_states = None
         self.dpor_started_by = 0
         self.dpor_running_loop = None
@@ -226,7 +216,7 @@ class Thread(RealThread):
         self._daemonic = parent._daemonic if daemon is None else daemon
         self._initialized = True
         # Programs put something else in the place of the counter.
-        self._name = str(name) if name else name_of(vars(threading)["_counter"](), target)
+        self._name = str(name) if name else execution.numbers.names.of(vars(threading)["_counter"](), target)
 
     def __hash__(self) -> int:
         """The same in every execution: executors keep their threads in sets and join them in that order."""
@@ -318,14 +308,16 @@ class Thread(RealThread):
         kwargs: Mapping[str, Any],
     ) -> Thread:
         """What `dpor.spawn` does in this thread: the constructor and `start`, without what it does not need."""
-        execution: Any = self.dpor_execution
+        execution = self.dpor_execution
+        assert execution is not None
         child = Thread.__new__(Thread)
         child.dpor_execution = execution
         child.dpor_made_inside = True
         child._target = function
         child._args = args
         child._kwargs = kwargs
-        child._name = name_of(execution.numbers.threads.next(host, self.dpor_index), function)
+        numbers = execution.numbers
+        child._name = numbers.names.of(numbers.threads.next(host, self.dpor_index), function)
         child._daemonic = self._daemonic
         child._initialized = True
         child.dpor_index = STARTING
@@ -354,22 +346,24 @@ class Thread(RealThread):
     def run(self) -> None:
         """Call the target with the arguments given to the constructor; subclasses may override it."""
         try:
-            # Of one that was spawned nobody else has what it was given.
-            shared = self.dpor_states is not None
-            target = seen(self, "_target") if shared else self._target
+            if self.dpor_states is None:
+                # Of one that was spawned nobody else has what it was given.
+                target, args, kwargs = self._target, self._args, self._kwargs
+            else:
+                target = seen(self, "_target")
+                args, kwargs = self._passed(target is not None)
             if target is not None:
-                args, kwargs = (
-                    passed(seen(self, "_args"), seen(self, "_kwargs"))
-                    if shared
-                    else (self._args, self._kwargs)
-                )
-                result = current.controlled(target)(*args, **kwargs)
+                host = current.active_host()
+                result = (target if host is None else host.callee(target))(*args, **kwargs)
                 if result is not None and type(result) not in PLAIN:
                     note_unrun(target, result)
         finally:
             # One that was made when its module was imported is started anew by every execution.
             if self.dpor_execution is None or self.dpor_made_inside:
                 del self._target, self._args, self._kwargs
+
+    def _passed(self, used: bool) -> tuple[Iterable[Any], Mapping[str, Any]]:
+        return passed(seen(self, "_args"), seen(self, "_kwargs")) if used else ((), {})
 
     def join(self, timeout: float | None = None) -> None:
         """Wait until the thread ends; a timed wait may give up at any moment."""
@@ -426,6 +420,13 @@ class Thread(RealThread):
     def _has_ended(self, host: Host) -> bool:
         index = self._started_index(host)
         return index is not None and host.is_finished(index)
+
+    def dpor_drawn(self) -> Draws:
+        """What the thread draws from."""
+        draws = self.dpor_draws
+        if draws is None:
+            draws = self.dpor_draws = Draws()
+        return draws
 
     def dpor_meet(self, host: Host) -> None:
         """`threading` comes to know the thread."""

@@ -7,9 +7,10 @@ happens once, and every execution begins with what it left.
 
 from __future__ import annotations
 
+import itertools
 import sys
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any, TypeGuard
 
@@ -31,7 +32,7 @@ _SYSTEM_MODULES = ("posix", "nt")
 # Its classes have functions of os as static methods, from Python 3.13 on.
 _BINDS_IN_CLASSES = "glob"
 _OWN = ("dpor", "dpor_lsp")
-_KINDS = (types.BuiltinFunctionType, types.FunctionType)
+_KINDS = frozenset({types.BuiltinFunctionType, types.FunctionType})
 
 StandIns = Mapping[str, Callable[..., Any]]
 """Name of a function in its module to what stands in for it."""
@@ -100,7 +101,7 @@ class NativeFunctions:
             return
         passed = FUNCTIONS.get(name, frozenset[str]()) | frozenset(known)
         for function, real in _functions(module):
-            if function not in passed and real not in self._table:
+            if type(real) is types.BuiltinFunctionType and function not in passed and real not in self._table:
                 self.add(real, self._refused(name, function, real))
 
     def _refused(self, module: str, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
@@ -130,11 +131,9 @@ class NativeFunctions:
     def _replace_in(self, patches: PatchSet, module: ModuleType) -> None:
         """Replace what a module has bound, also in its classes as static methods."""
         table = self._table
-        # Some ten thousand names are looked at in each check.
-        for name in [
-            name for name, value in vars(module).items() if type(value) in _KINDS and value in table
-        ]:
-            patches.replace(module, name, table[vars(module)[name]])
+        for name, value in _functions(module):
+            if value in table:
+                patches.replace(module, name, table[value])
         if module.__name__ != _BINDS_IN_CLASSES:
             return
         for owner in [value for value in vars(module).values() if isinstance(value, type)]:
@@ -147,10 +146,10 @@ class NativeFunctions:
                     patches.replace(owner, name, staticmethod(table[value.__func__]))
 
 
-def _functions(module: ModuleType) -> Iterator[tuple[str, Any]]:
-    for name, value in list(vars(module).items()):
-        if isinstance(value, types.BuiltinFunctionType):
-            yield name, value
+def _functions(module: ModuleType) -> list[tuple[str, Any]]:
+    names = vars(module)
+    # Some ten thousand names are looked at in each check, so this has no loop in Python.
+    return list(itertools.compress(names.items(), map(_KINDS.__contains__, map(type, names.values()))))
 
 
 def _name_of(module: ModuleType) -> str:

@@ -272,7 +272,9 @@ def _names(mode: Mode) -> Iterator[str]:
     while True:
         number = 0
         if thread is not None:
-            number = thread.dpor_names = thread.dpor_names + 1
+            draws = thread.dpor_drawn()
+            draws.names += 1
+            number = draws.names
         seed = f"{ident_of(thread) if thread is not None else 0}:{number}"
         draw = random.Random(seed)
         yield "".join(draw.choices(_CHARACTERS, k=8))

@@ -140,5 +140,6 @@ class World:
             # No thread runs either while what an execution has left is let go.
             self._calls += 1
             return f"{kind} {self._calls} of the import"
-        number = thread.dpor_calls = thread.dpor_calls + 1
-        return f"{kind} {number} of {host.thread_path(host.current_index())}"
+        draws = thread.dpor_drawn()
+        draws.made += 1
+        return f"{kind} {draws.made} of {host.thread_path(host.current_index())}"

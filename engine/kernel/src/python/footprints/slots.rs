@@ -17,7 +17,7 @@ use crate::python::threads::switching::Footprint;
 use crate::python::types::ancestry::{holder_after, holder_of, told_by_type};
 use crate::python::types::attribute_kinds::AttributeKind;
 use crate::python::types::native_types::{descriptor_kind, Descriptor};
-use crate::python::types::{module_of, TypeFacts, TypeKind};
+use crate::python::types::{TypeFacts, TypeKind};
 
 /// A place that holds one value: an attribute, a module variable, a closure variable.
 #[derive(Clone, Copy)]
@@ -211,12 +211,10 @@ impl State {
     /// The slot of an attribute that a generic alias, `K[int]`, shows of its class.
     #[inline]
     fn slot_behind_alias(&mut self, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> Option<Slot> {
-        let class = object.get_type();
-        if !matches!(&*module_of(&class), "types" | "typing")
-            || name.to_str().is_ok_and(|name| name.starts_with("__"))
-        {
+        if !self.types.facts(object).may_be_alias || name.to_str().is_ok_and(|name| name.starts_with("__")) {
             return None;
         }
+        let class = object.get_type();
         let py = object.py();
         let origin = match own_dict(object) {
             Some(own) if own.contains(name).unwrap_or(true) => return None,

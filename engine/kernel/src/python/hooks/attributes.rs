@@ -394,33 +394,37 @@ impl Host {
                 None => get(),
             };
         }
-        if kind == TypeKind::Module && (is_variable(object, name)? || name.is(intern!(py, "__annotations__"))) {
+        if kind == TypeKind::Module {
             if let Some(namespace) = instrumented_namespace(object) {
-                return self.load_module_variable(py, &namespace, name, get);
+                if is_variable(object, name)? || name.is(intern!(py, "__annotations__")) {
+                    return self.load_module_variable(py, &namespace, name, get);
+                }
             }
         }
         if kind == TypeKind::Immutable {
             self.refuse_insides(py, object, name)?;
             self.access_default_of_local(py, object, name)?;
         }
-        if name.to_str()? == "__dict__" {
+        let text = name.to_str()?;
+        let is_dict = text == "__dict__";
+        if is_dict {
             self.access_new_dict(py, object)?;
         }
         if let Some(value) = self.use_property(py, BuiltinEffect::GetAttribute, object, name, None)? {
             return Ok(value);
         }
         let value = get()?;
-        if name.to_str()? == "__class__" {
+        if text == "__class__" {
             return self.shown_class(value);
         }
-        if name.to_str()? == "f_locals" {
+        if text == "f_locals" {
             self.show_variables(py, &value)?;
         }
         self.adopt_of_function(&value, object, name);
         self.keep_found(object, &value);
         match kind {
             TypeKind::Module => Ok(value),
-            _ if name.to_str()? == "__dict__" => {
+            _ if is_dict => {
                 self.alias_instance_dict(&value, object);
                 Ok(value)
             }

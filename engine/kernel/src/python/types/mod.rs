@@ -116,11 +116,15 @@ pub struct TypeFacts {
     /// Whether their class derives from one of the kernel's primitives, whose methods tell of their operations
     /// themselves.
     pub is_primitive: bool,
+    /// Whether they may be generic aliases, `K[int]`, which show attributes of their class.
+    pub may_be_alias: bool,
 }
 
 #[derive(Default)]
 pub struct TypeTable {
     types: FxHashMap<usize, TypeEntry>,
+    /// The type that was asked for last, by address: one hook asks several times.
+    last: Option<(usize, TypeFacts)>,
     /// Whether one of them is of objects of which it is told who looks into them.
     pub watches_looks: bool,
     /// Whether one of them computes in C of which nothing is known, so that an operator reads an object of it whatever
@@ -154,10 +158,16 @@ impl TypeTable {
     /// The facts of an object's type, computed if they are not known yet.
     #[inline]
     pub fn facts(&mut self, object: &Bound<'_, PyAny>) -> TypeFacts {
-        match self.known(object) {
+        let address = object.get_type_ptr() as usize;
+        if let Some((_, facts)) = self.last.filter(|(last, _)| *last == address) {
+            return facts;
+        }
+        let facts = match self.known(object) {
             Some(facts) => facts,
             None => self.learn(&object.get_type()),
-        }
+        };
+        self.last = Some((address, facts));
+        facts
     }
 
     #[cold]
@@ -207,6 +217,7 @@ impl TypeTable {
             is_uncontrolled,
             shares_unseen,
             is_primitive: derives_from_own(ty),
+            may_be_alias: matches!(&*module_of(ty), "types" | "typing"),
         };
         self.types.insert(ty.as_ptr() as usize, TypeEntry { facts, _keep: ty.clone().unbind() });
         facts
@@ -309,6 +320,7 @@ impl TypeTable {
         self.origins.forget_classes();
         self.attributes.clear();
         self.types.clear();
+        self.last = None;
         self.constructors.clear();
     }
 
