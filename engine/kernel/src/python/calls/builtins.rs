@@ -238,6 +238,7 @@ const READING_OPERATORS: &[&str] = &[
 /// Functions of modules of the interpreter that read what they are given, as far as its items.
 const READING_OF_INTERPRETER: &[&str] =
     &["exception", "exc_info", "get_referrers", "getrefcount", "getsizeof", "intern", "is_finalized", "is_tracked"];
+const READING_OF_BISECT: &[&str] = &["bisect", "bisect_left", "bisect_right"];
 const READING_OF_STRUCT: &[&str] = &["calcsize", "iter_unpack", "pack", "unpack", "unpack_from"];
 
 pub fn attribute_effect(name: &str) -> Option<BuiltinEffect> {
@@ -270,6 +271,7 @@ pub fn c_function_effect(module: &Bound<'_, PyAny>, function: &str) -> BuiltinEf
     let name = name.and_then(|name| name.extract::<String>().ok()).unwrap_or_default();
     match name.as_str() {
         "operator" | "_operator" if READING_OPERATORS.contains(&function) => BuiltinEffect::Compare,
+        "_bisect" if READING_OF_BISECT.contains(&function) => BuiltinEffect::Compare,
         "_statistics" => BuiltinEffect::Compare,
         "_json" | "_functools" => BuiltinEffect::Examine,
         "gc" if function == "get_referents" => BuiltinEffect::Examine,

@@ -40,6 +40,7 @@ use crate::python::primitives::atomic::Atomic;
 use crate::python::primitives::{is_own_class, Condition, Lock, RLock};
 use crate::python::types::ancestry::{found_in_class, holder_of, told_by_type, Ancestry};
 use crate::python::types::harmless_methods::{holder_of_harmful, is_harmless_method};
+use crate::python::types::native_types::is_of_value;
 use crate::python::types::{module_of, qualified_name, referent, TypeKind};
 
 impl Host {
@@ -203,6 +204,9 @@ impl Host {
                 return self.controlled(py, &function, How::Container { object, name: called.unbind() });
             }
             if kind == TypeKind::Instance {
+                if is_of_value(&object.get_type(), &called) {
+                    return self.controlled(py, &function, How::Value { object: object.unbind() });
+                }
                 // A C method of an instance changes what C keeps of it.
                 if !name.starts_with("__") {
                     return self.controlled(py, &function, How::Foreign { object: object.unbind() });

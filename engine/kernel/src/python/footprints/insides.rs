@@ -14,6 +14,7 @@ use crate::operation::AccessMode;
 use crate::python::calls::builtins::interned;
 use crate::python::calls::callables::receiver_in_c;
 use crate::python::calls::default_factories::factory_in_c;
+use crate::python::footprints::container_effects::method_effect;
 use crate::python::footprints::whole_reads::{Depth, Inside, Look};
 use crate::python::heap::place::lacks_dict;
 use crate::python::state::{access, State};
@@ -79,7 +80,7 @@ impl State {
             }
             TypeKind::Immutable if (deep || shows_what_it_holds(object, look.depth)) && holds_objects(object) => {
                 // Code that looks so deep may call what it finds: a method in C of a list that it was given.
-                let inside = Inside { written: inside.written || deep && changes_receiver(object), ..inside };
+                let inside = Inside { written: inside.written || deep && self.may_change_receiver(object), ..inside };
                 referents(object).into_iter().for_each(|item| look.finds(item, inside));
                 // Weak references are compared by what they stand for.
                 if let (Depth::Comparison, Ok(reference)) = (look.depth, object.cast::<PyWeakrefReference>()) {
@@ -88,6 +89,19 @@ impl State {
             }
             _ => {}
         }
+    }
+
+    /// Whether an object is a method in C, bound to what a call of it may change.
+    fn may_change_receiver(&mut self, object: &Bound<'_, PyAny>) -> bool {
+        let Some(receiver) = receiver_in_c(object).filter(|receiver| !is_own_primitive(receiver)) else {
+            return false;
+        };
+        let kind = self.types.facts(&receiver).kind;
+        let reads = || {
+            let name = object.getattr(intern!(object.py(), "__name__"))?.cast_into::<PyString>()?;
+            PyResult::Ok(method_effect(&receiver.get_type(), kind, name.to_str()?, 1).reads_only())
+        };
+        !(matches!(kind, TypeKind::List | TypeKind::Dict | TypeKind::Set) && reads().unwrap_or(false))
     }
 
     /// What an exception keeps in C. Its text is that of `args`, what it was made with.
@@ -259,11 +273,6 @@ pub fn shows_what_it_holds(object: &Bound<'_, PyAny>, depth: Depth) -> bool {
         Depth::Comparison | Depth::Text => !is_bound(),
         Depth::Everything => true,
     }
-}
-
-/// Whether an object is a method in C, bound to what a call of it may change.
-fn changes_receiver(object: &Bound<'_, PyAny>) -> bool {
-    receiver_in_c(object).is_some_and(|receiver| !is_own_primitive(&receiver))
 }
 
 /// The objects that an object written in C holds, by what it tells the garbage collector, and that which a weak

@@ -2,10 +2,7 @@
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{
-    PyBytes, PyComplex, PyDict, PyFloat, PyFunction, PyInt, PyList, PyMemoryView, PySlice, PyString, PyTuple, PyType,
-};
-use pyo3::PyTypeInfo;
+use pyo3::types::{PyDict, PyFunction, PyInt, PyList, PyMemoryView, PySlice, PyString, PyTuple};
 
 use crate::operation::{AccessMode, LocationId, MemoryOrder};
 use crate::python::calls::callables::receiver_in_c;
@@ -23,7 +20,8 @@ use crate::python::hooks::iteration::ListSteps;
 use crate::python::host::{require_host, Host};
 use crate::python::modules::origins::Origin;
 use crate::python::state::access;
-use crate::python::types::ancestry::{found_in_class, holder_of};
+use crate::python::types::ancestry::found_in_class;
+use crate::python::types::native_types::is_of_value;
 use crate::python::types::{referent, TypeKind, ITEMS};
 
 impl Host {
@@ -151,7 +149,7 @@ impl Host {
             let Some(method) = found_in_class(&class, name).filter(|method| !method.is_none()) else { continue };
             let origin = match method.is_instance_of::<PyFunction>() {
                 true => state.types.origins.of(&method)?.origin,
-                false if is_of_number_or_text(&class, name) => Origin::Safe,
+                false if is_of_value(&class, &PyString::intern(class.py(), name)) => Origin::Safe,
                 false => Origin::Foreign,
             };
             let reads = match origin {
@@ -165,20 +163,6 @@ impl Host {
         }
         Ok(true)
     }
-}
-
-/// Whether a class has a method from a built-in type of values that never change and hold nothing.
-fn is_of_number_or_text(class: &Bound<'_, PyType>, name: &str) -> bool {
-    let py = class.py();
-    let name = PyString::intern(py, name);
-    let types = [
-        PyInt::type_object(py),
-        PyFloat::type_object(py),
-        PyComplex::type_object(py),
-        PyString::type_object(py),
-        PyBytes::type_object(py),
-    ];
-    holder_of(class, &name).is_some_and(|holder| types.iter().any(|known| holder.is(known)))
 }
 
 /// The index of a list's item counted from its start; any other key as it is.

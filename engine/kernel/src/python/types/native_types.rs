@@ -3,10 +3,11 @@
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyString, PyType};
+use pyo3::types::{PyBytes, PyComplex, PyFloat, PyFrozenSet, PyInt, PyString, PyTuple, PyType};
+use pyo3::PyTypeInfo;
 
 use crate::python::primitives::is_own_class;
-use crate::python::types::ancestry::{told_by_type, Ancestry};
+use crate::python::types::ancestry::{holder_of, told_by_type, Ancestry};
 use crate::python::types::class_flags::{is_immutable_class, is_made_at_run_time};
 use crate::python::types::{module_of, qualified_name, TypeKind};
 
@@ -232,4 +233,19 @@ pub fn descriptor_kind(value: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> 
 /// Whether the type was not made by Python code.
 fn is_written_in_c(ty: &Bound<'_, PyType>) -> bool {
     !is_made_at_run_time(ty) || is_immutable_class(ty)
+}
+
+/// Whether a class has a method from a built-in type of values that never change.
+pub fn is_of_value(class: &Bound<'_, PyType>, method: &Bound<'_, PyString>) -> bool {
+    let py = class.py();
+    let types = [
+        PyInt::type_object(py),
+        PyFloat::type_object(py),
+        PyComplex::type_object(py),
+        PyString::type_object(py),
+        PyBytes::type_object(py),
+        PyTuple::type_object(py),
+        PyFrozenSet::type_object(py),
+    ];
+    holder_of(class, method).is_some_and(|holder| types.iter().any(|known| holder.is(known)))
 }
