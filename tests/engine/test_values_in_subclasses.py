@@ -1,4 +1,4 @@
-"""Classes that derive from types whose values never change: to read them is no conflict, but what they hold may change."""
+"""Classes that derive from types of values: to read these is no conflict, but what they hold may change."""
 
 from __future__ import annotations
 
