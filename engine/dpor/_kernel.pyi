@@ -405,6 +405,9 @@ class Host:
         matter from now on. Ends the check where they cannot be operations.
         """
 
+    def is_held_by_another(self, lock: object) -> bool:
+        """Whether another thread holds a lock of the kernel; True for any other object. An operation that reads."""
+
     def begin_anew(self) -> None:
         """Explore again, as what the exploration rested on is false and the caller has noted what is true."""
 

@@ -351,7 +351,7 @@ REFUSED = {
 READING = {
     *("active", "execution", "probing", "solver", "current_thread", "current_index", "thread_path"),
     *("held_locks", "do_not_count", "uncounted_calls", "recursion_limit", "note_recursion_limit"),
-    *("id", "is_alone"),
+    *("id", "is_alone", "is_held_by_another"),
     *("assume", "assumptions", "literals", "next_thread", "path", "waiting_threads"),
 }
 """What only tells something, or notes it for the report."""

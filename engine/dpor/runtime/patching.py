@@ -31,6 +31,7 @@ from dpor.runtime.futures import patch_futures
 from dpor.runtime.import_time_objects import ImportTimeObjects
 from dpor.runtime.imports import ImportWatcher
 from dpor.runtime.local import RealLocal, like, local
+from dpor.runtime.logger_levels import LoggerLevels
 from dpor.runtime.main_thread import MainThread
 from dpor.runtime.mode import Mode
 from dpor.runtime.module_locks import ModuleLocks
@@ -72,6 +73,7 @@ class Patches:
         self._randomness = Randomness(self._mode, seed)
         self._threads = ThreadWatch(self._mode)
         self._import_time_objects = ImportTimeObjects(self._mode)
+        self._levels = LoggerLevels(kernel.RLock)
         self.outside = Outside(self._mode)
         self.module_locks = ModuleLocks(self.outside.world, self.outside.refuse_written_module)
         self._watcher = ImportWatcher(
@@ -80,6 +82,7 @@ class Patches:
                 "asyncio": self._patch_asyncio,
                 "concurrent.futures.thread": self._patch_pools,
                 "datetime": self._patch_datetime,
+                "logging": lambda module: self._levels.patch(self._patches, module),
                 "multiprocessing.process": self._patch_processes,
                 "multiprocessing.synchronize": self._patch_semaphores,
                 "_queue": self._patch_simple_queue,

@@ -307,6 +307,18 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Given<'py> {
     }
 }
 
+#[pymethods]
+impl Host {
+    /// Whether another thread holds a lock of the kernel; true for any other object.
+    #[pyo3(signature = (lock, /))]
+    fn is_held_by_another(&self, lock: &Bound<'_, PyAny>) -> PyResult<bool> {
+        match lock_core(lock) {
+            Some(core) => Ok(!core.owned() && core.locked(lock.py())?),
+            None => Ok(true),
+        }
+    }
+}
+
 /// The core of a lock object that is ours.
 pub fn lock_core<'a>(lock: &'a Bound<'_, PyAny>) -> Option<&'a LockCore> {
     if let Ok(lock) = lock.cast::<Lock>() {
