@@ -2,6 +2,7 @@
 
 use crate::python::modules::module_variables::variables_of_module;
 use crate::python::threads::own_modules::OwnModule;
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use rustc_hash::FxHashMap;
@@ -252,7 +253,16 @@ pub fn attribute_effect(name: &str) -> Option<BuiltinEffect> {
 
 /// Attribute names given at run time, as the interned strings that the tables know.
 pub fn interned<'py>(name: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyString>> {
-    Ok(PyString::intern(name.py(), name.to_str()?))
+    let text = name.to_str()?;
+    if !name.is_exact_instance_of::<PyString>() {
+        return Ok(PyString::intern(name.py(), text));
+    }
+    let mut held = name.clone().into_ptr();
+    // SAFETY: it is an object of `str` that is alive; what stands there afterwards is one, too, and is held in its place.
+    unsafe {
+        ffi::PyUnicode_InternInPlace(&raw mut held);
+        Ok(Bound::from_owned_ptr(name.py(), held).cast_into_unchecked())
+    }
 }
 
 /// Whether a method of an immutable value gives a new list or dict.

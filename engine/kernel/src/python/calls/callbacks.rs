@@ -22,7 +22,7 @@ use crate::python::calls::callback_results::{CallbackResult, ResultUse, Results}
 use crate::python::calls::controlled_call::ControlledCall;
 use crate::python::calls::entered_code::Entry;
 use crate::python::footprints::container_effects::ContainerEffect;
-use crate::python::footprints::whole_reads::{reading_effect, Depth, Inside, Looking, Part};
+use crate::python::footprints::whole_reads::{reading_effect, Depth, Found, Inside, Looking, Part, Performed};
 use crate::python::host::{require_host, Host};
 use crate::python::state::{Phase, State};
 use crate::python::threads::own_modules::OwnModule;
@@ -71,7 +71,10 @@ impl OpenWholes {
     fn hold(&self, py: Python<'_>, state: &mut State) {
         let (parts, held) = (self.parts(py), self.held(py));
         let looking = Looking { parts: &parts, paths: &[], depth: self.depth, results: Results::NONE, held: &held };
-        let found = state.found_inside(&looking);
+        self.hold_found(state.found_inside(&looking));
+    }
+
+    fn hold_found(&self, found: Found<'_>) {
         // All that was held is found again: nothing ends here.
         self.held.replace(found.into_iter().map(|(object, inside)| (object.unbind(), inside)).collect());
     }
@@ -312,7 +315,13 @@ impl Host {
         }
         let alone = self.reads_results_alone(open);
         if !(alone && open.parts.borrow().iter().all(|(_, effect)| effect.reads_only())) {
-            self.access_again(py, open, value.as_ref(), alone)?;
+            let performed = self.access_again(py, open, value.as_ref(), alone)?;
+            if let (Performed::Quietly(found), None) = (performed, &value) {
+                if open.results.borrow().is_empty() {
+                    open.hold_found(found);
+                    return Ok(());
+                }
+            }
         }
         if let Some(value) = value.filter(|_| !open.result_use.forgets()) {
             open.results.borrow_mut().push(value.unbind());
@@ -340,7 +349,7 @@ impl Host {
         open: &OpenWholes,
         newest: Option<&Bound<'py, PyAny>>,
         alone: bool,
-    ) -> PyResult<()> {
+    ) -> PyResult<Performed<'py>> {
         let mut parts = open.parts(py);
         let mut values: Vec<Bound<'py, PyAny>> = Vec::new();
         if !alone {
@@ -353,8 +362,7 @@ impl Host {
         }
         let results = Results::of(&values, open.result_use);
         let held = open.held(py);
-        self.perform_look(py, &Looking { parts: &parts, paths: &[], depth: open.depth, results, held: &held })
-            .map(drop)
+        self.perform_look_at(py, &Looking { parts: &parts, paths: &[], depth: open.depth, results, held: &held })
     }
 
     /// One operation on several objects by built-in code that may call back.

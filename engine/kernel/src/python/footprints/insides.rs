@@ -1,6 +1,6 @@
 //! What is inside of objects: items, attributes, and what C code keeps of them. No code of a model runs to find it.
 
-use std::ffi::c_ulong;
+use std::ffi::{c_int, c_ulong, c_void};
 
 use pyo3::exceptions::PyBaseException;
 use pyo3::ffi;
@@ -18,8 +18,9 @@ use crate::python::footprints::container_effects::method_effect;
 use crate::python::footprints::whole_reads::{Depth, Inside, Look};
 use crate::python::heap::place::lacks_dict;
 use crate::python::state::{access, State};
-use crate::python::types::ancestry::{found_in_class, told_by_type, Ancestry};
+use crate::python::types::ancestry::{found_in_class, told_by_type};
 use crate::python::types::harmless_methods::is_own_primitive;
+use crate::python::types::member_slots::MemberSlot;
 use crate::python::types::{is_heap_class, module_of, TypeKind};
 
 impl State {
@@ -136,7 +137,8 @@ impl State {
         if self.is_visible(whole) {
             look.moves(whole, inside);
         }
-        for (name, value) in attributes(object) {
+        let slots = self.types.slots.of(&object.get_type());
+        for (name, value) in attributes(object, &slots) {
             let Some(slot) = self.attribute_slot(object, &name) else { continue };
             look.add([access(slot.location, mode)]);
             let visible = self.is_visible(slot.location);
@@ -156,7 +158,7 @@ impl State {
 type Attribute<'py> = (Bound<'py, PyString>, Option<Bound<'py, PyAny>>);
 
 /// The attributes of an instance with their values, from its dict and its slots; no code of its class runs for it.
-fn attributes<'py>(object: &Bound<'py, PyAny>) -> Vec<Attribute<'py>> {
+fn attributes<'py>(object: &Bound<'py, PyAny>, slots: &[MemberSlot]) -> Vec<Attribute<'py>> {
     let py = object.py();
     let mut found: Vec<Attribute<'py>> = Vec::new();
     let mut add = |name: Bound<'py, PyAny>, value: Option<Bound<'py, PyAny>>| {
@@ -169,19 +171,9 @@ fn attributes<'py>(object: &Bound<'py, PyAny>) -> Vec<Attribute<'py>> {
             own.iter().for_each(|(name, value)| add(name, Some(value)));
         }
     }
-    for class in object.get_type().ancestry().iter() {
-        let Ok(namespace) = told_by_type(&class, intern!(py, "__dict__")) else { continue };
-        if !namespace.contains(intern!(py, "__slots__")).unwrap_or(false) {
-            continue;
-        }
-        let Ok(names) = namespace.try_iter() else { continue };
-        for name in names.flatten() {
-            let Ok(slot) = namespace.get_item(&name) else { continue };
-            if slot.get_type().name().is_ok_and(|name| name == "member_descriptor") {
-                let value = slot.call_method1(intern!(py, "__get__"), (object, object.get_type())).ok();
-                add(name, value);
-            }
-        }
+    for (name, slot) in slots {
+        let value = slot.bind(py).call_method1(intern!(py, "__get__"), (object, object.get_type())).ok();
+        add(name.bind(py).clone().into_any(), value);
     }
     found
 }
@@ -278,10 +270,48 @@ pub fn shows_what_it_holds(object: &Bound<'_, PyAny>, depth: Depth) -> bool {
 /// The objects that an object written in C holds, by what it tells the garbage collector, and that which a weak
 /// reference stands for: it is compared by that.
 pub fn referents<'py>(object: &Bound<'py, PyAny>) -> Vec<Bound<'py, PyAny>> {
+    let mut held: Vec<Py<PyAny>> = Vec::new();
+    if is_collected(object) {
+        // SAFETY: every type that takes part in garbage collection has this slot, of this signature; the function runs
+        // no code in Python, and gives objects that are alive to `collect`, with what that is to be given.
+        unsafe {
+            let slot = ffi::PyType_GetSlot(ffi::Py_TYPE(object.as_ptr()), ffi::Py_tp_traverse);
+            if !slot.is_null() {
+                let traverse: ffi::traverseproc = std::mem::transmute(slot);
+                traverse(object.as_ptr(), collect, (&raw mut held).cast());
+            }
+        }
+    }
     let py = object.py();
-    let held = py.import("gc").and_then(|gc| gc.call_method1(intern!(py, "get_referents"), (object,)));
-    let held = held.ok().and_then(|held| held.cast_into::<PyList>().ok());
-    held.iter().flatten().flat_map(|item| items_if_unfinished(&item).unwrap_or_else(|| vec![item])).collect()
+    let held = held.into_iter().map(|item| item.into_bound(py));
+    held.flat_map(|item| items_if_unfinished(&item).unwrap_or_else(|| vec![item])).collect()
+}
+
+/// Whether the garbage collector asks an object what it holds: static types are objects of a type that it asks.
+fn is_collected(object: &Bound<'_, PyAny>) -> bool {
+    // SAFETY: the object and its type are alive; the slot has this signature, and its function only looks at the object.
+    unsafe {
+        let class = ffi::Py_TYPE(object.as_ptr());
+        if ffi::PyType_GetFlags(class) & ffi::Py_TPFLAGS_HAVE_GC == 0 {
+            return false;
+        }
+        let slot = ffi::PyType_GetSlot(class, ffi::Py_tp_is_gc);
+        if slot.is_null() {
+            return true;
+        }
+        let is_collected: ffi::inquiry = std::mem::transmute(slot);
+        is_collected(object.as_ptr()) != 0
+    }
+}
+
+/// Add an object to the list, a `Vec<Py<PyAny>>`, that `found` points to.
+///
+/// # Safety
+/// Both have to be alive, and nobody else may use the list.
+unsafe extern "C" fn collect(object: *mut ffi::PyObject, found: *mut c_void) -> c_int {
+    let (found, py) = unsafe { (&mut *found.cast::<Vec<Py<PyAny>>>(), Python::assume_attached()) };
+    found.push(unsafe { Bound::from_borrowed_ptr(py, object) }.unbind());
+    0
 }
 
 /// The items of a list that C code has made longer than what it has put into it: nothing may run over the list itself.

@@ -81,6 +81,17 @@ impl<'a, 'py> Looking<'a, 'py> {
     }
 }
 
+/// The objects that an operation looks at, and where they were found.
+pub type Found<'py> = Vec<(Bound<'py, PyAny>, Inside)>;
+
+/// How an operation on several objects was performed.
+pub enum Performed<'py> {
+    /// As an event, at which other threads may have run.
+    Event,
+    /// As none; these are the objects that it has looked at.
+    Quietly(Found<'py>),
+}
+
 /// Up to this many accesses, looking at each is faster than a set.
 const FEW_ACCESSES: usize = 16;
 
@@ -98,7 +109,7 @@ pub struct Look<'py> {
     /// Objects of the operation that race, or in which something does.
     owners: Owners,
     /// Objects to look at, and where they were found. They are kept, so that addresses keep their meaning.
-    found: Vec<(Bound<'py, PyAny>, Inside)>,
+    found: Found<'py>,
     next: usize,
 }
 
@@ -165,8 +176,14 @@ impl<'py> Look<'py> {
 impl State {
     /// What an operation on these objects accesses now, and those of them of which it reads different parts in
     /// different places.
-    pub fn whole_accesses<'py>(&mut self, looking: &Looking<'_, 'py>) -> (Accesses, Owners) {
-        let mut look = self.look(looking);
+    pub fn whole_accesses(&mut self, looking: &Looking<'_, '_>) -> (Accesses, Owners) {
+        let look = self.look(looking);
+        let (accesses, owners, _) = self.accesses_of(look);
+        (accesses, owners)
+    }
+
+    /// What a look at objects has found that is accessed, in which of them it depends on the place, and the objects.
+    fn accesses_of<'py>(&mut self, mut look: Look<'py>) -> (Accesses, Owners, Found<'py>) {
         for (location, owner) in std::mem::take(&mut look.movable) {
             self.nesting.insert(owner);
             let known = self.nested_reads.entry(location).or_default();
@@ -181,11 +198,11 @@ impl State {
         if !look.owners.is_empty() && self.driver.wants_values() {
             self.untreated.get_or_insert("a container inside of another one, both of which other threads change");
         }
-        (look.accesses, look.owners)
+        (look.accesses, look.owners, look.found)
     }
 
     /// The objects that an operation finds in those that it is given, and in each other.
-    pub fn found_inside<'py>(&mut self, looking: &Looking<'_, 'py>) -> Vec<(Bound<'py, PyAny>, Inside)> {
+    pub fn found_inside<'py>(&mut self, looking: &Looking<'_, 'py>) -> Found<'py> {
         self.look(looking).found
     }
 
@@ -428,32 +445,36 @@ impl Host {
 
     /// Before an operation changes what it finds in objects that it is given, those of the model's modules: code that
     /// nobody looks into may change all of it, and an iterator advances those that it runs over.
-    fn check_fresh_inside<'py>(&self, py: Python<'py>, looking: &Looking<'_, 'py>) -> PyResult<()> {
-        let found = {
-            let mut state = self.state();
+    fn check_fresh_inside<'py>(&self, py: Python<'py>, depth: Depth, found: &Found<'py>) -> PyResult<()> {
+        {
+            let state = self.state();
             if !state.puts_back() || state.fresh_modules {
                 return Ok(());
             }
-            state.found_inside(looking)
-        };
+        }
         let outlives = |object: &Bound<'py, PyAny>| {
             let mut state = self.state();
             let named = matches!(state.types.facts(object).kind, TypeKind::Class | TypeKind::Module);
             !named && !state.lasting.contains(object) && state.is_permanent(object)
         };
-        let changes = |inside: &Inside| looking.depth == Depth::Everything || inside.written;
+        let changes = |inside: &Inside| depth == Depth::Everything || inside.written;
         let changed = found.iter().filter(|(object, inside)| changes(inside) && outlives(object));
         changed.map(|(object, _)| object).try_for_each(|object| self.check_fresh(py, object))
     }
 
     /// The same for all that an operation looks at.
     pub fn perform_look<'py>(&self, py: Python<'py>, looking: &Looking<'_, 'py>) -> PyResult<bool> {
+        Ok(matches!(self.perform_look_at(py, looking)?, Performed::Event))
+    }
+
+    /// The same, and gives what was found. To look once more costs as much as the operation.
+    pub fn perform_look_at<'py>(&self, py: Python<'py>, looking: &Looking<'_, 'py>) -> PyResult<Performed<'py>> {
         let nothing = looking.parts.is_empty()
             && looking.paths.is_empty()
             && looking.results.values.is_empty()
             && looking.held.is_empty();
         if nothing || !self.awake().is_some_and(|state| state.running()) {
-            return Ok(false);
+            return Ok(Performed::Quietly(Vec::new()));
         }
         let parts = looking.parts;
         for part in parts {
@@ -470,21 +491,24 @@ impl Host {
                 _ => self.check_fresh_whole(py, &part.object)?,
             }
         }
-        // To look once more costs as much as the operation.
         let advances_others = || {
             let advances_part = |part: &Part<'py>| !part.effect.reads_only() && advances(&part.object);
             self.state().lasting.has_iterators && (advances_results || parts.iter().any(advances_part))
         };
+        let mut look = self.state().look(looking);
         if writes && (looking.depth == Depth::Everything || advances_others()) {
-            self.check_fresh_inside(py, looking)?;
+            self.check_fresh_inside(py, looking.depth, &look.found)?;
         }
-        self.gather_wholes(py, looking)?;
+        if self.state().reads.enabled {
+            self.gather_wholes(py, looking)?;
+            look = self.state().look(looking);
+        }
         let target = {
             let mut state = self.state();
-            let (accesses, _) = state.whole_accesses(looking);
+            let (accesses, _, found) = state.accesses_of(look);
             if state.phase == Phase::Probing {
                 state.probe(py, &accesses)?;
-                return Ok(false);
+                return Ok(Performed::Quietly(found));
             }
             let first = accesses.iter().find(|access| state.is_visible(access.location));
             match first {
@@ -493,7 +517,7 @@ impl Host {
                 None => {
                     state.quiet(&accesses);
                     state.plain_access(&accesses);
-                    return Ok(false);
+                    return Ok(Performed::Quietly(found));
                 }
             }
         };
@@ -518,7 +542,7 @@ impl Host {
                 }
             }
         }
-        Ok(true)
+        Ok(Performed::Event)
     }
 }
 

@@ -7,9 +7,13 @@ use pyo3::types::{PyDict, PyModule, PyString};
 use crate::python::footprints::container_effects::ContainerEffect;
 use crate::python::host::Host;
 
+/// An instrumented module has more names than this, as it has one for each hook. Most dicts have few.
+const FEWEST_NAMES: usize = 32;
+
 /// Whether a dict is the namespace of an instrumented module.
 pub fn is_instrumented_namespace(namespace: &Bound<'_, PyDict>) -> bool {
-    namespace.contains(intern!(namespace.py(), "__dpor_instrumented__")).unwrap_or(false)
+    namespace.len() > FEWEST_NAMES
+        && namespace.contains(intern!(namespace.py(), "__dpor_instrumented__")).unwrap_or(false)
 }
 
 /// The namespace of a module. What its class says of `__dict__` is not asked: that could be code of the model.

@@ -9,6 +9,7 @@ pub mod class_flags;
 pub mod enumerations;
 pub mod foreign_types;
 pub mod harmless_methods;
+pub mod member_slots;
 pub mod native_types;
 pub mod stand_in_classes;
 
@@ -31,6 +32,7 @@ use crate::python::types::attribute_kinds::{attribute_kind, AttributeKind};
 use crate::python::types::class_flags::{is_immutable_class, is_made_at_run_time};
 use crate::python::types::foreign_types::tells_memory_owner;
 use crate::python::types::harmless_methods::is_own;
+use crate::python::types::member_slots::MemberSlots;
 use crate::python::types::native_types::{calls_decoder, is_immutable, is_view};
 
 /// How values of a type behave as shared objects.
@@ -123,6 +125,7 @@ pub struct TypeFacts {
 #[derive(Default)]
 pub struct TypeTable {
     types: FxHashMap<usize, TypeEntry>,
+    pub slots: MemberSlots,
     /// The type that was asked for last, by address: one hook asks several times.
     last: Option<(usize, TypeFacts)>,
     /// Whether one of them is of objects of which it is told who looks into them.
@@ -321,6 +324,7 @@ impl TypeTable {
         self.attributes.clear();
         self.types.clear();
         self.last = None;
+        self.slots.forget();
         self.constructors.clear();
     }
 
