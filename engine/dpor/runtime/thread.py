@@ -239,10 +239,10 @@ class Thread(RealThread):
         if states is not None:
             host.access_whole(states, True, self)
             if states:
-                self._refuse_second_start(host)
+                self.dpor_refuse_second_start(host)
             states[_STARTED] = False
         elif self.dpor_index is not None and self.dpor_execution is execution:
-            self._refuse_second_start(host)
+            self.dpor_refuse_second_start(host)
         self.dpor_execution = execution
         self.dpor_started_by = host.current_index()
         self.dpor_finished = False
@@ -253,12 +253,12 @@ class Thread(RealThread):
         if starter is execution.main.dpor_starter or self.dpor_unmet:
             self.dpor_begin(host)
         else:
-            self._begin_by(host, execution, starter)
+            self.dpor_begin_by(host, execution, starter)
         if states is not None:
             host.access_whole(states, True, self)
             states[_STARTED] = True
 
-    def _refuse_second_start(self, host: Host) -> NoReturn:
+    def dpor_refuse_second_start(self, host: Host) -> NoReturn:
         """The library looks whether it was started and starts it without a lock: of two threads both can do so."""
         starter = self.dpor_started_by
         if starter != host.current_index() and (starter == MAIN or not host.is_finished(starter)):
@@ -270,7 +270,7 @@ class Thread(RealThread):
         self.dpor_index = host.spawn(self, self.dpor_run, seen(self, "_daemonic"))
         return ident_of(self)
 
-    def _begin_by(self, host: Host, execution: Execution, starter: Callable[..., object]) -> None:
+    def dpor_begin_by(self, host: Host, execution: Execution, starter: Callable[..., object]) -> None:
         """Have the thread started by a function that a program has put in the place of the library's."""
         if execution.main.dpor_listed and not host.is_alone():
             what = f"asks which threads there are and has them started by another function than {STARTER}"
@@ -351,7 +351,7 @@ class Thread(RealThread):
                 target, args, kwargs = self._target, self._args, self._kwargs
             else:
                 target = seen(self, "_target")
-                args, kwargs = self._passed(target is not None)
+                args, kwargs = self.dpor_passed(target is not None)
             if target is not None:
                 host = current.active_host()
                 result = (target if host is None else host.callee(target))(*args, **kwargs)
@@ -362,7 +362,8 @@ class Thread(RealThread):
             if self.dpor_execution is None or self.dpor_made_inside:
                 del self._target, self._args, self._kwargs
 
-    def _passed(self, used: bool) -> tuple[Iterable[Any], Mapping[str, Any]]:
+    def dpor_passed(self, used: bool) -> tuple[Iterable[Any], Mapping[str, Any]]:
+        """What the target is called with, where there is one: other threads may change it until then."""
         return passed(seen(self, "_args"), seen(self, "_kwargs")) if used else ((), {})
 
     def join(self, timeout: float | None = None) -> None:
@@ -374,7 +375,7 @@ class Thread(RealThread):
             return
         if not self._initialized:
             raise RuntimeError("Thread.__init__() not called")
-        index = self._started_index(host)
+        index = self.dpor_started_index(host)
         if index is None:
             raise RuntimeError("cannot join thread before it is started")
         if index == host.current_index():
@@ -392,10 +393,10 @@ class Thread(RealThread):
         if host is None:
             return super().is_alive() if self.dpor_execution is None else False
         assert self._initialized, "Thread.__init__() not called"
-        index = self._started_index(host)
+        index = self.dpor_started_index(host)
         return index is not None and not host.is_finished(index)
 
-    def _started_index(self, host: Host) -> int | None:
+    def dpor_started_index(self, host: Host) -> int | None:
         """The kernel's number of the thread if it was started in this execution."""
         states = self.dpor_states
         # A thread that runs was started, though whoever starts it may not have gone on yet: to itself it says the same.
@@ -404,21 +405,23 @@ class Thread(RealThread):
             if not states.get(_STARTED):
                 return None
         index = self.dpor_index
-        return None if index == STARTING or self._is_stale(host) else index
+        return None if index == STARTING or self.dpor_is_stale(host) else index
 
     def __deepcopy__(self, memo: object) -> Thread:
         """TypeError, as its locks cannot be copied; RuntimeError if it ends while its attributes are."""
         host = current.active_host()
-        if host is not None and self._has_ended(host) != self._has_ended(host):
+        if host is not None and self.dpor_has_ended(host) != self.dpor_has_ended(host):
             raise RuntimeError("dictionary changed size during iteration")
         raise TypeError("cannot pickle '_thread.lock' object")
 
-    def _is_started(self) -> bool:
+    def dpor_is_started(self) -> bool:
+        """Whether the thread was started in this execution."""
         host = current.active_host()
-        return (self.dpor_index if host is None else self._started_index(host)) is not None
+        return (self.dpor_index if host is None else self.dpor_started_index(host)) is not None
 
-    def _has_ended(self, host: Host) -> bool:
-        index = self._started_index(host)
+    def dpor_has_ended(self, host: Host) -> bool:
+        """Whether the thread was started in this execution and has ended."""
+        index = self.dpor_started_index(host)
         return index is not None and host.is_finished(index)
 
     def dpor_drawn(self) -> Draws:
@@ -443,13 +446,13 @@ class Thread(RealThread):
 
     def dpor_is_starting(self, host: Host) -> bool:
         """Whether the thread, which `threading` lists, is only being started."""
-        return self.dpor_states is not None and self._started_index(host) is None
+        return self.dpor_states is not None and self.dpor_started_index(host) is None
 
     def dpor_shows_end(self, host: Host | None, index: int) -> bool:
         """Whether a thread that was started shows as one that has ended."""
         return self.dpor_finished if host is None else host.is_finished(index)
 
-    def _is_stale(self, host: Host) -> bool:
+    def dpor_is_stale(self, host: Host) -> bool:
         """Whether the thread was started in an execution that is over."""
         return self.dpor_execution is not host.current_thread().dpor_execution
 
@@ -477,7 +480,7 @@ class Thread(RealThread):
         if self.dpor_execution is None:
             return super().ident
         host = current.active_host()
-        index = self.dpor_index if host is None else self._started_index(host)
+        index = self.dpor_index if host is None else self.dpor_started_index(host)
         return None if index is None or index == STARTING else told_ident(self)
 
     @property
@@ -498,7 +501,7 @@ class Thread(RealThread):
             RealThread.daemon.fset(self, daemonic)  # type: ignore[attr-defined]
             return
         host = current.active_host()
-        if (self.dpor_index if host is None else self._started_index(host)) is not None:
+        if (self.dpor_index if host is None else self.dpor_started_index(host)) is not None:
             raise RuntimeError("cannot set daemon status of active thread")
         if host is None:
             self._daemonic = daemonic
@@ -509,7 +512,7 @@ class Thread(RealThread):
         if self.dpor_execution is None:
             return super().__repr__()
         host = current.active_host()
-        index = self.dpor_index if host is None else self._started_index(host)
+        index = self.dpor_index if host is None else self.dpor_started_index(host)
         status = "initial"
         if index is not None:
             status = "stopped" if self.dpor_shows_end(host, index) else "started"
@@ -526,11 +529,11 @@ class Thread(RealThread):
                 f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self
             )
         host = current.active_host()
-        index = self.dpor_index if host is None else self._started_index(host)
+        index = self.dpor_index if host is None else self.dpor_started_index(host)
         if name in ("_ident", "_native_id"):
             return self.ident
         if name == "_started":
-            return StartedFlag(self._is_started)
+            return StartedFlag(self.dpor_is_started)
         if name == "_is_stopped":
             return index is not None and (self.dpor_finished if host is None else host.is_finished(index))
         if host is not None:
