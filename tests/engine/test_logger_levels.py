@@ -31,7 +31,16 @@ def spawn(*functions):
 @dpor.model
 def model():
 """
-ALGORITHMS = ("optimal", "source", "exhaustive", "parsimonious", "unfolding", "graph", "value-centric")
+ALGORITHMS = (
+    "optimal",
+    "source",
+    "exhaustive",
+    "parsimonious",
+    "unfolding",
+    "graph",
+    "value-centric",
+    "concolic",
+)
 
 
 def run(folder: Path, body: str, **options: object) -> ModelResult:
@@ -96,13 +105,13 @@ assert seen == [False] * 3""",
 PREPARE = "seen, lists = [], Lists()\ntexts = lists.texts\nLOG.handlers = [lists]\nLOG.propagate = False\n"
 
 
-@pytest.mark.parametrize("algorithm", ["optimal", "source", "exhaustive", "parsimonious"])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("body", FOUND.values(), ids=FOUND)
 def test_what_can_happen_is_found(body: str, algorithm: str, tmp_path: Path) -> None:
     assert run(tmp_path, PREPARE + body.strip(), algorithm=algorithm).verdict is Verdict.VIOLATED
 
 
-@pytest.mark.parametrize("algorithm", ["optimal", "source", "parsimonious"])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("body", NEVER.values(), ids=NEVER)
 def test_what_cannot_happen_is_not_found(body: str, algorithm: str, tmp_path: Path) -> None:
     assert run(tmp_path, PREPARE + body.strip(), algorithm=algorithm).verdict is Verdict.VERIFIED
