@@ -149,3 +149,19 @@ def test_classes_of_values_do_not_tell_when_a_value_was_stored(tmp_path: Path) -
         check(tmp_path, body, algorithm="value-centric")
     assert caught.value.code is Code.UNSUPPORTED_PAIR
     assert "clock" in str(caught.value)
+
+
+@pytest.mark.parametrize("asked", ["now()", "now(datetime.timezone.utc)", "utcnow()", "today()"])
+def test_a_class_that_derives_from_datetime_is_called_for_the_time_of_now(tmp_path: Path, asked: str) -> None:
+    body = f"""
+        import datetime, warnings
+        class Marked(datetime.datetime):
+            def __new__(cls, *args, **kwargs):
+                made = super().__new__(cls, *args, **kwargs)
+                made.extra = 7
+                return made
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert Marked.{asked}.extra == 7
+    """
+    assert check(tmp_path, body).verdict is Verdict.VERIFIED

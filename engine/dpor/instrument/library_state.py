@@ -10,6 +10,7 @@ import gc
 import io
 import itertools
 import operator
+import os
 import re
 import sys
 import weakref
@@ -161,7 +162,8 @@ class _Count:
 def keep_unseen(host: Host) -> None:
     """Tell the host of what modules of the standard library keep that are not instrumented, and work on it unseen."""
     modules: list[object] = list(sys.modules.values())
-    seen: set[int] = set()
+    # The module in C has the variables, too, and hands them to os.environ alone, whose operations are seen.
+    seen = {id(vars(os.environ)["_data"])}
     for module in modules:
         if not isinstance(module, ModuleType) or not is_unseen(module):
             continue

@@ -40,7 +40,9 @@ def patch_calendar(patches: PatchSet, module: ModuleType, clock: Clock, mode: Mo
     def utcnow(cls: Any) -> Any:
         for warned in warns_of_utcnow:
             warnings.warn(warned.message, warned.category, stacklevel=3)
-        return from_timestamp(datetime, cls, clock.epoch("datetime.utcnow"), utc).replace(tzinfo=None)
+        told = datetime.fromtimestamp(clock.epoch("datetime.utcnow"), utc)
+        # Made anew, not changed: a derived class may have a constructor of its own, which the real method calls.
+        return cls(*told.timetuple()[:6], told.microsecond, None)
 
     _replace(patches, date, today, frozenset(), mode)
     _replace(patches, datetime, now, frozenset({"tz"}), mode)

@@ -22,7 +22,12 @@ from typing import Any, cast
 from dpor.results import AssumptionKind
 from dpor.runtime import current
 from dpor.runtime.mode import Mode
-from dpor.runtime.outside.asking import is_apart, is_for_the_checker, is_importing
+from dpor.runtime.outside.asking import (
+    is_apart,
+    is_called_by_stand_in,
+    is_for_the_checker,
+    is_importing,
+)
 from dpor.runtime.outside.real import HARMLESS_DEVICES, SCRATCH, system
 from dpor.runtime.patchset import PatchSet
 
@@ -146,6 +151,8 @@ _CHANGING = frozenset(
         "sqlite3.connect",
     }
 )
+# Stand-ins tell C code of variables, and put them back.
+_OF_STAND_INS = frozenset({"os.putenv", "os.unsetenv"})
 # Events before code in C runs that no event tells of.
 _UNSEEN = {"ctypes.dlsym": "ctypes", "ctypes.dlsym/handle": "ctypes"}
 # How the names of functions in C begin by which the interpreter's threads are told what to do. Whatever else a library
@@ -256,6 +263,8 @@ def _audit(event: str, arguments: tuple[Any, ...]) -> None:
         path, _, flags = arguments
         if isinstance(flags, int) and flags & _WRITING and not _is_scratch(path):
             report(f"writes a file by a way that is not seen ({event})")
+    elif event in _OF_STAND_INS and is_called_by_stand_in():
+        return
     elif event not in _CHANGING:
         # The solver is a library in C, whose calls pass through ctypes.
         if not is_for_the_checker():

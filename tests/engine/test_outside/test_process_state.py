@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import _tracemalloc
 import importlib
+import os
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import BuiltinFunctionType
@@ -81,6 +83,10 @@ KEPT = {
     "the size of stacks": ("threading.stack_size()", "_thread.stack_size(1 << 20)"),
     "the value that was shown last": ("hasattr(builtins, '_')", "sys.displayhook(7)"),
     "the function that translates": ("hasattr(builtins, '_')", "gettext.install('mine')"),
+    "the time zone": (
+        "(time.localtime(0)[3:5], time.timezone, time.tzname)",
+        "os.environ.__setitem__('TZ', 'NST3:30NDT'); time.tzset()",
+    ),
     "the deepest recursion": ("sys.getrecursionlimit()", "sys.setrecursionlimit(5000)"),
 }
 
@@ -165,6 +171,53 @@ def test_what_a_function_of_the_library_changes_unseen_is_an_assumption_beside_t
     assert assumed(result) == {(AssumptionKind.CHANGED_DEFINITION, CHANGED_UNSEEN[call])}
 
 
+def test_a_variable_that_is_set_beside_threads_is_shared_state_and_no_assumption(check: Check) -> None:
+    found, result = check(
+        "os.environ['MINE'] = '1'\nreturn None", "return os.environ.get('MINE')", "None", before="import os"
+    )
+    assert found == {((None, None), None), ((None, "1"), None)}
+    assert assumed(result) == set()
+
+
+NEW_YORK, TOKYO = (
+    "os.environ.__setitem__('TZ', 'EST5'); time.tzset()",
+    "os.environ.__setitem__('TZ', 'JST-9')",
+)
+needs_tzset = pytest.mark.skipif(not hasattr(time, "tzset"), reason="the system has no time.tzset")
+
+
+@needs_tzset
+def test_a_time_zone_that_is_set_beside_threads_is_an_assumption(check: Check) -> None:
+    _, result = check(f"{NEW_YORK}\nreturn None", "None", "None", before=BEFORE)
+    assert assumed(result) == {(AssumptionKind.CHANGED_DEFINITION, "the time zone")}
+
+
+@needs_tzset
+def test_a_time_zone_follows_the_variable_only_when_it_is_set(check: Check) -> None:
+    begin = f"{NEW_YORK}; was = time.timezone; {TOKYO}; still = time.timezone; time.tzset()"
+    found, _ = check(
+        "dpor.choose(range(2))\nreturn None",
+        "None",
+        "was, still, time.timezone, datetime.datetime.fromtimestamp(0).hour",
+        before=f"{BEFORE}\nimport datetime",
+        begin=f"global was, still; {begin}",
+    )
+    assert found == {((None, None), (18000, 18000, -32400, 9))}
+
+
+@needs_tzset
+def test_a_module_that_sets_the_time_zone_does_so_for_every_execution(check: Check) -> None:
+    before = (time.timezone, os.environ.get("TZ"))
+    found, _ = check(
+        "dpor.choose(range(2))\nreturn time.timezone",
+        "None",
+        f"{TOKYO}, time.tzset(), time.timezone",
+        before=f"{BEFORE}\nimport os\n{NEW_YORK}",
+    )
+    assert found == {((18000, None), (None, None, -32400))}
+    assert (time.timezone, os.environ.get("TZ")) == before
+
+
 def test_a_traceback_empties_no_cache_of_the_program(check: Check) -> None:
     _, result = check(
         "traceback.format_stack() and None", "None", "None", before=f"{BEFORE}\nimport traceback"
@@ -205,7 +258,6 @@ REFUSED = {
     "sys.settrace(None)": r"sys\.settrace",
     "threading.setprofile(None)": r"threading\.setprofile",
     "threading.settrace(None)": r"threading\.settrace",
-    "time.tzset()": r"time\.tzset",
     "tracemalloc.start()": r"tracemalloc\.start",
     "zoneinfo.ZoneInfo.clear_cache()": r"zoneinfo\.ZoneInfo\.clear_cache",
     "type('Zone', (zoneinfo.ZoneInfo,), {}).clear_cache()": r"zoneinfo\.ZoneInfo\.clear_cache",

@@ -26,7 +26,9 @@ _PASSING = frozenset(
         "tokenize",
     }
 )
-_PASSING_PACKAGES = ("dpor.runtime.uncontrolled", "dpor.runtime.outside.", "pathlib.")
+_STAND_INS = "dpor.runtime.outside."
+_AUDITING = "dpor.runtime.uncontrolled"
+_PASSING_PACKAGES = (_AUDITING, _STAND_INS, "pathlib.")
 # What works on files for the checker, and for the interpreter: source files and what is installed, which it reads once
 # in a process and keeps. That is no operation of the model. The rest of the checker calls what a model hands to it.
 _APART = (
@@ -94,6 +96,14 @@ def is_asked_by_left() -> bool:
     """Whether it is code of the library that nobody looks into, for itself."""
     frame = asking_frame()
     return frame is not None and is_left(frame.f_globals.get("__name__", ""))
+
+
+def is_called_by_stand_in() -> bool:
+    """Whether what an audit event tells of was called by a stand-in itself."""
+    frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    while frame is not None and frame.f_globals.get("__name__") == _AUDITING:
+        frame = frame.f_back
+    return frame is not None and str(frame.f_globals.get("__name__", "")).startswith(_STAND_INS)
 
 
 def is_importing() -> bool:

@@ -55,6 +55,18 @@ class Environment:
             if hasattr(os, name):
                 patches.replace(os, name, self._put(name, getattr(os, name)))
 
+    def footprint_of(self, name: str) -> Footprint:
+        """What an operation reads that looks at a variable."""
+        return _reads(os.environ, name)
+
+    def value_of(self, name: str) -> str | None:
+        """What a variable has, None if there is none. The operation that looks at it has been announced."""
+        key = vars(os.environ)["encodekey"](name)
+        if is_asked_by_model():
+            self._note_read(os.environ, (name,))
+        value = self._data.get(key)
+        return None if value is None else vars(os.environ)["decodevalue"](value)
+
     def keep(self) -> None:
         """Let every execution begin with what there is now."""
         self._base = dict(self._data)

@@ -27,6 +27,7 @@ from dpor.runtime.outside.registries import Registries
 from dpor.runtime.outside.remaining import NativeFunctions, StandIns
 from dpor.runtime.outside.settings import Settings
 from dpor.runtime.outside.streams import Streams
+from dpor.runtime.outside.time_zone import TimeZone
 from dpor.runtime.outside.world import World
 from dpor.runtime.patchset import PatchSet
 from dpor.runtime.thread import Thread
@@ -56,6 +57,7 @@ class Outside:
         self._environment = Environment(self.world)
         self._settings = Settings(self.world)
         self._registries = Registries(self.world)
+        self._time_zone = TimeZone(self.world, self._environment)
         self._native = NativeFunctions(
             self.world,
             {
@@ -78,6 +80,7 @@ class Outside:
         for name, function in {**self._paths.replacements(), **self._descriptors.replacements()}.items():
             self._native.add(getattr(system, name), function)
         self._native.add(open_file, self._streams.open())
+        self._time_zone.install(self._native)
         self._native.install(patches)
         patches.replace(io, "FileIO", self._streams.raw())
         self._environment.patch(patches)
@@ -112,6 +115,7 @@ class Outside:
         self._environment.forget()
         self._settings.forget()
         self._registries.forget()
+        self._time_zone.forget()
         system.umask(self._umask)
 
     def read(self) -> frozenset[str]:
@@ -145,6 +149,7 @@ class Outside:
         self._environment.forget()
         self._settings.forget()
         self._registries.forget()
+        self._time_zone.forget()
         system.umask(self._umask)
         self._imported = not self._mode.host.active
 
@@ -157,10 +162,12 @@ class Outside:
             self._environment.keep()
             self._settings.keep()
             self._registries.keep()
+            self._time_zone.keep()
         # What is kept in plain lists and dicts is changed without a stand-in.
         self._environment.reset()
         self._settings.reset()
         self._registries.reset()
+        self._time_zone.reset()
         if self.world.was_used():
             self._databases.reset()
             self._streams.reset()
