@@ -6,7 +6,7 @@
 //! when a thread performs its operation. Going on with the same thread therefore switches nothing.
 
 use crate::execution::{EpochTable, Event, Execution, Values};
-use crate::explorer::{Decision, End, Explorer, Mismatch, State};
+use crate::explorer::{Decision, End, Explorer, Mismatch, Requirements, State};
 use crate::limits::{Bound, Meter};
 use crate::memory::{Effect, MemoryModel};
 use crate::operation::{
@@ -86,13 +86,14 @@ pub struct Driver {
     outcome: u32,
     reads: Option<EventId>,
     fault: Option<Nondeterminism>,
-    wants_values: bool,
+    requirements: Requirements,
 }
 
 impl Driver {
     pub fn new(explorer: Box<dyn Explorer>, memory: Box<dyn MemoryModel>, meter: Meter) -> Driver {
         let mut execution = Execution::default();
-        execution.order_by_program_only(explorer.wants_values());
+        let requirements = explorer.requirements();
+        execution.order_by_program_only(requirements.wants_values);
         execution.separate_structure(memory.chooses_reads());
         Driver {
             execution,
@@ -101,7 +102,7 @@ impl Driver {
             epochs: EpochTable::default(),
             meter,
             counts: Counts::default(),
-            wants_values: explorer.wants_values(),
+            requirements,
             explorer,
             kept: 0,
             position: 0,
@@ -124,8 +125,8 @@ impl Driver {
     /// Forget everything explored and begin anew with another explorer.
     pub fn restart(&mut self, explorer: Box<dyn Explorer>) {
         self.execution.truncate(0);
-        self.wants_values = explorer.wants_values();
-        self.execution.order_by_program_only(self.wants_values);
+        self.requirements = explorer.requirements();
+        self.execution.order_by_program_only(self.requirements.wants_values);
         self.explorer = explorer;
         self.counts = Counts::default();
         self.fault = None;
@@ -167,9 +168,14 @@ impl Driver {
         self.threads.get_mut(thread).footprint = footprint;
     }
 
-    /// Whether the explorer asks for `foresee` and `note_values`.
+    /// What the explorer takes for granted.
+    pub fn requirements(&self) -> Requirements {
+        self.requirements
+    }
+
+    /// Whether the explorer asks for `note_footprint` and `note_values`.
     pub fn wants_values(&self) -> bool {
-        self.wants_values
+        self.requirements.wants_values
     }
 
     /// What the last event left, if it is an operation on data.
@@ -311,7 +317,7 @@ impl Driver {
             self.execution.append(event);
             self.explorer.performed(&self.execution);
         }
-        let effect = if self.wants_values {
+        let effect = if self.requirements.wants_values {
             let is_primitive = self.memory.primitives().get(operation.target).is_some();
             let found = is_primitive.then(|| self.memory.state_token(&operation));
             let effect = self.memory.perform(thread, &operation, id);
@@ -398,7 +404,9 @@ impl Driver {
             return Summary { end, waiting, assumption_failed, more: false };
         }
         if end == End::Cut && self.meter.is_interrupted() {
-            self.explorer.interrupted();
+            if let Some(explorer) = self.explorer.splitting() {
+                explorer.interrupted();
+            }
             self.counts.cut += 1;
             return Summary { end, waiting, assumption_failed, more: false };
         }

@@ -5,7 +5,7 @@
 //! the reader of a counterexample the same. So does a store that leaves its store buffer at any other time than at
 //! once.
 
-use super::{depth_first_fraction, Decision, End, Explorer, Finished, State};
+use super::{depth_first_fraction, Decision, End, Explorer, Finished, Requirements, State};
 use crate::execution::Execution;
 use crate::memory::MemoryModel;
 use crate::operation::{Buffering, Choice, ThreadId};
@@ -44,6 +44,10 @@ fn switches(state: &State, thread: ThreadId) -> bool {
 }
 
 impl Explorer for ContextBound {
+    fn requirements(&self) -> Requirements {
+        Requirements { is_exhaustive: false, ..Requirements::OF_EVENTS }
+    }
+
     fn begin(&mut self) -> usize {
         self.depth = self.nodes.len().saturating_sub(1);
         self.switches = self.nodes.last().map_or(0, |node| node.switches);
@@ -93,13 +97,5 @@ impl Explorer for ContextBound {
 
     fn fraction(&self) -> f64 {
         depth_first_fraction(self.nodes.iter().map(|node| (node.taken, node.choices.len())))
-    }
-
-    fn takes_parts(&self) -> bool {
-        true
-    }
-
-    fn is_exhaustive(&self) -> bool {
-        false
     }
 }

@@ -8,7 +8,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::{depth_first_fraction, Decision, End, Explorer, Finished, State};
+use super::{depth_first_fraction, Decision, End, Explorer, Finished, Requirements, State};
 use crate::execution::Execution;
 use crate::memory::MemoryModel;
 use crate::operation::{Choice, OperationKind};
@@ -27,6 +27,10 @@ pub struct Exhaustive {
 }
 
 impl Explorer for Exhaustive {
+    fn requirements(&self) -> Requirements {
+        Requirements::OF_EVENTS
+    }
+
     fn begin(&mut self) -> usize {
         self.depth = self.nodes.len().saturating_sub(1);
         self.depth
@@ -75,9 +79,5 @@ impl Explorer for Exhaustive {
 
     fn fraction(&self) -> f64 {
         depth_first_fraction(self.nodes.iter().map(|node| (node.taken, node.choices.len())))
-    }
-
-    fn takes_parts(&self) -> bool {
-        true
     }
 }

@@ -1,6 +1,7 @@
 //! Explorers: which execution comes next.
 //!
-//! The contract, in the order in which the driver calls it, once per execution:
+//! The contract, in the order in which the driver calls it, once per execution (`Explorer::requirements` is asked when
+//! an exploration begins; what only some explorers do are traits of their own):
 //!
 //! 1. `begin` says how many events of the last execution to keep. The driver re-runs the program along them.
 //! 2. `choose` is asked before every event after those. It answers with a choice that is open in the state, or gives
@@ -135,7 +136,61 @@ pub struct Finished {
     pub duplicate: bool,
 }
 
+/// What an explorer takes for granted and what it can treat; it does not change while it explores.
+#[derive(Clone, Copy, Debug)]
+pub struct Requirements {
+    /// Whether finishing proves that every equivalence class has been seen.
+    pub is_exhaustive: bool,
+    /// Whether a primitive may be more than one location, so that an operation that waits, and one that accesses
+    /// something else in another state, conflict with some of the primitive's operations only.
+    pub takes_parts: bool,
+    /// Whether it runs an operation again and takes for granted that it accesses what it accessed before. What such an
+    /// operation can access in another state has to be among it.
+    pub repeats_accesses: bool,
+    /// Whether events need tokens of the values that they found and left, and threads what they are about to access.
+    pub wants_values: bool,
+    /// Whether a wait for a predicate is a spinloop, in which the reads are operations like others. A predicate
+    /// that reads several things is one read then, since it is to hold at one moment.
+    pub waits_by_spinning: bool,
+    /// The kinds of operations that it cannot treat.
+    pub untreated: &'static [OperationKind],
+}
+
+impl Requirements {
+    /// Of an explorer that sees every class and asks for nothing.
+    pub const NONE: Requirements = Requirements {
+        is_exhaustive: true,
+        takes_parts: false,
+        repeats_accesses: false,
+        wants_values: false,
+        waits_by_spinning: false,
+        untreated: &[],
+    };
+    /// Of one that takes the events of an execution as they come.
+    pub const OF_EVENTS: Requirements = Requirements { takes_parts: true, ..Requirements::NONE };
+
+    /// Whether operations of this kind can be treated.
+    pub fn treats(&self, kind: OperationKind) -> bool {
+        !self.untreated.contains(&kind)
+    }
+}
+
+/// What an explorer has found out about the program, besides that there is more to explore.
+#[derive(Clone, Copy, Default)]
+pub struct Findings<'a> {
+    /// If the program left a planned schedule: where and how.
+    pub divergence: Option<&'a Divergence>,
+    /// An operation that the explorer does not treat, which ended the exploration.
+    pub refusal: Option<OperationKind>,
+    /// Whether the thread that is to be the root was never seen.
+    pub lacks_root: bool,
+    /// How many classes of the explorer's own equivalence the executions so far are in, if it has one.
+    pub classes: Option<u64>,
+}
+
 pub trait Explorer {
+    fn requirements(&self) -> Requirements;
+
     /// The number of events of the last execution to keep.
     fn begin(&mut self) -> usize;
 
@@ -148,93 +203,67 @@ pub trait Explorer {
     /// An estimate, from 0 to 1, of the share of the exploration that is done.
     fn fraction(&self) -> f64;
 
-    /// Whether finishing proves that every equivalence class has been seen.
-    fn is_exhaustive(&self) -> bool {
-        true
+    fn findings(&self) -> Findings<'_> {
+        Findings::default()
     }
+
+    /// The explorer as one of which parts can be explored elsewhere.
+    fn splitting(&mut self) -> Option<&mut dyn Splitting> {
+        None
+    }
+
+    /// The explorer as one that chooses what loads read from.
+    fn fairness(&self) -> Option<&dyn Fairness> {
+        None
+    }
+
+    /// The explorer as one whose classes do not fix when a thread in a spinloop looks.
+    fn spinning(&mut self) -> Option<&mut dyn Spinning> {
+        None
+    }
+
+    /// The explorer as one that plans events of an execution before it runs them, also without a branch that comes
+    /// between them.
+    fn planning(&self) -> Option<&dyn Planning> {
+        None
+    }
+}
+
+/// An explorer of which parts can be explored elsewhere. All is asked between executions.
+pub trait Splitting {
+    /// What is left to explore; None if nothing is.
+    fn frontier(&self) -> Option<String>;
+
+    /// Give a part of what is left away; None if there is nothing to spare.
+    fn split(&mut self) -> Option<String>;
 
     /// The execution was stopped from outside before its end: it counts for nothing and is still to be explored.
-    fn interrupted(&mut self) {}
+    fn interrupted(&mut self);
+}
 
-    /// What is left to explore, to be asked between executions; None if the explorer cannot tell.
-    fn frontier(&self) -> Option<String> {
-        None
-    }
+/// An explorer that chooses what loads read from: a thread in a spinloop sees a write at last.
+pub trait Fairness {
+    /// Whether threads that do nothing but repeat `loads` would read the same for ever: whether they can all be of the
+    /// last writes. `silent` are the events that wrote what they read.
+    fn reads_for_ever(&self, execution: &Execution, loads: &[EventId], silent: &[EventId]) -> bool;
+}
 
-    /// Give a part of what is left away, to be asked between executions; None if there is nothing to spare.
-    fn split(&mut self) -> Option<String> {
-        None
-    }
+/// An explorer whose classes do not fix when a thread in a spinloop looks.
+pub trait Spinning {
+    /// Told before `finish` if threads have stopped after a spin read, and something has been written since to what
+    /// they looked at. As its classes do not fix whether that was written before or after, the explorer searches the
+    /// class for an execution in which they all look last, and so for ever. `silent` are the events that wrote what
+    /// they read.
+    fn found_spin_reads(&mut self, reads: &[SpinRead], silent: &[EventId]);
+}
 
-    /// Whether the algorithm can treat operations of this kind.
-    fn treats(&self, _kind: OperationKind) -> bool {
-        true
-    }
-
-    /// Whether a wait for a predicate is a spinloop, in which the reads are operations like others. A predicate
-    /// that reads several things is one read then, since it is to hold at one moment.
-    fn waits_by_spinning(&self) -> bool {
-        false
-    }
-
+/// An explorer that plans events of an execution.
+pub trait Planning {
     /// Whether the branch that was chosen last is decided before events that were planned without it.
-    fn is_early(&self) -> bool {
-        false
-    }
+    fn is_early(&self) -> bool;
 
     /// How many of the events of the current execution come before the first that is chosen freely.
-    fn planned(&self) -> usize {
-        0
-    }
-
-    /// Whether it runs an operation again and takes for granted that it accesses what it accessed before. What such an
-    /// operation can access in another state has to be among it.
-    fn repeats_accesses(&self) -> bool {
-        false
-    }
-
-    /// Whether a primitive may be more than one location, so that an operation that waits, and one that accesses
-    /// something else in another state, conflict with some of the primitive's operations only.
-    fn takes_parts(&self) -> bool {
-        false
-    }
-
-    /// Whether events need tokens of the values that they found and left, and threads what they are about to access.
-    fn wants_values(&self) -> bool {
-        false
-    }
-
-    /// How many classes of the explorer's own equivalence the executions so far are in, if it has one.
-    fn classes(&self) -> Option<u64> {
-        None
-    }
-
-    /// Whether threads that do nothing but repeat `loads` would read the same for ever, where reads-from is
-    /// chosen: whether they can all be of the last writes. `silent` are the events that wrote what they read.
-    fn reads_for_ever(&self, _execution: &Execution, _loads: &[EventId], _silent: &[EventId]) -> bool {
-        true
-    }
-
-    /// Told before `finish` if threads have stopped after a spin read, and something has been written since to what
-    /// they looked at. An explorer whose classes do not fix whether that was written before or after searches the class
-    /// for an execution in which they all look last, and so for ever. `silent` are the events that wrote what they
-    /// read.
-    fn found_spin_reads(&mut self, _reads: &[SpinRead], _silent: &[EventId]) {}
-
-    /// An operation that the explorer does not treat, which ended the exploration.
-    fn refusal(&self) -> Option<OperationKind> {
-        None
-    }
-
-    /// Whether the thread that is to be the root was never seen.
-    fn lacks_root(&self) -> bool {
-        false
-    }
-
-    /// If the program left a planned schedule: where and how.
-    fn divergence(&self) -> Option<&Divergence> {
-        None
-    }
+    fn planned(&self) -> usize;
 }
 
 /// A spin read: an event in which a thread looked at a location and found nothing, before it stopped.

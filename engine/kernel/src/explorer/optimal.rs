@@ -17,7 +17,9 @@ use std::rc::Rc;
 
 use super::replay::{Divergence, DivergenceReason};
 use super::wakeup_tree::{covers, Branch, Prefix, WakeupTree};
-use super::{depth_first_fraction, sleep_after, Decision, End, Explorer, Finished, SleepSet, State};
+use super::{
+    depth_first_fraction, sleep_after, Decision, End, Explorer, Findings, Finished, Requirements, SleepSet, State,
+};
 use crate::execution::{Execution, Step};
 use crate::memory::MemoryModel;
 use crate::operation::{Operation, ThreadId};
@@ -67,6 +69,14 @@ fn alternatives(state: &State, thread: ThreadId, sleep: &[Rc<Step>]) -> Vec<Rc<S
 }
 
 impl Explorer for Optimal {
+    fn requirements(&self) -> Requirements {
+        Requirements::OF_EVENTS
+    }
+
+    fn findings(&self) -> Findings<'_> {
+        Findings { divergence: self.divergence.as_ref(), ..Findings::default() }
+    }
+
     fn begin(&mut self) -> usize {
         // The next execution leaves the last one at the deepest prefix whose wakeup tree is not empty.
         self.depth = self.nodes.len().saturating_sub(1);
@@ -137,17 +147,9 @@ impl Explorer for Optimal {
         Finished { more: false, duplicate: false }
     }
 
-    fn divergence(&self) -> Option<&Divergence> {
-        self.divergence.as_ref()
-    }
-
     fn fraction(&self) -> f64 {
         depth_first_fraction(
             self.nodes.iter().map(|node| (node.explored, node.explored + 1 + node.tree.branches.len())),
         )
-    }
-
-    fn takes_parts(&self) -> bool {
-        true
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Neither proves anything: they look for bugs in models that are too large to explore.
 
-use super::{Decision, End, Explorer, Finished, State};
+use super::{Decision, End, Explorer, Finished, Requirements, State};
 use crate::execution::Execution;
 use crate::memory::MemoryModel;
 use crate::operation::ThreadId;
@@ -57,6 +57,10 @@ impl Random {
 }
 
 impl Explorer for Random {
+    fn requirements(&self) -> Requirements {
+        Requirements { is_exhaustive: false, ..Requirements::OF_EVENTS }
+    }
+
     fn begin(&mut self) -> usize {
         if let Strategy::Pct { depth, priorities, changes, longest } = &mut self.strategy {
             priorities.clear();
@@ -108,13 +112,5 @@ impl Explorer for Random {
 
     fn fraction(&self) -> f64 {
         self.runs as f64 / self.wanted.max(1) as f64
-    }
-
-    fn takes_parts(&self) -> bool {
-        true
-    }
-
-    fn is_exhaustive(&self) -> bool {
-        false
     }
 }

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use super::{Decision, End, Explorer, Finished, State};
+use super::{Decision, End, Explorer, Findings, Finished, Requirements, State};
 use crate::execution::Execution;
 use crate::memory::MemoryModel;
 use crate::operation::{Buffering, Choice, EventId, OperationKind, ThreadId};
@@ -94,6 +94,14 @@ impl Replay {
 }
 
 impl Explorer for Replay {
+    fn requirements(&self) -> Requirements {
+        Requirements { is_exhaustive: false, ..Requirements::OF_EVENTS }
+    }
+
+    fn findings(&self) -> Findings<'_> {
+        Findings { divergence: self.divergence.as_ref(), ..Findings::default() }
+    }
+
     fn begin(&mut self) -> usize {
         0
     }
@@ -148,17 +156,5 @@ impl Explorer for Replay {
 
     fn fraction(&self) -> f64 {
         self.position.get() as f64 / self.steps.len().max(1) as f64
-    }
-
-    fn takes_parts(&self) -> bool {
-        true
-    }
-
-    fn is_exhaustive(&self) -> bool {
-        false
-    }
-
-    fn divergence(&self) -> Option<&Divergence> {
-        self.divergence.as_ref()
     }
 }

@@ -4,7 +4,9 @@
 //! Each prefix keeps a backtrack set that grows into a source set, and a sleep set. Every class is explored at least
 //! once; an exploration whose enabled threads all sleep is redundant. Memory is bounded by the length of one execution.
 
-use super::{depth_first_fraction, sleep_after, sleeps, Decision, End, Explorer, Finished, SleepSet, State};
+use super::{
+    depth_first_fraction, sleep_after, sleeps, Decision, End, Explorer, Finished, Requirements, SleepSet, State,
+};
 use crate::execution::{initials, Execution, Outcomes};
 use crate::memory::MemoryModel;
 use crate::operation::ThreadId;
@@ -53,6 +55,10 @@ impl Source {
 }
 
 impl Explorer for Source {
+    fn requirements(&self) -> Requirements {
+        Requirements::OF_EVENTS
+    }
+
     fn begin(&mut self) -> usize {
         self.depth = self.nodes.len().saturating_sub(1);
         self.sleep = self.nodes.last().map(|node| node.sleep.clone()).unwrap_or_default();
@@ -112,9 +118,5 @@ impl Explorer for Source {
 
     fn fraction(&self) -> f64 {
         depth_first_fraction(self.nodes.iter().map(|node| (node.explored, node.backtrack.len())))
-    }
-
-    fn takes_parts(&self) -> bool {
-        true
     }
 }

@@ -12,7 +12,9 @@ use pyo3::types::PyTuple;
 use crate::explorer::End;
 use crate::python::calls::function_code;
 use crate::python::calls::nested_calls::UncountedCalls;
-use crate::python::state::{Phase, Restart, State};
+use crate::python::explore::learning::Restart;
+use crate::python::explore::refusals::Refusal;
+use crate::python::state::{Phase, State};
 use crate::python::threads::greenlets::GreenletApi;
 use crate::python::threads::own_modules::OwnModule;
 
@@ -134,7 +136,7 @@ impl Host {
     pub fn uncontrolled(&self, py: Python<'_>, message: String) -> PyErr {
         let running = {
             let mut state = self.state();
-            state.uncontrolled.get_or_insert(message);
+            state.refusals.add(Refusal::Uncontrolled(message));
             state.phase == Phase::Running
         };
         if running {
@@ -163,9 +165,7 @@ impl Host {
     pub fn restart_with(&self, py: Python<'_>, reason: Restart) -> PyErr {
         {
             let mut state = self.state();
-            if state.restart.is_none() || state.restart == Some(Restart::Visible) {
-                state.restart = Some(reason);
-            }
+            state.learning.begin_anew_for(reason);
             if state.is_over() {
                 return Self::aborted();
             }
@@ -225,7 +225,7 @@ impl Host {
 
     #[getter]
     fn execution(&self) -> u64 {
-        self.state().execution_number
+        self.state().run.number
     }
 
     /// Have hooks go straight through between executions (or no longer). Returns whether they did.
@@ -235,7 +235,7 @@ impl Host {
 
     /// Have code made of expressions that are evaluated from text.
     fn use_texts(&self, code: Py<PyAny>) {
-        self.state().texts = Some(code);
+        self.state().code.texts = Some(code);
     }
 
     /// Say that the model's modules are being imported (or no longer). Returns whether they were.
@@ -245,12 +245,12 @@ impl Host {
 
     /// Take a module's variable for one that is rebound from outside of the module.
     fn rebind(&self, module: String, variable: String) {
-        self.state().rebound.insert((module, variable));
+        self.state().code.rebound.insert((module, variable));
     }
 
     /// Say that the modules are instrumented so that they tell of operators with literal operands, too.
     fn see_operands(&self) {
-        self.state().sees_operands = true;
+        self.state().code.sees_operands = true;
     }
 
     /// End the check: the model does something that cannot be controlled.

@@ -3,7 +3,7 @@
 use crate::script::random::{random_thread, Mix, Seeded, MIXES};
 use crate::script::{Final, Instruction, Machine, Recording, Script};
 use _kernel::driver::{Counts, Driver};
-use _kernel::explorer::{create, Explorer, ExplorerOptions, Parsimonious};
+use _kernel::explorer::{create, Explorer, ExplorerOptions, Parsimonious, Splitting};
 use _kernel::limits::{Limits, Meter};
 use _kernel::memory::SequentialConsistency;
 use _kernel::program::explore;
@@ -33,6 +33,10 @@ fn renumbered(script: &Script, random: &mut Seeded) -> Script {
     Script::new(threads).on(script.machine())
 }
 
+fn splitting(driver: &mut Driver) -> &mut dyn Splitting {
+    driver.explorer_mut().splitting().expect("the explorer can be split")
+}
+
 struct Part {
     counts: Counts,
     left: Vec<String>,
@@ -55,8 +59,8 @@ fn explore_part(
         .expect("scripts are deterministic");
     let mut left = Vec::new();
     if driver.meter.reached().is_some() {
-        left.extend(if splits { driver.explorer_mut().split() } else { None });
-        left.extend(driver.explorer().frontier());
+        left.extend(if splits { splitting(&mut driver).split() } else { None });
+        left.extend(splitting(&mut driver).frontier());
     }
     Part { counts: driver.counts, left }
 }
@@ -173,5 +177,5 @@ fn a_frontier_of_another_program_ends_the_exploration_with_the_step() {
     let (mut script, finals) = (other, std::cell::RefCell::new(Vec::new()));
     let mut program = Recording { script: &mut script, finals: &finals };
     explore(&mut driver, &mut program, |_, _| {}).expect("the driver notices nothing");
-    assert!(driver.explorer().divergence().is_some());
+    assert!(driver.explorer().findings().divergence.is_some());
 }

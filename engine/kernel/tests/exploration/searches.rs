@@ -38,7 +38,7 @@ fn run(script: &Script, explorer: Box<dyn Explorer>, limits: Limits) -> Explored
         executions.push((driver.execution.choices(), value));
     })
     .expect("scripts are deterministic");
-    let divergence = driver.explorer().divergence();
+    let divergence = driver.explorer().findings().divergence;
     let divergence = divergence.map(|divergence| (divergence.step, format!("{:?}", divergence.reason)));
     Explored { executions, counts: driver.counts, bound: driver.meter.reached(), divergence }
 }
@@ -66,7 +66,7 @@ fn random_schedules_are_the_same_for_the_same_seed_and_differ_between_seeds() {
 fn random_schedules_find_the_lost_update_and_prove_nothing() {
     for depth in [0, 3] {
         let explorer = explorer("random", 1, 200, depth);
-        assert!(!explorer.is_exhaustive());
+        assert!(!explorer.requirements().is_exhaustive);
         let explored = run(&lost_update(), explorer, Limits::default());
         assert_eq!(explored.counts.total(), 200);
         assert!(explored.executions.iter().any(|(_, value)| *value == 1), "depth {depth}");

@@ -133,7 +133,7 @@ fn run(script: &Script, algorithm: &str, root: u32) -> Option<Explored> {
         }
     })
     .expect("scripts are deterministic");
-    let (classes, refused) = (driver.explorer().classes(), driver.explorer().refusal());
+    let (classes, refused) = (driver.explorer().findings().classes, driver.explorer().findings().refusal);
     driver.meter.reached().is_none().then_some(Explored {
         counts: driver.counts,
         classes,

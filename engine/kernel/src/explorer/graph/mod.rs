@@ -27,7 +27,9 @@ use trace::{Added, Deferred, Part, Trace};
 use visit::Visit;
 
 use super::replay::{Divergence, DivergenceReason};
-use super::{depth_first_fraction, Decision, End, Explorer, Finished, State};
+use super::{
+    depth_first_fraction, Decision, End, Explorer, Fairness, Findings, Finished, Planning, Requirements, State,
+};
 use crate::execution::{Event, Execution};
 use crate::memory::MemoryModel;
 use crate::operation::{AccessMode, Choice, EventId, Operation, OperationKind, ThreadId};
@@ -230,8 +232,22 @@ impl Graph {
 }
 
 impl Explorer for Graph {
-    fn repeats_accesses(&self) -> bool {
-        true
+    /// Where a predicate would have held instead, and what it would have read there, no number tells.
+    fn requirements(&self) -> Requirements {
+        let untreated = &[OperationKind::WaitUntil];
+        Requirements { repeats_accesses: true, waits_by_spinning: true, untreated, ..Requirements::NONE }
+    }
+
+    fn findings(&self) -> Findings<'_> {
+        Findings { divergence: self.divergence.as_ref(), ..Findings::default() }
+    }
+
+    fn fairness(&self) -> Option<&dyn Fairness> {
+        Some(self)
+    }
+
+    fn planning(&self) -> Option<&dyn Planning> {
+        Some(self)
     }
 
     fn begin(&mut self) -> usize {
@@ -352,32 +368,23 @@ impl Explorer for Graph {
         Finished { more: false, duplicate: false }
     }
 
-    fn divergence(&self) -> Option<&Divergence> {
-        self.divergence.as_ref()
+    fn fraction(&self) -> f64 {
+        depth_first_fraction(self.frames.iter().map(|frame| (frame.planned - frame.plans.len(), frame.planned + 1)))
     }
+}
 
-    fn waits_by_spinning(&self) -> bool {
-        true
+impl Fairness for Graph {
+    fn reads_for_ever(&self, execution: &Execution, loads: &[EventId], silent: &[EventId]) -> bool {
+        self.can_be_last(execution, loads, silent)
     }
+}
 
+impl Planning for Graph {
     fn is_early(&self) -> bool {
         self.is_early
     }
 
     fn planned(&self) -> usize {
         self.planned
-    }
-
-    /// Where a predicate would have held instead, and what it would have read there, no number tells.
-    fn treats(&self, kind: OperationKind) -> bool {
-        kind != OperationKind::WaitUntil
-    }
-
-    fn reads_for_ever(&self, execution: &Execution, loads: &[EventId], silent: &[EventId]) -> bool {
-        self.can_be_last(execution, loads, silent)
-    }
-
-    fn fraction(&self) -> f64 {
-        depth_first_fraction(self.frames.iter().map(|frame| (frame.planned - frame.plans.len(), frame.planned + 1)))
     }
 }

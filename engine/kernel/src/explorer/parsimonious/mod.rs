@@ -35,7 +35,7 @@ pub use self::frontier::FrontierError;
 use self::names::{Actor, ThreadTable};
 use self::schedule::{is_in_schedule, Reversal, Schedule};
 use super::replay::DivergenceReason;
-use super::{Decision, Divergence, End, Explorer, Finished, State};
+use super::{Decision, Divergence, End, Explorer, Findings, Finished, Requirements, Splitting, State};
 use crate::execution::{Event, Execution};
 use crate::memory::MemoryModel;
 use crate::operation::{Choice, OperationKind, ThreadId};
@@ -210,6 +210,18 @@ impl Parsimonious {
 }
 
 impl Explorer for Parsimonious {
+    fn requirements(&self) -> Requirements {
+        Requirements::NONE
+    }
+
+    fn findings(&self) -> Findings<'_> {
+        Findings { divergence: self.divergence.as_ref(), ..Findings::default() }
+    }
+
+    fn splitting(&mut self) -> Option<&mut dyn Splitting> {
+        Some(self)
+    }
+
     fn begin(&mut self) -> usize {
         if let Some(branch) = self.stack.pop() {
             self.current = branch;
@@ -264,15 +276,9 @@ impl Explorer for Parsimonious {
     fn fraction(&self) -> f64 {
         self.done.clamp(0.0, 1.0)
     }
+}
 
-    fn divergence(&self) -> Option<&Divergence> {
-        self.divergence.as_ref()
-    }
-
-    fn interrupted(&mut self) {
-        self.interrupted = true;
-    }
-
+impl Splitting for Parsimonious {
     fn frontier(&self) -> Option<String> {
         let left = || self.stack.iter().chain(self.interrupted.then_some(&self.current));
         left().next().map(|_| frontier::write(left(), &self.threads))
@@ -287,5 +293,9 @@ impl Explorer for Parsimonious {
         let given: Vec<Branch> = self.stack.drain(..most).collect();
         self.done += given.iter().map(|branch| branch.weight).sum::<f64>();
         Some(frontier::write(&given, &self.threads))
+    }
+
+    fn interrupted(&mut self) {
+        self.interrupted = true;
     }
 }

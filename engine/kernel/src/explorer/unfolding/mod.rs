@@ -42,7 +42,7 @@ use event_structure::{EventStructure, Number};
 use levels::Level;
 use trees::NONE;
 
-use super::{depth_first_fraction, Decision, End, Explorer, Finished, State};
+use super::{depth_first_fraction, Decision, End, Explorer, Finished, Requirements, State};
 use crate::execution::Execution;
 use crate::memory::MemoryModel;
 use crate::operation::ThreadId;
@@ -148,6 +148,10 @@ impl Unfolding {
 }
 
 impl Explorer for Unfolding {
+    fn requirements(&self) -> Requirements {
+        Requirements::OF_EVENTS
+    }
+
     fn begin(&mut self) -> usize {
         self.events.len()
     }
@@ -210,9 +214,5 @@ impl Explorer for Unfolding {
 
     fn fraction(&self) -> f64 {
         depth_first_fraction(self.levels.iter().map(|level| (level.explored(), level.explored() + 1)))
-    }
-
-    fn takes_parts(&self) -> bool {
-        true
     }
 }

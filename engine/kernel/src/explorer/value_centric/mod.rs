@@ -35,7 +35,10 @@ use self::postponed::{Child, Known, Partition};
 use self::realise::realise;
 use self::shape::{shape, sleep, Condition, Locations, Sleep};
 use self::spin_reads::SpinReads;
-use super::{depth_first_fraction, Decision, End, Explorer, Finished, Mismatch, SpinRead, State};
+use super::{
+    depth_first_fraction, Decision, End, Explorer, Findings, Finished, Mismatch, Requirements, SpinRead, Spinning,
+    State,
+};
 use crate::execution::{Event, Execution};
 use crate::memory::MemoryModel;
 use crate::operation::{AccessMode, Choice, EventId, LocationId, Operation, OperationKind, ThreadId};
@@ -418,6 +421,24 @@ impl Node {
 }
 
 impl Explorer for ValueCentric {
+    fn requirements(&self) -> Requirements {
+        let untreated = &[OperationKind::WaitUntil, OperationKind::Branch];
+        Requirements { wants_values: true, waits_by_spinning: true, untreated, ..Requirements::NONE }
+    }
+
+    fn findings(&self) -> Findings<'_> {
+        Findings {
+            divergence: None,
+            refusal: self.refusal,
+            lacks_root: !self.root_seen,
+            classes: Some(self.classes.len() as u64),
+        }
+    }
+
+    fn spinning(&mut self) -> Option<&mut dyn Spinning> {
+        Some(self)
+    }
+
     fn begin(&mut self) -> usize {
         self.position = self.plan.iter().zip(&self.last).take_while(|(planned, last)| planned == last).count();
         self.trace.clear();
@@ -526,35 +547,13 @@ impl Explorer for ValueCentric {
         Finished { more: self.backtrack(), duplicate }
     }
 
-    fn found_spin_reads(&mut self, reads: &[SpinRead], silent: &[EventId]) {
-        self.spin_reads.note(reads, silent);
-    }
-
-    fn waits_by_spinning(&self) -> bool {
-        true
-    }
-
     fn fraction(&self) -> f64 {
         depth_first_fraction(self.nodes.iter().map(|node| (1, 2 + node.children.len())))
     }
+}
 
-    fn treats(&self, kind: OperationKind) -> bool {
-        !matches!(kind, OperationKind::WaitUntil | OperationKind::Branch)
-    }
-
-    fn wants_values(&self) -> bool {
-        true
-    }
-
-    fn classes(&self) -> Option<u64> {
-        Some(self.classes.len() as u64)
-    }
-
-    fn refusal(&self) -> Option<OperationKind> {
-        self.refusal
-    }
-
-    fn lacks_root(&self) -> bool {
-        !self.root_seen
+impl Spinning for ValueCentric {
+    fn found_spin_reads(&mut self, reads: &[SpinRead], silent: &[EventId]) {
+        self.spin_reads.note(reads, silent);
     }
 }

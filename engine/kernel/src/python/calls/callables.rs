@@ -121,7 +121,7 @@ impl Host {
         inner: &Bound<'py, PyAny>,
     ) -> PyResult<()> {
         let is_partial = |class: &Bound<'py, PyAny>| {
-            let known = self.state().builtins.kind_of_class(class);
+            let known = self.state().code.builtins.kind_of_class(class);
             known == Some(CallableKind::Partial)
         };
         let derives = |class: &Bound<'py, PyType>| class.ancestry().iter().any(|base| is_partial(&base));
@@ -160,7 +160,7 @@ impl Host {
     ) -> PyResult<Option<Bound<'py, PyTuple>>> {
         let texts = {
             let state = self.state();
-            state.texts.as_ref().filter(|_| state.phase == Phase::Running).map(|texts| texts.clone_ref(py))
+            state.code.texts.as_ref().filter(|_| state.phase == Phase::Running).map(|texts| texts.clone_ref(py))
         };
         let (Some(texts), Ok(text)) = (texts, arguments.get_item(0)) else { return Ok(None) };
         let is_text = text.is_instance_of::<PyString>() || text.is_instance_of::<PyBytes>();

@@ -338,7 +338,7 @@ impl Host {
     fn reads_results_alone(&self, open: &OpenWholes) -> bool {
         let reads_only = open.result_use != ResultUse::Written && !open.advances.get();
         let state = self.state();
-        reads_only && state.is_alone() && !state.weak.buffers_stores && !state.reads.enabled
+        reads_only && state.is_alone() && !state.heap.weak.buffers_stores && !state.heap.reads.enabled
     }
 
     /// Access what an open operation reads or changes from now on: its parts, the newest result, and those so far
@@ -457,7 +457,7 @@ impl Host {
     /// A function as built-in code may call it; anything else as it is.
     fn as_callback<'py>(&self, py: Python<'py>, argument: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let keeps = argument.is(py.import(intern!(py, "itertools"))?.getattr(intern!(py, "repeat"))?);
-        let reads = keeps || self.state().builtins.only_reads(&argument);
+        let reads = keeps || self.state().code.builtins.only_reads(&argument);
         if !argument.is_callable() || reads || argument.is_instance_of::<Callback>() {
             return Ok(argument);
         }

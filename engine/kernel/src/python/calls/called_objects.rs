@@ -42,7 +42,7 @@ impl Host {
         }
         let holder = found.getattr(intern!(py, "__objclass__"))?.cast_into::<PyType>()?;
         // Bound first: what holds the state in a match is held by its arms, and they would find the host asleep.
-        let kind = self.state().builtins.kind_of_class(&holder);
+        let kind = self.state().code.builtins.kind_of_class(&holder);
         match kind {
             Some(CallableKind::Partial) => return self.controlled(py, &object, How::Partial),
             Some(CallableKind::StaticMethod) => {

@@ -364,7 +364,7 @@ impl Host {
         let Some(kind) = GeneratorKind::of(iterator) else { return next() };
         let address = iterator.as_ptr() as usize;
         // CPython 3.11 looks for what a generator delegates to before it sees that the generator runs, and may crash.
-        if kind.is_running(iterator)? || !self.state().advancing.insert(address) {
+        if kind.is_running(iterator)? || !self.state().run.advancing.insert(address) {
             return Err(PyValueError::new_err(format!("{} already executing", kind.name())));
         }
         let told = Rc::new(Cell::new(false));
@@ -375,7 +375,7 @@ impl Host {
             true => Ok(false),
             false => self.access_container(py, iterator, ContainerEffect::WriteWhole, None),
         };
-        self.state().advancing.remove(&address);
+        self.state().run.advancing.remove(&address);
         ended?;
         result
     }

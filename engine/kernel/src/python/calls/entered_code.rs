@@ -290,12 +290,12 @@ impl Host {
 
     fn entered_code(&self, code: &Bound<'_, PyAny>) -> Code {
         let address = code.as_ptr() as usize;
-        if let Some((known, _)) = self.state().entered.known.get(&address) {
+        if let Some((known, _)) = self.state().code.entered.known.get(&address) {
             return *known;
         }
         let origin = self.state().types.origins.told_origin(code);
         let found = classify(code, origin).unwrap_or(Code::Unseen);
-        let known = &mut self.state().entered.known;
+        let known = &mut self.state().code.entered.known;
         let forgotten = (known.len() >= REMEMBERED).then(|| std::mem::take(known));
         known.insert(address, (found, code.clone().unbind()));
         drop(forgotten);

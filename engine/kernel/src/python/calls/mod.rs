@@ -62,7 +62,7 @@ impl Host {
     }
 
     pub fn callable_kind(&self, callable: &Bound<'_, PyAny>) -> CallableKind {
-        self.state().builtins.kind_of(callable)
+        self.state().code.builtins.kind_of(callable)
     }
 
     /// What to call for Python code that is instrumented: a package of the standard library that hands what it is given
@@ -141,7 +141,7 @@ impl Host {
         if callable == CallableKind::Partial {
             return self.controlled(py, &function, How::Partial);
         }
-        let effect = self.state().builtins.effect_of(&function);
+        let effect = self.state().code.builtins.effect_of(&function);
         if let Some(effect) = effect {
             return match effect {
                 BuiltinEffect::Compute if !self.state().types.computes => self.symbolic_builtin(function),

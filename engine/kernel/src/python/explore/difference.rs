@@ -15,14 +15,14 @@ impl State {
     #[cold]
     pub fn note_difference(&mut self, py: Python<'_>) {
         if self.driver.fault().is_some_and(|fault| fault.thread == self.current) {
-            self.difference = Caller::find(py).and_then(|caller| caller.place(py));
+            self.run.difference = Caller::find(py).and_then(|caller| caller.place(py));
         }
     }
 
     pub fn told_difference(&self) -> Option<Difference> {
         let fault = self.driver.fault()?;
         let path = self.identities.path(fault.thread).to_owned();
-        let (file, line) = self.difference.clone().map_or((None, 0), |(file, line)| (Some(file), line));
+        let (file, line) = self.run.difference.clone().map_or((None, 0), |(file, line)| (Some(file), line));
         Some((fault.step, path, about_to(fault.expected), about_to(fault.found), file, line))
     }
 }

@@ -14,13 +14,14 @@ use crate::explorer::{create, decides_branches, names, number_of_source, End, Ex
 use crate::limits::Meter;
 use crate::operation::{Buffering, LocationId, MemoryOrder, Operation, OperationKind, ThreadId};
 use crate::python::explore::assumptions::AssumptionKind;
+use crate::python::explore::learning::Restart;
 use crate::python::explore::plan::{Plan, RacePolicy, FLUSH};
+use crate::python::explore::refusals::Refusal;
 use crate::python::explore::symbolic::PythonSolver;
 use crate::python::heap::chosen_reads::ChosenReads;
 use crate::python::heap::weak_memory::WeakMemory;
 use crate::python::host::Host;
-use crate::python::state::{Phase, Restart};
-use crate::python::threads::waiting::Forbidden;
+use crate::python::state::Phase;
 
 /// How often progress is reported, at most.
 const BETWEEN_REPORTS: Duration = Duration::from_millis(100);
@@ -62,17 +63,17 @@ impl Host {
     ) -> PyResult<(Vec<Bound<'py, PyDict>>, bool)> {
         let mut found = Vec::new();
         let mut state = self.state();
-        let failures = std::mem::take(&mut state.failures);
+        let failures = std::mem::take(&mut state.run.failures);
         for failure in failures {
             let entry = PyDict::new(py);
-            let misuse = state.misuses.iter().any(|misuse| misuse.is(&failure.exception));
+            let misuse = state.run.misuses.iter().any(|misuse| misuse.is(&failure.exception));
             entry.set_item("kind", if misuse { "misuse" } else { "exception" })?;
             entry.set_item("thread", state.identities.path(failure.thread))?;
             entry.set_item("exception", failure.exception)?;
             found.push(entry);
         }
         let broken = !found.is_empty();
-        for race in std::mem::take(&mut state.found_races) {
+        for race in std::mem::take(&mut state.races.found) {
             let entry = PyDict::new(py);
             entry.set_item("kind", "data-race")?;
             entry.set_item("thread", state.identities.path(race.second))?;
@@ -119,7 +120,7 @@ impl Host {
             entry.set_item("waiting", waiting)?;
             found.push(entry);
         }
-        let only_warnings = !broken && !deadlocked && !state.races_are_errors;
+        let only_warnings = !broken && !deadlocked && !state.races.are_errors;
         Ok((found, only_warnings))
     }
 
@@ -183,7 +184,7 @@ impl Host {
         self.note_calls_made(py)?;
         let explored = self.run_all(py, &plan, &main, &main_thread);
         self.recording.store(false, Ordering::Relaxed);
-        self.state().recorder = None;
+        self.state().recording.recorder = None;
         let finished = explored?;
         self.restore(py, || Ok(()))?;
         self.outcome(py, &plan, finished)
@@ -191,18 +192,18 @@ impl Host {
 
     /// While an exploration reports its progress: what is left of it. None if the algorithm cannot tell.
     fn frontier(&self) -> Option<String> {
-        self.state().driver.explorer().frontier()
+        self.state().driver.explorer_mut().splitting()?.frontier()
     }
 
     /// While an exploration reports its progress: take a part of what is left away from it, to be explored elsewhere.
     /// None if it has nothing to spare.
     fn split(&self) -> Option<String> {
-        self.state().driver.explorer_mut().split()
+        self.state().driver.explorer_mut().splitting()?.split()
     }
 
     /// While an exploration reports its progress: `learned`, as `explore` returns them.
     fn learned(&self) -> Vec<Vec<(String, u32)>> {
-        self.state().learned.clone()
+        self.state().learning.schedules().to_vec()
     }
 
     /// The algorithms, the default first.
@@ -238,10 +239,10 @@ impl Host {
         if state.phase != Phase::Idle {
             return Err(PyValueError::new_err("an exploration is already running"));
         }
-        if state.closing {
+        if state.greenlets.closing {
             return Err(PyValueError::new_err("the host is closed"));
         }
-        let explorer = plan.first_explorer(&mut state.identities, &state.noted)?;
+        let explorer = plan.first_explorer(&mut state.identities, &state.recording.steps)?;
         let followed = plan.scheduled_steps(&mut state.identities)?;
         state.driver = Driver::new(explorer, plan.memory(), Meter::new(plan.limits));
         let buffers_stores = state.driver.memory.buffers_stores();
@@ -249,38 +250,26 @@ impl Host {
         let chooses_reads = state.driver.memory.chooses_reads();
         let model = chooses_reads.then_some(plan.memory_model.as_str());
         let reads = ChosenReads::new(plan.chosen_reads || chooses_reads, model);
-        let former = (std::mem::replace(&mut state.weak, weak), std::mem::replace(&mut state.reads, reads));
-        state.stop_at_failure = plan.stop_at_failure;
-        state.learning = plan.learns();
-        state.spins_wait = !plan.learns() || !state.driver.explorer().is_exhaustive();
-        state.waits_by_spinning = plan.waits_by_spinning || plan.chosen_reads;
-        state.everything_visible = plan.everything_visible;
-        state.everything_races = plan.everything_races.unwrap_or(plan.everything_visible);
-        state.fresh_modules = plan.fresh_modules;
-        state.spurious_wakeups = plan.spurious_wakeups;
+        let former = (std::mem::replace(&mut state.heap.weak, weak), std::mem::replace(&mut state.heap.reads, reads));
+        state.settings = plan.settings(state.driver.requirements().is_exhaustive);
         state.clocks.most_jumps = plan.clock_jumps;
-        state.queues.by_cells = !chooses_reads && state.driver.explorer().takes_parts();
-        state.queues.are_primitives = !plan.library_queues;
-        state.pools.are_primitives = !plan.library_pools;
-        state.data_races = (plan.data_races != RacePolicy::Ignore).then(DataRaces::default);
-        state.races_are_errors = plan.data_races == RacePolicy::Error;
-        state.stop_at_race = plan.stop_at_failure && state.races_are_errors;
-        state.restart = None;
-        state.rebinding.clear();
-        state.learned.clear();
-        state.uncontrolled = None;
-        state.forbidden = None;
-        state.difference = None;
-        state.untreated = None;
-        state.refusal = None;
-        state.symbolic = false;
-        state.solver = plan.solver.as_ref().map(|solver| solver.clone_ref(py));
+        state.primitives.queues.by_cells = !chooses_reads && state.driver.requirements().takes_parts;
+        state.primitives.queues.are_primitives = !plan.library_queues;
+        state.primitives.pools.are_primitives = !plan.library_pools;
+        state.races.detector = (plan.data_races != RacePolicy::Ignore).then(DataRaces::default);
+        state.races.are_errors = plan.data_races == RacePolicy::Error;
+        state.races.ends_execution = plan.stop_at_failure && state.races.are_errors;
+        state.learning.begin(plan.learns());
+        state.refusals.forget();
+        state.run.difference = None;
+        state.symbolic.used = false;
+        state.symbolic.solver = plan.solver.as_ref().map(|solver| solver.clone_ref(py));
         if let Some(solver) = &plan.solver {
-            let solver = PythonSolver::new(solver.clone_ref(py), state.solver_error.clone());
+            let solver = PythonSolver::new(solver.clone_ref(py), state.symbolic.error.clone());
             state.driver.execution.conditions().solve_with(Box::new(solver));
         }
-        state.recorder = plan.recorder.as_ref().map(|recorder| recorder.clone_ref(py));
-        self.recording.store(state.recorder.is_some(), Ordering::Relaxed);
+        state.recording.recorder = plan.recorder.as_ref().map(|recorder| recorder.clone_ref(py));
+        self.recording.store(state.recording.recorder.is_some(), Ordering::Relaxed);
         // Destructors are model code, which uses the host.
         drop(guard);
         drop(former);
@@ -293,9 +282,9 @@ impl Host {
         let state = self.state();
         let can_begin_again = match plan.repeats() {
             true => plan.follows(),
-            false => !matches!(state.restart, Some(Restart::Visible | Restart::Library)),
+            false => !matches!(state.learning.restart(), Some(Restart::Visible | Restart::Library)),
         };
-        state.types.computes && !state.sees_operands && can_begin_again
+        state.types.computes && !state.code.sees_operands && can_begin_again
     }
 
     /// Returns whether the exploration ran to its end.
@@ -311,24 +300,20 @@ impl Host {
                 // What ran so far ran without it.
                 let mut state = self.state();
                 state.assumptions.forget(AssumptionKind::ForeignCode);
-                state.uncontrolled = None;
-                state.untreated = None;
-                state.refusal = None;
-                state.restart = Some(Restart::Library);
+                state.refusals.forget();
+                state.learning.begin_anew_whatever_else(Restart::Library);
             }
             if self.lacks_operands(plan) {
                 let mut state = self.state();
-                state.uncontrolled = None;
-                state.untreated = None;
-                state.refusal = None;
-                state.restart = Some(Restart::Operands);
+                state.refusals.forget();
+                state.learning.begin_anew_whatever_else(Restart::Operands);
             }
             let (summary, restart, stop) = {
                 let mut state = self.state();
                 state.tell_of_spin_reads();
-                let divided = if state.restart.is_none() { state.divided_operation(py) } else { None };
+                let divided = if state.learning.restart().is_none() { state.divided_operation(py) } else { None };
                 if let Some(refusal) = divided {
-                    state.refusal.get_or_insert(refusal);
+                    state.refusals.add(Refusal::Coded(refusal));
                     return Ok(false);
                 }
                 let summary = state.driver.end_execution(end);
@@ -336,19 +321,19 @@ impl Host {
                 // What is learned of operations makes others of them, also of those that are repeated; but it comes to
                 // an end.
                 faults += usize::from(state.driver.fault().is_some());
-                let misled = match state.restart {
+                let misled = match state.learning.restart() {
                     Some(Restart::Library | Restart::Operands) => true,
                     Some(Restart::Visible) => state.driver.wants_values() || !plan.repeats() && faults <= MOST_FAULTS,
                     _ => false,
                 };
-                if let (false, Some(kind)) = (misled, state.driver.explorer().refusal()) {
-                    state.untreated.get_or_insert(construct(kind));
+                if let (false, Some(kind)) = (misled, state.driver.explorer().findings().refusal) {
+                    state.refusals.add(Refusal::Untreated(construct(kind)));
                 }
                 let differs = !misled && state.driver.fault().is_some();
                 let stop = state.given_up() || differs;
-                (summary, state.restart.clone(), stop)
+                (summary, state.learning.restart(), stop)
             };
-            let solver_error = self.state().solver_error.take();
+            let solver_error = self.state().symbolic.error.take();
             if let Some(error) = solver_error {
                 return Err(error);
             }
@@ -360,9 +345,8 @@ impl Host {
                     let schedule = self.schedule(py)?.extract()?;
                     let mut guard = self.state();
                     let state = &mut *guard;
-                    state.restart = None;
-                    state.learned.push(schedule);
-                    let explorer = plan.explorer(&mut state.identities, &state.noted)?;
+                    state.learning.go_on_with(schedule);
+                    let explorer = plan.explorer(&mut state.identities, &state.recording.steps)?;
                     state.driver.restart(explorer);
                     if !state.driver.meter.allows_execution(0) {
                         return Ok(false);
@@ -379,7 +363,7 @@ impl Host {
                 Some(Restart::ModuleState | Restart::Rebound) => {
                     // It may have shown before what races, too.
                     let schedule = self.schedule(py)?.extract()?;
-                    self.state().learned.push(schedule);
+                    self.state().learning.note_schedule(schedule);
                     return Ok(false);
                 }
                 Some(Restart::Library | Restart::Operands) => return Ok(false),
@@ -427,10 +411,10 @@ impl Host {
 
     fn outcome<'py>(&self, py: Python<'py>, plan: &Plan, finished: bool) -> PyResult<Bound<'py, PyDict>> {
         let outcome = PyDict::new(py);
-        let state = self.state();
+        let mut state = self.state();
         let counts = state.driver.counts;
         let bound = state.driver.meter.reached();
-        let exhaustive = state.driver.explorer().is_exhaustive();
+        let exhaustive = state.driver.requirements().is_exhaustive;
         outcome.set_item("executions", counts.executions)?;
         outcome.set_item("blocked", counts.blocked)?;
         outcome.set_item("redundant", counts.redundant)?;
@@ -440,15 +424,22 @@ impl Host {
         outcome.set_item("seconds", state.driver.meter.elapsed().as_secs_f64())?;
         outcome.set_item("complete", finished && bound.is_none() && exhaustive && counts.cut == 0)?;
         outcome.set_item("bound", bound.map(|bound| bound.name()))?;
-        outcome.set_item("uncontrolled", state.uncontrolled.clone())?;
-        outcome.set_item("forbidden", state.forbidden.as_ref().map(Forbidden::told))?;
-        outcome.set_item("untreated", state.untreated)?;
-        outcome.set_item("refusal", state.refusal.as_ref().map(|error| error.clone_ref(py)))?;
+        for name in ["uncontrolled", "forbidden", "untreated", "refusal"] {
+            outcome.set_item(name, py.None())?;
+        }
+        match state.refusals.met() {
+            None => {}
+            Some(Refusal::Untreated(what)) => outcome.set_item("untreated", what)?,
+            Some(Refusal::Forbidden(forbidden)) => outcome.set_item("forbidden", forbidden.told())?,
+            Some(Refusal::Uncontrolled(what)) => outcome.set_item("uncontrolled", what)?,
+            Some(Refusal::Coded(error)) => outcome.set_item("refusal", error.clone_ref(py))?,
+        }
         outcome.set_item("assumptions", state.told_assumptions())?;
-        let restart = match &state.restart {
+        let restart = match state.learning.restart() {
             Some(Restart::ModuleState) => Some(vec!["module-state".to_owned()]),
             Some(Restart::Rebound) => {
-                let names = state.rebinding.iter().flat_map(|(module, name)| [module.clone(), name.clone()]);
+                let names =
+                    state.learning.rebinding().iter().flat_map(|(module, name)| [module.clone(), name.clone()]);
                 Some(std::iter::once("rebound".to_owned()).chain(names).collect())
             }
             Some(Restart::Library) => Some(vec!["library".to_owned()]),
@@ -458,15 +449,15 @@ impl Host {
             Some(Restart::Visible) | None => None,
         };
         outcome.set_item("restart", restart)?;
-        outcome.set_item(
-            "frontier",
-            if finished && bound.is_none() { None } else { state.driver.explorer().frontier() },
-        )?;
-        outcome.set_item("learned", &state.learned)?;
-        outcome.set_item("classes", state.driver.explorer().classes())?;
-        outcome.set_item("lacks_root", state.driver.explorer().lacks_root())?;
+        let unfinished = !finished || bound.is_some();
+        let splitting = state.driver.explorer_mut().splitting().filter(|_| unfinished);
+        outcome.set_item("frontier", splitting.and_then(|explorer| explorer.frontier()))?;
+        outcome.set_item("learned", state.learning.schedules())?;
+        let findings = state.driver.explorer().findings();
+        outcome.set_item("classes", findings.classes)?;
+        outcome.set_item("lacks_root", findings.lacks_root)?;
         outcome.set_item("nondeterminism", state.told_difference())?;
-        let divergence = state.driver.explorer().divergence().map(|divergence| {
+        let divergence = findings.divergence.map(|divergence| {
             let path = state.identities.path(divergence.thread).to_owned();
             (divergence.step, path, format!("{:?}", divergence.reason))
         });

@@ -3,7 +3,11 @@
 pub mod assumptions;
 pub mod difference;
 pub mod exploring;
+pub mod learning;
 pub mod plan;
+pub mod race_search;
 pub mod recording;
+pub mod refusals;
+pub mod settings;
 pub mod symbolic;
 pub mod untold;

@@ -11,6 +11,7 @@ use pyo3::types::{PyDict, PyString};
 use crate::explorer::{create, names, ContextBound, Explorer, ExplorerOptions, Parsimonious, Replay, ReplayStep};
 use crate::limits::Limits;
 use crate::memory::{BufferDiscipline, MemoryModel, Relaxed, SequentialConsistency, StoreBuffers};
+use crate::python::explore::settings::Settings;
 use crate::python::heap::weak_memory::ScheduledStep;
 use crate::python::identities::identity::Identities;
 
@@ -186,6 +187,19 @@ impl Plan {
                 unsupported.instead.map(|name| format!("; {name:?} does")).unwrap_or_default()
             ))),
             Some(Ok(explorer)) => Ok(explorer),
+        }
+    }
+
+    /// The settings, for an explorer that sees every execution or does not.
+    pub fn settings(&self, is_exhaustive: bool) -> Settings {
+        Settings {
+            everything_visible: self.everything_visible,
+            everything_races: self.everything_races.unwrap_or(self.everything_visible),
+            fresh_modules: self.fresh_modules,
+            stop_at_failure: self.stop_at_failure,
+            spurious_wakeups: self.spurious_wakeups,
+            waits_by_spinning: self.waits_by_spinning || self.chosen_reads,
+            spins_wait: !self.learns() || !is_exhaustive,
         }
     }
 

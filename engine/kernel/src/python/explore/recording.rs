@@ -1,5 +1,7 @@
 //! Telling a recorder what happens, step by step, while a counterexample is re-run.
 
+use std::cell::Cell;
+use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
 use pyo3::intern;
@@ -121,6 +123,20 @@ impl Word {
     }
 }
 
+/// Who is told what happens, and how much of an execution it has been told of.
+#[derive(Default)]
+pub struct Recording {
+    pub recorder: Option<Py<PyAny>>,
+    /// How many operations of this execution it knows; a replay counts along.
+    pub steps: Rc<Cell<usize>>,
+}
+
+impl Recording {
+    pub fn recorder(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.recorder.as_ref().map(|recorder| recorder.clone_ref(py))
+    }
+}
+
 type Value<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
 impl Host {
@@ -190,15 +206,15 @@ impl Host {
     /// next one.
     pub fn knows_race(&self) -> bool {
         let mut state = self.state();
-        let races = state.stop_at_race && !state.found_races.is_empty();
-        races && std::mem::replace(&mut state.race_told, true)
+        let races = state.races.ends_execution && !state.races.found.is_empty();
+        races && std::mem::replace(&mut state.races.told, true)
     }
 
     #[cold]
     fn tell(&self, py: Python<'_>, word: Word, target: Value, key: Value, value: Value, event: bool) {
         {
             let Some(state) = self.awake() else { return };
-            if state.evaluating || !state.executes() {
+            if state.predicates.evaluating || !state.executes() {
                 // A look whether a thread that waits may go on is no step of it.
                 return;
             }
@@ -208,8 +224,8 @@ impl Host {
         }
         let (current, number) = {
             let mut state = self.state();
-            let step = state.noted.get() as u32 + 1;
-            (state.current, state.reads.number(step))
+            let step = state.recording.steps.get() as u32 + 1;
+            (state.current, state.heap.reads.number(step))
         };
         if self.knows_race() {
             return;
@@ -239,7 +255,7 @@ impl Host {
             if thread == state.current {
                 state.thread(thread).waiting = None;
             }
-            let recorder = state.recorder.as_ref().map(|recorder| recorder.clone_ref(py));
+            let recorder = state.recording.recorder(py);
             (recorder, state.identities.path(thread).to_owned())
         };
         let Some(recorder) = recorder else { return };
@@ -251,12 +267,12 @@ impl Host {
             })
         });
         match told {
-            Ok(go_on) if go_on.is(PyBool::new(py, false)) => self.state().halted = true,
+            Ok(go_on) if go_on.is(PyBool::new(py, false)) => self.state().run.halted = true,
             Ok(_) => {}
             Err(error) => error.write_unraisable(py, None),
         }
         let state = self.state();
-        state.noted.set(state.noted.get() + 1);
+        state.recording.steps.set(state.recording.steps.get() + 1);
     }
 
     /// Tell the recorder that the current thread may have to wait.
@@ -269,7 +285,7 @@ impl Host {
             let mut state = self.state();
             let current = state.current;
             state.thread(current).waiting = Some((word, target.map(|object| object.clone().unbind())));
-            let recorder = state.recorder.as_ref().map(|recorder| recorder.clone_ref(py));
+            let recorder = state.recording.recorder(py);
             (recorder, state.identities.path(current).to_owned())
         };
         let Some(recorder) = recorder else { return };
@@ -308,7 +324,7 @@ impl Host {
                 })
                 .collect()
         };
-        let recorder = self.state().recorder.as_ref().map(|recorder| recorder.clone_ref(py));
+        let recorder = self.state().recording.recorder(py);
         if let Some(recorder) = recorder {
             for entry in waiting {
                 self.asleep(|| recorder.call_method1(py, intern!(py, "blocked"), entry))?;

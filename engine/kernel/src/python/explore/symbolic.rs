@@ -14,6 +14,7 @@ use smallvec::SmallVec;
 use crate::execution::{Event, Literal, Sides, Solver};
 use crate::operation::{AccessMode, Accesses, LocationId, Operation, OperationKind, ThreadId};
 use crate::python::explore::recording::Word;
+use crate::python::explore::refusals::Refusal;
 use crate::python::footprints::container_effects::ContainerEffect;
 use crate::python::host::Host;
 use crate::python::state::{Phase, State};
@@ -62,14 +63,26 @@ pub struct EarlyBranch {
     refusal: Py<PyAny>,
 }
 
+/// The symbolic values of a check.
+#[derive(Default)]
+pub struct Symbolic {
+    /// Whether the model has any.
+    pub used: bool,
+    /// What decides branches: the session of the check.
+    pub solver: Option<Py<PyAny>>,
+    /// What that raised.
+    pub error: SolverError,
+    pub early: Vec<EarlyBranch>,
+}
+
 impl State {
     /// Why the execution cannot stand as it is: a planned event has seen what an operation wrote before it had
     /// branched.
     pub fn divided_operation(&self, py: Python<'_>) -> Option<Py<PyAny>> {
         let execution = &self.driver.execution;
-        let planned = self.driver.explorer().planned().min(execution.len());
+        let planned = self.driver.explorer().planning().map_or(0, |explorer| explorer.planned()).min(execution.len());
         let events = &execution.events()[..planned];
-        let divided = self.early_branches.iter().find(|early| {
+        let divided = self.symbolic.early.iter().find(|early| {
             let own =
                 |event: &&Event| event.thread == early.thread && (early.begin..early.end).contains(&event.index);
             let seen = |write: &Event| {
@@ -142,7 +155,7 @@ impl Host {
     /// The calling thread has made a symbolic value called `name`.
     fn made_symbolic(&self, py: Python<'_>, name: &Bound<'_, PyString>, value: &Bound<'_, PyAny>) -> PyResult<()> {
         self.had_effect(py, "makes a symbolic value")?;
-        self.state().symbolic = true;
+        self.state().symbolic.used = true;
         self.note(py, Word::Nondet, None, Some(name.as_any()), Some(value), false);
         Ok(())
     }
@@ -150,7 +163,7 @@ impl Host {
     /// What decides symbolic branches, as it was given to `explore`.
     #[getter]
     pub fn solver(&self, py: Python<'_>) -> Option<Py<PyAny>> {
-        self.state().solver.as_ref().map(|solver| solver.clone_ref(py))
+        self.state().symbolic.solver.as_ref().map(|solver| solver.clone_ref(py))
     }
 
     /// Whether the code that runs is a predicate of `wait_until`.
@@ -161,7 +174,7 @@ impl Host {
 
     /// Give the check up with a coded error.
     fn refuse(&self, py: Python<'_>, error: Py<PyAny>) -> PyResult<()> {
-        self.state().refusal.get_or_insert(error);
+        self.state().refusals.add(Refusal::Coded(error));
         Err(self.uncontrolled(py, "has a symbolic value where none can be".to_owned()))
     }
 }
@@ -169,7 +182,7 @@ impl Host {
 impl Host {
     #[inline]
     pub fn is_symbolic(&self, value: &Bound<'_, PyAny>) -> bool {
-        self.awake().is_some_and(|mut state| state.symbolic && state.types.facts(value).symbolic)
+        self.awake().is_some_and(|mut state| state.symbolic.used && state.types.facts(value).symbolic)
     }
 
     /// Make a call of built-in code, which is one operation: if it branches, no other thread comes in between.
@@ -211,8 +224,8 @@ impl Host {
     pub fn refuse_weak_exchange(&self, py: Python<'_>) -> PyResult<()> {
         let solver = {
             let state = self.state();
-            match &state.solver {
-                Some(solver) if state.reads.failing_orders_less => solver.clone_ref(py),
+            match &state.symbolic.solver {
+                Some(solver) if state.heap.reads.failing_orders_less => solver.clone_ref(py),
                 _ => return Ok(()),
             }
         };
@@ -226,8 +239,9 @@ impl Host {
         let solver = {
             let mut state = self.state();
             let current = state.current;
-            let inside = state.driver.explorer().is_early() && state.thread(current).builtin_calls > 0;
-            match &state.solver {
+            let inside = state.driver.explorer().planning().is_some_and(|explorer| explorer.is_early())
+                && state.thread(current).builtin_calls > 0;
+            match &state.symbolic.solver {
                 Some(solver) if inside => solver.clone_ref(py),
                 _ => return Ok(()),
             }
@@ -237,14 +251,14 @@ impl Host {
         let current = state.current;
         let begin = state.thread(current).operation_began;
         let end = state.driver.threads.get(current).events;
-        state.early_branches.push(EarlyBranch { thread: current, begin, end, refusal });
+        state.symbolic.early.push(EarlyBranch { thread: current, begin, end, refusal });
         Ok(())
     }
 
     /// The solver, once the model has made a symbolic value.
     fn solver_in_use<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
         let state = self.state();
-        let solver = state.solver.as_ref().filter(|_| state.symbolic)?;
+        let solver = state.symbolic.solver.as_ref().filter(|_| state.symbolic.used)?;
         Some(solver.bind(py).clone())
     }
 
@@ -314,7 +328,10 @@ impl Host {
         object: &Bound<'py, PyAny>,
         key: &Bound<'py, PyAny>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        if !self.state().symbolic || key.is_exact_instance_of::<PyInt>() || key.is_exact_instance_of::<PyString>() {
+        if !self.state().symbolic.used
+            || key.is_exact_instance_of::<PyInt>()
+            || key.is_exact_instance_of::<PyString>()
+        {
             return Ok(None);
         }
         if !self.has_symbolic(key) {
@@ -348,7 +365,7 @@ impl Host {
 
     /// Let a dict or set that built-in code has just made hold numbers where it was given symbolic values.
     pub fn concrete_content(&self, object: &Bound<'_, PyAny>) -> PyResult<()> {
-        if !self.state().symbolic {
+        if !self.state().symbolic.used {
             return Ok(());
         }
         if let Ok(dict) = object.cast::<PyDict>() {

@@ -24,7 +24,8 @@ impl State {
         effect: ContainerEffect,
         inside: Inside,
     ) -> bool {
-        if !inside.step || effect.reads_only() || self.reads.enabled || self.driver.wants_values() || inside.deep {
+        if !inside.step || effect.reads_only() || self.heap.reads.enabled || self.driver.wants_values() || inside.deep
+        {
             return false;
         }
         let Some((list, position)) = list_and_position(object) else { return false };

@@ -117,7 +117,7 @@ impl State {
         if effect.looks_at_order() {
             self.observe_order(object, container);
         }
-        if self.instance_dicts.reaches(container.object) && cell.is_none() {
+        if self.contents.instance_dicts.reaches(container.object) && cell.is_none() {
             let mode = if effect.reads_only() { Read } else { Write };
             return (self.instance_accesses(object, container, mode), 0);
         }
@@ -166,7 +166,7 @@ impl State {
                     };
                     if resizes {
                         accesses.push(access(length, self.insertion_mode(container)));
-                        if self.instance_dicts.reaches(container.object) {
+                        if self.contents.instance_dicts.reaches(container.object) {
                             // An attribute that comes last is for all who look at the attributes.
                             accesses.push(access(whole, Write));
                         }
@@ -190,7 +190,7 @@ impl State {
         key: Option<&Bound<'_, PyAny>>,
     ) -> Accesses {
         let mode = if effect.reads_only() { AccessMode::Read } else { AccessMode::Write };
-        if !self.instance_dicts.reaches(container.object) {
+        if !self.contents.instance_dicts.reaches(container.object) {
             return smallvec![access(container.whole, mode)];
         }
         let mut accesses = self.instance_accesses(object, container, mode);
@@ -257,7 +257,7 @@ impl State {
             (ReadWhole | ReadOrder | View | Length | CellLoad, _) => OperationKind::Load,
             _ => OperationKind::Store,
         };
-        let order = if self.containers.ordered.contains(&container.length) {
+        let order = if self.contents.containers.ordered.contains(&container.length) {
             MemoryOrder::SequentiallyConsistent
         } else {
             MemoryOrder::Relaxed
@@ -332,7 +332,7 @@ impl Host {
         self.drain_if_owed(py)?;
         let chooses = {
             let state = self.state();
-            state.reads.enabled && state.phase == Phase::Running
+            state.heap.reads.enabled && state.phase == Phase::Running
         };
         if chooses {
             return self.access_structure(py, object, container, effect, key, true);
@@ -403,7 +403,7 @@ impl Host {
             if !state.is_visible(container.whole) {
                 let (accesses, _) = state.container_accesses(object, container, effect, key);
                 // The attributes of an instance can be visible apart from the rest of its `__dict__`.
-                if !state.halted && !accesses.iter().any(|access| state.is_visible(access.location)) {
+                if !state.run.halted && !accesses.iter().any(|access| state.is_visible(access.location)) {
                     state.quiet(&accesses);
                     state.plain_access(&accesses);
                     return Ok(false);

@@ -83,7 +83,7 @@ impl Host {
         given: &[Bound<'_, PyAny>],
         keywords: Option<&Bound<'_, PyDict>>,
     ) {
-        if self.state().builtins.is_hash(function) && !given.iter().all(has_fixed_hash) {
+        if self.state().code.builtins.is_hash(function) && !given.iter().all(has_fixed_hash) {
             self.note_drawn_number(function.py(), "hash");
         }
         if given.iter().any(is_set) {

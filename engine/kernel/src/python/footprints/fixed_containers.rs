@@ -17,7 +17,7 @@ use crate::python::footprints::containers::{is_from_end, Container};
 use crate::python::footprints::set_order::has_collisions;
 use crate::python::identities::identity::ObjectId;
 use crate::python::modules::module_variables::is_instrumented_namespace;
-use crate::python::state::{access, Restart, State};
+use crate::python::state::{access, State};
 use crate::python::types::TypeKind;
 
 /// What is known of containers from all executions so far, by the locations of their lengths.
@@ -39,12 +39,12 @@ impl State {
     /// How an insertion relates to those of different cells: they commute unless somebody looks at the order of the
     /// items.
     pub fn insertion_mode(&mut self, container: Container) -> AccessMode {
-        if self.containers.ordered.contains(&container.length) {
+        if self.contents.containers.ordered.contains(&container.length) {
             return AccessMode::Write;
         }
         if !self.is_alone() {
             let me = self.current;
-            let inserting = self.containers.inserting.entry(container.length).or_insert(Some(me));
+            let inserting = self.contents.containers.inserting.entry(container.length).or_insert(Some(me));
             *inserting = inserting.filter(|known| *known == me);
         }
         AccessMode::IntentWrite
@@ -53,21 +53,19 @@ impl State {
     /// Note that somebody looks at the order of the items. If it depends on the order of insertions, that matters from
     /// now on, and what was explored until now, in which insertions of several threads commuted, does not count.
     pub fn observe_order(&mut self, object: &Bound<'_, PyAny>, container: Container) {
-        if self.containers.ordered.contains(&container.length) {
+        if self.contents.containers.ordered.contains(&container.length) {
             return;
         }
         let depends = match container.kind {
             TypeKind::Dict | TypeKind::DefaultDict => true,
-            TypeKind::Set => self.containers.shrinking.contains(&container.length) || has_collisions(object),
+            TypeKind::Set => self.contents.containers.shrinking.contains(&container.length) || has_collisions(object),
             _ => false,
         };
         // Not before: events that are repeated are to be what they were.
-        let by_several = || self.containers.inserting.get(&container.length) == Some(&None);
+        let by_several = || self.contents.containers.inserting.get(&container.length) == Some(&None);
         if depends && by_several() {
-            self.containers.ordered.insert(container.length);
-            if self.learning {
-                self.restart.get_or_insert(Restart::Visible);
-            }
+            self.contents.containers.ordered.insert(container.length);
+            self.learning.learned();
         }
     }
 
@@ -75,7 +73,7 @@ impl State {
     /// later.
     pub fn note_removal(&mut self, container: Container) {
         if container.kind == TypeKind::Set && !self.has_no_company() {
-            self.containers.shrinking.insert(container.length);
+            self.contents.containers.shrinking.insert(container.length);
         }
     }
 
@@ -84,38 +82,37 @@ impl State {
     pub fn note_namespace_taken(&mut self, object: &Bound<'_, PyAny>, container: Container) {
         let is_namespace = || object.cast::<PyDict>().is_ok_and(is_instrumented_namespace);
         if container.kind == TypeKind::Dict
-            && !self.containers.namespaces.contains(&container.object)
+            && !self.contents.containers.namespaces.contains(&container.object)
             && is_namespace()
-            && self.containers.namespaces.insert(container.object)
-            && self.learning
+            && self.contents.containers.namespaces.insert(container.object)
         {
-            self.restart.get_or_insert(Restart::Visible);
+            self.learning.learned();
         }
     }
 
     /// The location of a module's namespace as a whole, if operations take it so.
     pub fn namespace_taken_whole(&mut self, namespace: ObjectId) -> Option<LocationId> {
-        let taken = self.containers.namespaces.contains(&namespace);
+        let taken = self.contents.containers.namespaces.contains(&namespace);
         taken.then(|| self.container_of(namespace, TypeKind::Dict).whole)
     }
 
     /// Note that an event changes many cells at once.
     pub fn note_rewritten(&mut self, container: Container) {
         if container.kind.has_cells()
-            && self.learning
+            && self.learning.is_on()
             && self.is_visible(container.whole)
             && !self.has_no_company()
-            && self.containers.rewritten.insert(container.length)
+            && self.contents.containers.rewritten.insert(container.length)
         {
-            self.restart.get_or_insert(Restart::Visible);
+            self.learning.must_begin_anew();
         }
     }
 
     /// Whether what operations on cells access may not depend on the container's state.
     pub fn is_fixed(&self, container: Container) -> bool {
-        self.containers.rewritten.contains(&container.length)
-            || self.instance_dicts.reaches(container.object)
-            || container.kind == TypeKind::List && self.driver.explorer().repeats_accesses()
+        self.contents.containers.rewritten.contains(&container.length)
+            || self.contents.instance_dicts.reaches(container.object)
+            || container.kind == TypeKind::List && self.driver.requirements().repeats_accesses
     }
 
     /// What an operation accesses as an event, given what it accesses now. See the head of the file.
@@ -154,7 +151,7 @@ impl State {
             (ContainerEffect::CellLoad, _) | (_, None) => accesses,
             (_, Some(cell)) => {
                 // An attribute that comes last is for all who look at the attributes.
-                let mode = if self.instance_dicts.reaches(container.object) { Write } else { IntentWrite };
+                let mode = if self.contents.instance_dicts.reaches(container.object) { Write } else { IntentWrite };
                 smallvec![access(cell, Write), access(whole, mode), access(length, self.insertion_mode(container))]
             }
         }

@@ -131,7 +131,7 @@ impl State {
         self.take_whole(facts.token);
         let mode = if inside.written { AccessMode::Write } else { AccessMode::Read };
         let own = self.object(object, facts);
-        let id = self.instance_dicts.replaced(own);
+        let id = self.contents.instance_dicts.replaced(own);
         let whole = self.container_of(id, facts.kind).whole;
         look.add([access(whole, mode)]);
         if self.is_visible(whole) {

@@ -4,6 +4,7 @@ pub mod behind_iterators;
 pub mod container_effects;
 pub mod containers;
 pub mod content;
+pub mod contents;
 pub mod drawn_numbers;
 pub mod fixed_containers;
 pub mod insides;

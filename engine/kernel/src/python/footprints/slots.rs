@@ -12,7 +12,7 @@ use crate::python::host::Host;
 use crate::python::identities::identity::{KeyId, ObjectId};
 use crate::python::modules::module_variables::instrumented_namespace;
 use crate::python::modules::rebinding::decides_meaning;
-use crate::python::state::{access, Phase, Restart, State};
+use crate::python::state::{access, Phase, State};
 use crate::python::threads::switching::Footprint;
 use crate::python::types::ancestry::{holder_after, holder_of, told_by_type};
 use crate::python::types::attribute_kinds::AttributeKind;
@@ -109,7 +109,7 @@ impl State {
             }
         }
         let own = self.object(object, facts);
-        let id = self.instance_dicts.replaced(own);
+        let id = self.contents.instance_dicts.replaced(own);
         let key = self.identities.name(name);
         let is_class = facts.kind == TypeKind::Class;
         if kind == AttributeKind::Native {
@@ -123,7 +123,7 @@ impl State {
             let of_classes = self.identities.location(ObjectId::CLASSES, key, false);
             if is_class {
                 let whole = self.taken_whole(id, facts);
-                return Some(Slot::alone(of_classes, id, key).of_whole(whole, self.reads.enabled));
+                return Some(Slot::alone(of_classes, id, key).of_whole(whole, self.heap.reads.enabled));
             }
             return Some(Slot { default: Some(of_classes), class_decides: true, ..self.own_slot(own, key, facts) });
         }
@@ -133,7 +133,7 @@ impl State {
                 let id = held.unwrap_or(id);
                 let location = self.identities.location(id, key, false);
                 let whole = self.taken_whole(id, facts);
-                Slot::alone(location, id, key).of_whole(whole, self.reads.enabled)
+                Slot::alone(location, id, key).of_whole(whole, self.heap.reads.enabled)
             }
             false => self.own_slot(own, key, facts),
         };
@@ -151,12 +151,12 @@ impl State {
     /// The slot of an attribute that an instance has itself.
     #[inline]
     pub fn own_slot(&mut self, own: ObjectId, key: KeyId, facts: TypeFacts) -> Slot {
-        let id = self.instance_dicts.replaced(own);
+        let id = self.contents.instance_dicts.replaced(own);
         let location = self.identities.location(id, key, true);
         let whole = self.taken_whole(id, facts);
         // An item of a dict that the instance was given tells how many there are, too.
         let changes_whole = id != own;
-        Slot { changes_whole, ..Slot::alone(location, id, key) }.of_whole(whole, self.reads.enabled)
+        Slot { changes_whole, ..Slot::alone(location, id, key) }.of_whole(whole, self.heap.reads.enabled)
     }
 
     /// The base of a class that it has an attribute from. A class that gets one of its own makes it an attribute of any
@@ -191,13 +191,13 @@ impl State {
         let location = self.identities.location(id, key, true);
         let taken = self.types.is_taken_whole(facts.token);
         let whole = taken.then(|| self.container_of(id, TypeKind::Instance).whole);
-        Some(Slot::alone(location, id, key).of_whole(whole, self.reads.enabled))
+        Some(Slot::alone(location, id, key).of_whole(whole, self.heap.reads.enabled))
     }
 
     /// The slot of an attribute that a bound method shows of its function.
     #[inline]
     fn slot_behind_method(&mut self, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> Option<Slot> {
-        if self.builtins.kind_of(object) != CallableKind::BoundMethod {
+        if self.code.builtins.kind_of(object) != CallableKind::BoundMethod {
             return None;
         }
         // The type of methods has a description of its own, which is that of the function.
@@ -232,7 +232,7 @@ impl State {
 
     /// The identity of a function that can be given attributes; None for anything else.
     pub fn function(&mut self, object: &Bound<'_, PyAny>) -> Option<ObjectId> {
-        if self.builtins.kind_of(object) != CallableKind::Function {
+        if self.code.builtins.kind_of(object) != CallableKind::Function {
             return None;
         }
         let token = self.types.code_token(object)?;
@@ -282,7 +282,7 @@ impl State {
     /// What C code keeps of an attribute in an object, which is not told apart from the rest of the object.
     fn native_slot(&mut self, object: &Bound<'_, PyAny>, facts: TypeFacts, name: &Bound<'_, PyString>) -> Slot {
         let own = self.object(object, facts);
-        let id = self.instance_dicts.replaced(own);
+        let id = self.contents.instance_dicts.replaced(own);
         let whole = self.container_of(id, facts.kind).whole;
         let in_container = facts.kind.has_content();
         Slot { in_container, ..Slot::alone(whole, id, self.identities.name(name)) }
@@ -301,8 +301,8 @@ impl State {
 
     /// An operation takes instances of this type as wholes.
     pub fn take_whole(&mut self, token: u32) {
-        if self.types.note_taken_whole(token) && self.learning {
-            self.restart.get_or_insert(Restart::Visible);
+        if self.types.note_taken_whole(token) {
+            self.learning.learned();
         }
     }
 }
@@ -361,7 +361,7 @@ impl Host {
                 state.probe(py, &[access(slot.location, mode)])?;
                 return Ok(false);
             }
-            if !state.is_visible(slot.location) && !state.halted {
+            if !state.is_visible(slot.location) && !state.run.halted {
                 state.quiet(&[access(slot.location, mode)]);
                 state.plain_access(&[access(slot.location, mode)]);
                 return Ok(false);
@@ -444,7 +444,7 @@ impl Host {
                 state.probe(py, &accesses)?;
                 return Ok(false);
             }
-            if !state.halted && !accesses.iter().any(|access| state.is_visible(access.location)) {
+            if !state.run.halted && !accesses.iter().any(|access| state.is_visible(access.location)) {
                 state.quiet(&accesses);
                 state.plain_access(&accesses);
                 return Ok(false);
@@ -456,8 +456,8 @@ impl Host {
             let makes = makes();
             state.plain_access(&accesses_if(makes));
             let may_make = token.is_some_and(|token| {
-                if makes && state.types.note_gaining(token) && state.learning {
-                    state.restart.get_or_insert(Restart::Visible);
+                if makes && state.types.note_gaining(token) {
+                    state.learning.learned();
                 }
                 state.types.is_gaining(token)
             });
@@ -480,7 +480,7 @@ impl Host {
         };
         let is_split = races && {
             let state = self.state();
-            state.reads.enabled || state.driver.wants_values()
+            state.heap.reads.enabled || state.driver.wants_values()
         };
         match is_split || races && self.is_buffered(slot.location) {
             true => self.leave_untreated(py, "an attribute that is stored to both in instances and in their class"),

@@ -14,6 +14,7 @@ use crate::operation::{Access, AccessMode, Accesses, Buffering, LocationId, Memo
 use crate::python::calls::callables::receiver_in_c;
 use crate::python::calls::callback_results::{Results, ResultsRead};
 use crate::python::explore::recording::Word;
+use crate::python::explore::refusals::Refusal;
 use crate::python::footprints::behind_iterators::iterates;
 use crate::python::footprints::container_effects::ContainerEffect;
 use crate::python::footprints::insides::{has_nothing_inside, holds_objects, shows_what_it_holds};
@@ -23,7 +24,7 @@ use crate::python::hooks::variables::Cell;
 use crate::python::host::Host;
 use crate::python::identities::identity::{KeyId, ObjectId};
 use crate::python::modules::module_variables::instrumented_namespace;
-use crate::python::state::{access, Phase, Restart, State};
+use crate::python::state::{access, Phase, State};
 use crate::python::threads::switching::Footprint;
 use crate::python::types::native_types::keeps_to_itself;
 use crate::python::types::{referent, TypeFacts, TypeKind};
@@ -185,18 +186,14 @@ impl State {
     /// What a look at objects has found that is accessed, in which of them it depends on the place, and the objects.
     fn accesses_of<'py>(&mut self, mut look: Look<'py>) -> (Accesses, Owners, Found<'py>) {
         for (location, owner) in std::mem::take(&mut look.movable) {
-            self.nesting.insert(owner);
-            let known = self.nested_reads.entry(location).or_default();
-            if !known.contains(&owner) {
-                known.push(owner);
-                if self.learning {
-                    self.restart.get_or_insert(Restart::Visible);
-                }
+            if self.contents.nesting.note(location, owner) {
+                self.learning.learned();
             }
         }
-        look.owners.retain(|owner| self.nesting.contains(owner));
+        look.owners.retain(|owner| self.contents.nesting.contains(*owner));
         if !look.owners.is_empty() && self.driver.wants_values() {
-            self.untreated.get_or_insert("a container inside of another one, both of which other threads change");
+            let what = "a container inside of another one, both of which other threads change";
+            self.refusals.add(Refusal::Untreated(what));
         }
         (look.accesses, look.owners, look.found)
     }
@@ -283,7 +280,7 @@ impl State {
             return;
         }
         let facts = self.types.facts(object);
-        if self.names_change || facts.kind == TypeKind::Module {
+        if self.shown.names || facts.kind == TypeKind::Module {
             self.look_at_names(look, object, facts.kind);
         }
         match facts.kind {
@@ -363,7 +360,7 @@ impl Host {
         if !state.running() {
             return true;
         }
-        if state.names_change && depth >= Depth::Text {
+        if state.shown.names && depth >= Depth::Text {
             return false;
         }
         let facts = state.types.facts(object);
@@ -448,7 +445,7 @@ impl Host {
     fn check_fresh_inside<'py>(&self, py: Python<'py>, depth: Depth, found: &Found<'py>) -> PyResult<()> {
         {
             let state = self.state();
-            if !state.puts_back() || state.fresh_modules {
+            if !state.puts_back() || state.settings.fresh_modules {
                 return Ok(());
             }
         }
@@ -499,7 +496,7 @@ impl Host {
         if writes && (looking.depth == Depth::Everything || advances_others()) {
             self.check_fresh_inside(py, looking.depth, &look.found)?;
         }
-        if self.state().reads.enabled {
+        if self.state().heap.reads.enabled {
             self.gather_wholes(py, looking)?;
             look = self.state().look(looking);
         }
@@ -513,7 +510,7 @@ impl Host {
             let first = accesses.iter().find(|access| state.is_visible(access.location));
             match first {
                 Some(access) => access.location,
-                None if state.halted && !accesses.is_empty() => accesses[0].location,
+                None if state.run.halted && !accesses.is_empty() => accesses[0].location,
                 None => {
                     state.quiet(&accesses);
                     state.plain_access(&accesses);

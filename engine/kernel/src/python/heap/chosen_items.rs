@@ -20,12 +20,13 @@ use crate::operation::{
     Access, AccessMode, Accesses, Buffering, EventId, LocationId, MemoryOrder, Operation, OperationKind,
 };
 use crate::python::explore::assumptions::AssumptionKind;
+use crate::python::explore::refusals::Refusal;
 use crate::python::footprints::container_effects::ContainerEffect;
 use crate::python::footprints::containers::{has_cell, Container};
 use crate::python::footprints::slots::Slot;
 use crate::python::footprints::whole_reads::Looking;
 use crate::python::host::Host;
-use crate::python::state::{Phase, Restart, State};
+use crate::python::state::{Phase, State};
 use crate::python::threads::switching::Footprint;
 use crate::python::types::TypeKind;
 
@@ -37,7 +38,7 @@ const ATTRIBUTES: &str = "the attributes of an instance as a dict, while threads
 impl State {
     /// Whether the items of the container may be visible: those of an instance's `__dict__` are its attributes.
     fn takes_attributes(&mut self, object: &Bound<'_, PyAny>, container: Container) -> bool {
-        if !self.instance_dicts.reaches(container.object) {
+        if !self.contents.instance_dicts.reaches(container.object) {
             return false;
         }
         let Ok(dict) = object.cast::<PyDict>() else { return false };
@@ -53,7 +54,7 @@ impl State {
     fn note_structure(&mut self, container: Container, effect: ContainerEffect, item: Option<LocationId>) -> bool {
         use ContainerEffect::*;
         let current = self.current;
-        if self.instance_dicts.reaches(container.object) {
+        if self.contents.instance_dicts.reaches(container.object) {
             // Its items are attributes, which are loaded and stored without the dict.
             let access = match (effect, item) {
                 (CellLoad, Some(item)) => Some((item, AccessMode::Read)),
@@ -93,8 +94,8 @@ impl Host {
             if state.is_over() {
                 return Err(Self::aborted());
             }
-            if state.restart.is_none() {
-                state.untreated = Some(what);
+            if state.learning.restart().is_none() {
+                state.refusals.add(Refusal::Untreated(what));
             }
         }
         self.leave(py, End::Cut)
@@ -106,14 +107,15 @@ impl Host {
     fn keep_order<T>(&self, py: Python<'_>, container: LocationId, what: &'static str) -> PyResult<T> {
         let keeps_order = {
             let mut state = self.state();
-            let can =
-                state.learning && !state.reads.objects_are_fences && state.reads.containers.contains(&container);
+            let can = state.learning.is_on()
+                && !state.heap.reads.objects_are_fences
+                && state.heap.reads.containers.contains(&container);
             // While the exploration is about to begin anew, part of what was accessed is no event, and may seem
             // unordered.
-            if can && state.restart.is_none() {
-                state.keeps_order.insert(container);
+            if can && state.learning.restart().is_none() {
+                state.heap.keeps_order.insert(container);
                 state.assumptions.add(py, AssumptionKind::ContainerOrder, "", None);
-                state.restart = Some(Restart::Visible);
+                state.learning.must_begin_anew();
             }
             can
         };
@@ -133,7 +135,7 @@ impl Host {
     ) -> bool {
         let chooses = {
             let state = self.state();
-            state.chooses(location) && !state.keeps_order.contains(&container.whole)
+            state.chooses(location) && !state.heap.keeps_order.contains(&container.whole)
         };
         chooses
             && matches!(container.kind, TypeKind::List | TypeKind::Dict | TypeKind::DefaultDict)
@@ -153,8 +155,8 @@ impl Host {
         let (explores, outdated) = {
             let mut state = self.state();
             // The attributes of an instance have places of their own besides.
-            if !state.instance_dicts.reaches(container.object) {
-                state.reads.containers.insert(container.whole);
+            if !state.contents.instance_dicts.reaches(container.object) {
+                state.heap.reads.containers.insert(container.whole);
             }
             (state.explores_reads(), state.is_outdated(location))
         };
@@ -226,7 +228,7 @@ impl Host {
             }
         }
         let event = self.access_container_as(py, object, container, effect, key, Buffering::Drains)?;
-        let keeps_order = self.state().keeps_order.contains(&container.whole);
+        let keeps_order = self.state().heap.keeps_order.contains(&container.whole);
         if event && explores && !keeps_order {
             if effect == Append {
                 let end = object.cast::<PyList>().map_or(0, |list| list.len());
@@ -245,7 +247,7 @@ impl Host {
     pub fn gather_wholes<'py>(&self, py: Python<'py>, looking: &Looking<'_, 'py>) -> PyResult<()> {
         let (chooses, explores) = {
             let state = self.state();
-            (state.reads.enabled && state.phase == Phase::Running, state.explores_reads())
+            (state.heap.reads.enabled && state.phase == Phase::Running, state.explores_reads())
         };
         if !chooses {
             return Ok(());
@@ -260,7 +262,7 @@ impl Host {
                 let mut state = self.state();
                 let (accesses, _) = state.whole_accesses(looking);
                 let visible = accesses.iter().map(|access| access.location).filter(|at| state.is_visible(*at));
-                let found: Vec<LocationId> = visible.flat_map(|at| state.reads.stored_within(at)).collect();
+                let found: Vec<LocationId> = visible.flat_map(|at| state.heap.reads.stored_within(at)).collect();
                 found.into_iter().filter(|at| !done.contains(at) && !state.is_outdated(*at)).collect()
             };
             if found.is_empty() {
@@ -332,7 +334,7 @@ impl Host {
                 if access.mode == AccessMode::Write {
                     state.outdate_items(access.location, None);
                 }
-                let keeps_order = state.keeps_order.contains(&access.location);
+                let keeps_order = state.heap.keeps_order.contains(&access.location);
                 if !keeps_order && state.driver.event_access(current, access.location, access.mode) {
                     mixed = mixed.or(Some(access.location));
                 }
@@ -355,7 +357,7 @@ impl Host {
     ) -> PyResult<bool> {
         let container = {
             let mut state = self.state();
-            match state.reads.enabled && state.phase == Phase::Running {
+            match state.heap.reads.enabled && state.phase == Phase::Running {
                 true => state.container(object),
                 false => None,
             }

@@ -127,41 +127,47 @@ impl State {
     /// Whether accesses to the location are events that read from, or are, writes to choose from.
     #[inline]
     pub fn chooses(&self, location: LocationId) -> bool {
-        self.reads.enabled && self.phase == Phase::Running && self.is_visible(location)
+        self.heap.reads.enabled && self.phase == Phase::Running && self.is_visible(location)
     }
 
     /// Whether writes are named by an explorer, and not by a schedule.
     pub fn explores_reads(&self) -> bool {
-        self.reads.enabled && self.driver.memory.chooses_reads()
+        self.heap.reads.enabled && self.driver.memory.chooses_reads()
     }
 
     /// What the schedule that is followed says of the running thread's next step.
     fn followed_number(&self) -> u32 {
-        let rest = self.weak.followed.as_ref().and_then(|steps| steps.get(self.noted.get()..)).unwrap_or_default();
+        let rest = self
+            .heap
+            .weak
+            .followed
+            .as_ref()
+            .and_then(|steps| steps.get(self.recording.steps.get()..))
+            .unwrap_or_default();
         rest.iter().find(|step| step.thread == self.current && !step.is_flush).map_or(0, |step| step.number)
     }
 
     /// The write that the operation whose turn it is reads from; None if it reads what is there. Notes its number.
     fn chosen_source(&mut self, operation: &Operation) -> Option<(LocationId, EventId)> {
         use OperationKind::*;
-        self.reads.source = 0;
+        self.heap.reads.source = 0;
         if !matches!(operation.kind, Load | ReadModifyWrite | CompareExchange) {
             return None;
         }
         if self.explores_reads() {
             let write = self.driver.reads()?;
-            let step = self.reads.writes.get(&write).map_or(0, |write| write.step);
-            self.reads.source = step + 1;
+            let step = self.heap.reads.writes.get(&write).map_or(0, |write| write.step);
+            self.heap.reads.source = step + 1;
             return Some((operation.target, write));
         }
         let number = self.followed_number();
-        self.reads.source = number;
+        self.heap.reads.source = number;
         match number {
             0 => None,
             1 => Some((operation.target, EventId::NONE)),
             number => {
-                let write = *self.reads.by_step.get(&(number - 1))?;
-                Some((self.reads.writes.get(&write)?.location, write))
+                let write = *self.heap.reads.by_step.get(&(number - 1))?;
+                Some((self.heap.reads.writes.get(&write)?.location, write))
             }
         }
     }
@@ -169,7 +175,7 @@ impl State {
     /// The operation has taken place: whether the thread has stores that its loads need not wait for.
     pub fn note_fencing(&mut self, operation: &Operation) {
         use OperationKind::*;
-        if !self.reads.objects_are_fences {
+        if !self.heap.reads.objects_are_fences {
             return;
         }
         let current = self.current;
@@ -179,12 +185,12 @@ impl State {
             Load if relaxed => {}
             CompareExchange if !self.last_exchange_took_place() => {}
             Store if relaxed && is_weak => {
-                if !self.reads.unfenced.contains(&current) {
-                    self.reads.unfenced.push(current);
+                if !self.heap.reads.unfenced.contains(&current) {
+                    self.heap.reads.unfenced.push(current);
                 }
             }
             Fence if is_weak => {}
-            _ => self.reads.unfenced.retain(|thread| *thread != current),
+            _ => self.heap.reads.unfenced.retain(|thread| *thread != current),
         }
     }
 
@@ -209,8 +215,8 @@ impl State {
             _ => false,
         };
         let reads = matches!(operation.kind, Load | ReadModifyWrite | CompareExchange);
-        let (thread, order, source) = (self.current, operation.order, self.reads.read_from);
-        let Some(races) = &mut self.data_races else { return };
+        let (thread, order, source) = (self.current, operation.order, self.heap.reads.read_from);
+        let Some(races) = &mut self.races.detector else { return };
         if operation.kind == Fence {
             races.fence(thread, order);
         }
@@ -226,7 +232,7 @@ impl State {
     /// Whether a symbolic value is the same as another is a branch.
     pub fn exchange_token(&mut self, value: &Bound<'_, PyAny>) -> Option<u32> {
         const OBJECTS: u32 = 1 << 31;
-        if self.symbolic && self.types.facts(value).symbolic {
+        if self.symbolic.used && self.types.facts(value).symbolic {
             return Some(ANY_VALUE);
         }
         match self.identities.value_token(value) {
@@ -238,13 +244,13 @@ impl State {
 
     /// Note that something happened to the container that loads and stores of single items do not expect.
     pub fn outdate_items(&mut self, container: LocationId, item: Option<LocationId>) {
-        let items = self.reads.items.get(&container).map_or(&[][..], Vec::as_slice);
+        let items = self.heap.reads.items.get(&container).map_or(&[][..], Vec::as_slice);
         let outdated = items.iter().copied().filter(|one| item.is_none_or(|item| item == *one));
-        self.reads.outdated.extend(outdated);
+        self.heap.reads.outdated.extend(outdated);
     }
 
     pub fn is_outdated(&self, item: LocationId) -> bool {
-        self.reads.outdated.contains(&item)
+        self.heap.reads.outdated.contains(&item)
     }
 }
 
@@ -254,7 +260,7 @@ impl Host {
         let chosen = {
             let mut state = self.state();
             let chosen = state.chosen_source(operation);
-            state.reads.read_from = chosen.map(|(_, write)| write);
+            state.heap.reads.read_from = chosen.map(|(_, write)| write);
             chosen
         };
         match chosen {
@@ -268,9 +274,9 @@ impl Host {
     pub fn settle_default(&self, py: Python<'_>, own: LocationId, default: LocationId) -> PyResult<()> {
         let (is_initial, is_default) = {
             let state = self.state();
-            let number = state.reads.source;
-            let write = number.checked_sub(1).and_then(|step| state.reads.by_step.get(&step));
-            let found = write.and_then(|write| state.reads.writes.get(write)).map(|write| write.location);
+            let number = state.heap.reads.source;
+            let write = number.checked_sub(1).and_then(|step| state.heap.reads.by_step.get(&step));
+            let found = write.and_then(|write| state.heap.reads.writes.get(write)).map(|write| write.location);
             (number == 1, found == Some(default))
         };
         if is_initial || is_default {
@@ -283,7 +289,7 @@ impl Host {
     }
 
     fn settle_at(&self, py: Python<'_>, location: LocationId, write: EventId) -> PyResult<()> {
-        let change = self.state().reads.change(py, location, write);
+        let change = self.state().heap.reads.change(py, location, write);
         if let Some((place, value)) = change {
             drop(place.exchange(py, value)?);
         }
@@ -314,23 +320,23 @@ impl Host {
     ) -> PyResult<()> {
         let (wanted, known) = {
             let state = self.state();
-            let wanted = state.reads.enabled && state.phase == Phase::Running;
-            (wanted, state.reads.places.contains_key(&location))
+            let wanted = state.heap.reads.enabled && state.phase == Phase::Running;
+            (wanted, state.heap.reads.places.contains_key(&location))
         };
         let Some(write) = event.filter(|_| wanted) else { return Ok(()) };
         if !known {
             let place = place();
             let initial = place.now(py)?;
             let mut state = self.state();
-            state.reads.places.insert(location, Kept { place, initial, holds: EventId::NONE });
+            state.heap.reads.places.insert(location, Kept { place, initial, holds: EventId::NONE });
         }
         let mut state = self.state();
         let value = value.map(|value| value.clone().unbind());
-        let former = state.reads.writes.insert(write, Write { location, value, step: 0 });
-        if let Some(kept) = state.reads.places.get_mut(&location) {
+        let former = state.heap.reads.writes.insert(write, Write { location, value, step: 0 });
+        if let Some(kept) = state.heap.reads.places.get_mut(&location) {
             kept.holds = write;
         }
-        state.reads.unnumbered = Some(write);
+        state.heap.reads.unnumbered = Some(write);
         drop(state);
         drop(former);
         Ok(())
@@ -348,8 +354,8 @@ impl Host {
     ) -> PyResult<()> {
         self.keep_write(py, event, location, place, Some(value))?;
         let mut state = self.state();
-        if state.reads.places.contains_key(&location) {
-            let items = state.reads.items.entry(container).or_default();
+        if state.heap.reads.places.contains_key(&location) {
+            let items = state.heap.reads.items.entry(container).or_default();
             if !items.contains(&location) {
                 items.push(location);
             }
@@ -367,7 +373,7 @@ impl Host {
             }
             return Ok(());
         }
-        let locations = self.state().reads.items.get(&container).cloned().unwrap_or_default();
+        let locations = self.state().heap.reads.items.get(&container).cloned().unwrap_or_default();
         for location in locations {
             let wanted = item.is_none_or(|item| item == location) && !self.state().is_outdated(location);
             if wanted {
@@ -379,14 +385,14 @@ impl Host {
 
     fn followed_item(&self) -> Option<LocationId> {
         let state = self.state();
-        let write = state.reads.by_step.get(&state.followed_number().checked_sub(1)?)?;
-        Some(state.reads.writes.get(write)?.location)
+        let write = state.heap.reads.by_step.get(&state.followed_number().checked_sub(1)?)?;
+        Some(state.heap.reads.writes.get(write)?.location)
     }
 
     pub fn gather(&self, py: Python<'_>, location: LocationId) -> PyResult<()> {
         let operation = Operation { order: MemoryOrder::Relaxed, ..Operation::new(OperationKind::Load, location, 0) };
         self.perform(py, operation, 1, |_| Footprint::of(Accesses::new()))?;
-        let place = self.state().reads.places.get(&location).map(|kept| kept.place.clone_ref(py));
+        let place = self.state().heap.reads.places.get(&location).map(|kept| kept.place.clone_ref(py));
         if let Some(place) = place.filter(|_| self.is_recording()) {
             let value = place.now(py)?;
             let (target, key) = place.names(py);
@@ -402,7 +408,7 @@ impl Host {
         let owed = {
             let state = self.state();
             let current = state.current;
-            state.phase == Phase::Running && state.explores_reads() && state.reads.unfenced.contains(&current)
+            state.phase == Phase::Running && state.explores_reads() && state.heap.reads.unfenced.contains(&current)
         };
         if !owed {
             return Ok(());

@@ -77,7 +77,7 @@ impl State {
     /// evaluated as of, if it is. Each event keeps what it found, so that nothing has to be taken back.
     pub fn primitive_token(&self, operation: &Operation) -> u32 {
         let now = || self.driver.memory.state_token(operation);
-        let Some(since) = self.as_of else { return now() };
+        let Some(since) = self.heap.as_of else { return now() };
         let execution = &self.driver.execution;
         let events = &execution.events()[since.0 as usize..self.driver.position()];
         let later = |event: &&Event| event.id == since || execution.happens_before(since, event.id);
@@ -91,14 +91,14 @@ impl Host {
     #[inline]
     pub fn keeps_undo(&self) -> bool {
         let state = self.state();
-        state.predicates_used && state.phase == Phase::Running
+        state.predicates.used && state.phase == Phase::Running
     }
 
     /// Keep what the last event, a write of the running thread, is about to replace.
     pub fn keep_undo(&self, undo: Undo) {
         let mut state = self.state();
         let event = EventId((state.driver.position() as u32).saturating_sub(1));
-        state.undo.push((event, undo));
+        state.heap.undo.push((event, undo));
     }
 
     /// The events before which the thread's predicate held already, and after which it need not have: those with which
@@ -151,7 +151,7 @@ impl Host {
     fn predicate_before(&self, py: Python<'_>, thread: ThreadId, event: EventId) -> PyResult<(bool, Vec<Access>)> {
         let (mut kept, taken) = {
             let mut state = self.state();
-            let kept = std::mem::take(&mut state.undo);
+            let kept = std::mem::take(&mut state.heap.undo);
             let execution = &state.driver.execution;
             let taken: Vec<usize> = (0..kept.len())
                 .filter(|index| {
@@ -168,19 +168,19 @@ impl Host {
         let events: Vec<EventId> = taken.iter().map(|index| kept[*index].0).collect();
         {
             let mut state = self.state();
-            state.weak.hold_back(thread, &events);
-            state.as_of = Some(event);
+            state.heap.weak.hold_back(thread, &events);
+            state.heap.as_of = Some(event);
         }
         let evaluated = self.evaluate_predicate(py, thread);
         {
             let mut state = self.state();
-            state.as_of = None;
-            state.weak.release_held();
+            state.heap.as_of = None;
+            state.heap.weak.release_held();
         }
         for index in &taken {
             kept[*index].1.swap(py)?;
         }
-        self.state().undo = kept;
+        self.state().heap.undo = kept;
         evaluated
     }
 }

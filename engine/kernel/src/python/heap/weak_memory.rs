@@ -17,7 +17,8 @@ use crate::operation::{
 use crate::python::explore::recording::Word;
 use crate::python::heap::place::Place;
 use crate::python::host::Host;
-use crate::python::state::{Failure, Phase, State};
+use crate::python::state::{Phase, State};
+use crate::python::threads::run::Failure;
 use crate::python::threads::switching::Footprint;
 
 /// A store that is about to enter a buffer.
@@ -115,12 +116,12 @@ impl WeakMemory {
 impl State {
     /// Whether a plain store to the location that the running thread has come to goes through a store buffer.
     pub fn is_buffered(&self, location: LocationId) -> bool {
-        if !self.weak.buffers_stores || self.phase != Phase::Running {
+        if !self.heap.weak.buffers_stores || self.phase != Phase::Running {
             return false;
         }
-        match &self.weak.followed {
+        match &self.heap.weak.followed {
             Some(steps) => {
-                let rest = steps.get(self.noted.get()..).unwrap_or_default();
+                let rest = steps.get(self.recording.steps.get()..).unwrap_or_default();
                 let own = rest.iter().find(|step| step.thread == self.current && !step.is_flush);
                 own.map_or_else(|| self.is_visible(location), |step| step.number > 0)
             }
@@ -130,19 +131,21 @@ impl State {
 
     /// After an operation that waited for the thread's buffers: what their flushes replaced.
     pub fn replaced_before_drain(&mut self, thread: ThreadId) -> Vec<Py<PyAny>> {
-        if self.weak.replaced.is_empty() || self.driver.threads.get(thread).pending.buffering != Buffering::Drains {
+        if self.heap.weak.replaced.is_empty()
+            || self.driver.threads.get(thread).pending.buffering != Buffering::Drains
+        {
             return Vec::new();
         }
         let mut own: Vec<(u32, Py<PyAny>)> = Vec::new();
         let mut others = Vec::new();
-        for (owner, number, value) in std::mem::take(&mut self.weak.replaced) {
+        for (owner, number, value) in std::mem::take(&mut self.heap.weak.replaced) {
             if owner == thread {
                 own.push((number, value));
             } else {
                 others.push((owner, number, value));
             }
         }
-        self.weak.replaced = others;
+        self.heap.weak.replaced = others;
         own.sort_by_key(|(number, _)| *number);
         own.into_iter().map(|(_, value)| value).collect()
     }
@@ -153,10 +156,10 @@ impl Host {
     #[inline]
     pub fn forwarded<'py>(&self, py: Python<'py>, location: LocationId) -> Option<Bound<'py, PyAny>> {
         let state = self.state();
-        if !state.weak.buffers_stores {
+        if !state.heap.weak.buffers_stores {
             return None;
         }
-        let own = state.weak.youngest(state.current, location)?;
+        let own = state.heap.weak.youngest(state.current, location)?;
         Some(own.store.value.bind(py).clone())
     }
 
@@ -165,7 +168,7 @@ impl Host {
         let operation = {
             let mut state = self.state();
             let current = state.current;
-            let place = if state.weak.by_location { store.location } else { LocationId::NONE };
+            let place = if state.heap.weak.by_location { store.location } else { LocationId::NONE };
             let agent = state.identities.agent(current, place);
             let Store { location, order, .. } = store;
             Operation { order, ..Operation::new(OperationKind::Buffer, location, agent.0) }
@@ -181,14 +184,14 @@ impl Host {
                 _ => 0,
             };
             let released = match store.place {
-                Place::Atomic { .. } => state.data_races.as_mut().map(|races| races.release(owner)),
+                Place::Atomic { .. } => state.races.detector.as_mut().map(|races| races.release(owner)),
                 _ => {
                     state.plain_access(&store.accesses);
                     None
                 }
             };
             let agent = ThreadId(operation.detail);
-            state.weak.buffered.push(Buffered { owner, agent, number, store, released });
+            state.heap.weak.buffered.push(Buffered { owner, agent, number, store, released });
             number
         };
         let (target, key, value) = (target.bind(py), key.as_ref().map(|key| key.bind(py)), value.bind(py));
@@ -219,9 +222,9 @@ impl Host {
     fn flush(&self, py: Python<'_>, agent: ThreadId) -> PyResult<bool> {
         let buffered = {
             let mut state = self.state();
-            let position = state.weak.buffered.iter().position(|buffered| buffered.agent == agent);
+            let position = state.heap.weak.buffered.iter().position(|buffered| buffered.agent == agent);
             let Some(position) = position else { return Ok(false) };
-            let buffered = state.weak.buffered.remove(position);
+            let buffered = state.heap.weak.buffered.remove(position);
             let footprint = buffered.store.accesses().into_iter().filter(|access| state.is_visible(access.location));
             let mut footprint = Footprint::of(footprint.collect());
             footprint.before = Some(buffered.store.place.token(py, &mut state));
@@ -230,7 +233,7 @@ impl Host {
             if state.driver.commit(agent, footprint.accesses, footprint.before).is_err() {
                 return Ok(false);
             }
-            if let (Some(races), Some(released)) = (&mut state.data_races, &buffered.released) {
+            if let (Some(races), Some(released)) = (&mut state.races.detector, &buffered.released) {
                 races.publish(buffered.store.location, released);
             }
             Rc::new(buffered)
@@ -243,24 +246,24 @@ impl Host {
             }
             let mut state = self.state();
             let event = EventId((state.driver.position() as u32).saturating_sub(1));
-            state.weak.flushed.push((event, buffered.clone()));
+            state.heap.weak.flushed.push((event, buffered.clone()));
         }
         match store.place.write(py, &store.value) {
             Ok(replaced) => {
                 let mut state = self.state();
-                state.weak.replaced.extend(replaced.map(|value| (owner, number, value)));
+                state.heap.weak.replaced.extend(replaced.map(|value| (owner, number, value)));
             }
             Err(error) => {
                 let exception = error.into_value(py).into_any();
-                self.state().failures.push(Failure { thread: owner, exception });
+                self.state().run.failures.push(Failure { thread: owner, exception });
             }
         }
         let (target, key) = store.place.names(py);
         let key = key.as_ref().map(|key| key.bind(py));
         self.note_flush(py, owner, Some(target.bind(py)), key, Some(store.value.bind(py)), number);
         let state = self.state();
-        let failed = state.stop_at_failure && !state.failures.is_empty();
-        Ok(!state.halted && !failed)
+        let failed = state.settings.stop_at_failure && !state.run.failures.is_empty();
+        Ok(!state.run.halted && !failed)
     }
 
     /// Before an operation that waits for the thread's store buffers and need not be an event: wait for them, if the
@@ -269,11 +272,11 @@ impl Host {
     pub fn drain_if_owed(&self, py: Python<'_>) -> PyResult<()> {
         {
             let state = self.state();
-            if state.reads.objects_are_fences {
+            if state.heap.reads.objects_are_fences {
                 drop(state);
                 return self.fence_if_owed(py);
             }
-            let owes = state.weak.buffers_stores
+            let owes = state.heap.weak.buffers_stores
                 && state.phase == Phase::Running
                 && state.driver.memory.owes_drain(state.current);
             if !owes {
@@ -287,7 +290,7 @@ impl Host {
     /// No later store of the running thread reaches memory before those so far.
     pub fn store_barrier(&self) {
         let mut state = self.state();
-        if state.weak.buffers_stores && state.phase == Phase::Running {
+        if state.heap.weak.buffers_stores && state.phase == Phase::Running {
             let fence = Operation::new(OperationKind::Fence, LocationId::NONE, 0);
             let current = state.current;
             state.driver.quiet_perform(current, &Operation { order: MemoryOrder::Release, ..fence });
@@ -299,7 +302,7 @@ impl Host {
         let (buffers, chooses, explores) = {
             let state = self.state();
             let runs = state.phase == Phase::Running;
-            (state.weak.buffers_stores && runs, state.reads.enabled && runs, state.explores_reads())
+            (state.heap.weak.buffers_stores && runs, state.heap.reads.enabled && runs, state.explores_reads())
         };
         if chooses {
             // A schedule that is followed says itself what is read, and needs no fences.

@@ -62,7 +62,7 @@ impl Host {
         }
         let both = {
             let state = self.state();
-            state.reads.is_stored(slot.location) && state.reads.is_stored(default)
+            state.heap.reads.is_stored(slot.location) && state.heap.reads.is_stored(default)
         };
         if both {
             return self.leave_untreated(py, "an attribute that is stored to both in instances and in their class");
@@ -471,7 +471,7 @@ impl Host {
             state.adopt(dict, id, key);
             let facts = state.types.facts(dict);
             let id = state.object(dict, facts);
-            state.instance_dicts.note_of_function(id);
+            state.contents.instance_dicts.note_of_function(id);
         }
     }
 

@@ -7,6 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::python::calls::builtins::CallableKind;
 use crate::python::explore::assumptions::AssumptionKind;
+use crate::python::explore::refusals::Refusal;
 use crate::python::footprints::container_effects::ContainerEffect;
 use crate::python::footprints::containers::Container;
 use crate::python::footprints::insides::own_dict;
@@ -16,7 +17,7 @@ use crate::python::heap::place::lacks_dict;
 use crate::python::host::{report_uncontrolled, Host};
 use crate::python::identities::identity::{KeyId, ObjectId};
 use crate::python::modules::rebinding::can_be_hidden;
-use crate::python::state::{Restart, State};
+use crate::python::state::State;
 use crate::python::types::harmless_methods::is_own;
 use crate::python::types::{module_of, qualified_name, TypeFacts, TypeKind};
 
@@ -100,12 +101,12 @@ impl State {
         container: Container,
         key: Option<&Bound<'_, PyAny>>,
     ) {
-        if self.instance_dicts.types.is_empty() || self.is_alone() {
+        if self.contents.instance_dicts.types.is_empty() || self.is_alone() {
             return;
         }
         let key = key.and_then(|key| self.cell_key(dict, key));
-        if self.instance_dicts.note_written(container.object, key) && self.learning {
-            self.restart.get_or_insert(Restart::Visible);
+        if self.contents.instance_dicts.note_written(container.object, key) {
+            self.learning.learned();
         }
     }
 
@@ -119,7 +120,7 @@ impl State {
         facts: TypeFacts,
     ) -> Option<Slot> {
         let identities = &mut self.identities;
-        let may_hide = self.instance_dicts.may_hide(facts.token, || identities.name(name));
+        let may_hide = self.contents.instance_dicts.may_hide(facts.token, || identities.name(name));
         if !may_hide || !can_be_hidden(object, name).unwrap_or(true) {
             return None;
         }
@@ -157,7 +158,7 @@ impl Host {
     fn note_dict_beside_attributes(&self, py: Python<'_>, object: &Bound<'_, PyAny>) {
         let class = object.get_type();
         let matters = self.awake().is_some_and(|state| {
-            let kind = state.builtins.kind_of(object);
+            let kind = state.code.builtins.kind_of(object);
             let is_function = matches!(kind, CallableKind::Function | CallableKind::BoundMethod);
             !is_function && state.executes() && !state.has_no_company()
         });
@@ -176,27 +177,27 @@ impl Host {
             return;
         }
         if let (TypeKind::Immutable, Some(id)) = (facts.kind, state.function(object)) {
-            if state.reads.enabled && state.executes() {
-                state.untreated.get_or_insert("the attributes of a function as a dict");
+            if state.heap.reads.enabled && state.executes() {
+                state.refusals.add(Refusal::Untreated("the attributes of a function as a dict"));
             }
-            state.instance_dicts.note(id, facts.token);
-            state.instance_dicts.note_of_function(id);
+            state.contents.instance_dicts.note(id, facts.token);
+            state.contents.instance_dicts.note_of_function(id);
             state.take_whole(facts.token);
             return state.alias(namespace, id);
         }
         if matches!(facts.kind, TypeKind::Instance | TypeKind::Class) || facts.kind.has_content() {
             let id = state.object(object, facts);
             if facts.kind == TypeKind::Class {
-                if state.reads.enabled && state.executes() {
-                    state.untreated.get_or_insert("the attributes of a class as a dict");
+                if state.heap.reads.enabled && state.executes() {
+                    state.refusals.add(Refusal::Untreated("the attributes of a class as a dict"));
                 }
                 state.take_whole(facts.token);
                 return state.alias(namespace, id);
             }
-            if state.instance_dicts.replaced(id) != id {
+            if state.contents.instance_dicts.replaced(id) != id {
                 return;
             }
-            state.instance_dicts.note(id, facts.token);
+            state.contents.instance_dicts.note(id, facts.token);
             state.take_whole(facts.token);
             if state.is_permanent(object) {
                 state.alias_permanent(namespace, id);
@@ -223,7 +224,7 @@ impl Host {
         let facts = state.types.facts(&object);
         let id = state.object(&object, facts);
         if let Some(dict) = state.container(value) {
-            state.instance_dicts.replace(id, facts.token, dict.object);
+            state.contents.instance_dicts.replace(id, facts.token, dict.object);
             state.take_whole(facts.token);
         }
         Ok(())

@@ -101,7 +101,7 @@ impl Host {
         let depth = if formats { Depth::Text } else { Depth::Items };
         // A width is a number, whoever words a text for what.
         let has_widths = formats && left.str()?.to_str()?.contains('*');
-        let concrete = match has_widths && right.is_exact_instance_of::<PyTuple>() && self.state().symbolic {
+        let concrete = match has_widths && right.is_exact_instance_of::<PyTuple>() && self.state().symbolic.used {
             true => Some(self.concrete(right)?),
             false => None,
         };

@@ -16,7 +16,7 @@ use crate::operation::AccessMode;
 use crate::python::explore::assumptions::AssumptionKind;
 use crate::python::explore::recording::Word;
 use crate::python::host::Host;
-use crate::python::state::{Phase, Restart, State};
+use crate::python::state::{Phase, State};
 
 /// The attributes that raising an exception stores. What puts them back in this order leaves each as it was: to store a
 /// cause suppresses the context.
@@ -65,8 +65,8 @@ impl State {
         if !stored || !self.executes() || self.threads.len() < 2 {
             return;
         }
-        if !std::mem::replace(&mut self.raised_is_shown, true) && self.learning {
-            self.restart.get_or_insert(Restart::Visible);
+        if !std::mem::replace(&mut self.shown.raised, true) {
+            self.learning.learned();
         }
         if self.has_no_company() || !name.to_str().is_ok_and(is_stored_unseen) {
             return;
@@ -80,7 +80,7 @@ impl State {
 
     /// Whether to raise an exception is an operation. A predicate of `wait_until` may raise those that come up in it.
     fn raising_is_seen(&self, exception: &Bound<'_, PyAny>) -> bool {
-        self.raised_is_shown && (self.phase != Phase::Probing || self.objects.made(exception).is_some())
+        self.shown.raised && (self.phase != Phase::Probing || self.objects.made(exception).is_some())
     }
 }
 

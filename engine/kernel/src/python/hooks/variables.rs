@@ -7,13 +7,14 @@ use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 
 use crate::operation::AccessMode;
 use crate::python::explore::assumptions::AssumptionKind;
+use crate::python::explore::learning::Restart;
 use crate::python::explore::recording::Word;
 use crate::python::footprints::slots::Slot;
 use crate::python::heap::place::Place;
 use crate::python::heap::undo::Undo;
 use crate::python::host::{current_host, Host};
 use crate::python::identities::identity::KeyId;
-use crate::python::state::{Restart, State};
+use crate::python::state::State;
 
 /// A closure variable that is rebound, made explicit by the instrumentation.
 #[pyclass(module = "dpor._kernel")]
@@ -94,7 +95,7 @@ impl State {
         let key = self.identities.name(name);
         let location = self.identities.location(object, key, true);
         let whole = self.namespace_taken_whole(object);
-        let slot = Slot::alone(location, object, key).of_whole(whole, self.reads.enabled);
+        let slot = Slot::alone(location, object, key).of_whole(whole, self.heap.reads.enabled);
         Slot { changes_whole: whole.is_some(), ..slot }
     }
 
@@ -171,7 +172,7 @@ impl Host {
             (Some(value), _) | (None, Some(value)) => value,
             (None, None) => {
                 let builtin = py.import("builtins")?.getattr_opt(name)?;
-                if builtin.is_none() || event && self.state().reads.enabled {
+                if builtin.is_none() || event && self.state().heap.reads.enabled {
                     self.note(py, Word::Miss, Some(namespace), Some(name.as_any()), None, event);
                 }
                 return match builtin {

@@ -11,10 +11,21 @@ use crate::python::calls::builtins::CallableKind;
 use crate::python::footprints::whole_reads::{Depth, Look};
 use crate::python::host::Host;
 use crate::python::modules::module_variables::instrumented_namespace;
-use crate::python::state::{Restart, State};
+use crate::python::state::State;
 use crate::python::types::TypeKind;
 
 const SHOWN: &[&str] = &["__doc__", "__file__", "__loader__", "__module__", "__name__", "__qualname__", "__spec__"];
+
+/// What programs look at that most do not, beside other threads.
+#[derive(Default)]
+pub struct Shown {
+    /// The text of an RLock or a Condition, which tells how often the lock is held and how many wait.
+    pub waits: bool,
+    /// What raising stores in an exception, also after the other threads.
+    pub raised: bool,
+    /// Texts that depend on the name of a function or class, which gets another one.
+    pub names: bool,
+}
 
 impl State {
     /// Note what the text of an object reads of names.
@@ -23,7 +34,7 @@ impl State {
             return;
         }
         let py = object.py();
-        let named = match self.builtins.kind_of(object) {
+        let named = match self.code.builtins.kind_of(object) {
             CallableKind::Function => object.clone(),
             CallableKind::BoundMethod => object.getattr(intern!(py, "__func__")).unwrap_or_else(|_| object.clone()),
             _ if matches!(kind, TypeKind::Class | TypeKind::Module) => object.clone(),
@@ -56,11 +67,9 @@ impl Host {
     fn names_change(&self, object: &Bound<'_, PyAny>) {
         let named = self.kind(object) == TypeKind::Class || self.callable_kind(object) == CallableKind::Function;
         let Some(mut state) = self.awake().filter(|state| named && state.running()) else { return };
-        if state.has_no_company() || std::mem::replace(&mut state.names_change, true) {
+        if state.has_no_company() || std::mem::replace(&mut state.shown.names, true) {
             return;
         }
-        if state.learning {
-            state.restart.get_or_insert(Restart::Visible);
-        }
+        state.learning.learned();
     }
 }

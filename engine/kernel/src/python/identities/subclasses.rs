@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 
 use crate::python::explore::assumptions::AssumptionKind;
 use crate::python::host::Host;
-use crate::python::state::Restart;
+
 use crate::python::types::{module_of, qualified_name};
 
 /// Classes by address. They may have ended, and others have their addresses.
@@ -81,8 +81,8 @@ impl Host {
             return Ok(());
         }
         let news = state.lasting.subclasses.note(name, asked);
-        if news && state.learning {
-            state.restart.get_or_insert(Restart::Visible);
+        if news && state.learning.is_on() {
+            state.learning.learned();
             return Ok(());
         }
         let made = || listed.iter().filter(|class| state.lasting.subclasses.is_made(class)).count();

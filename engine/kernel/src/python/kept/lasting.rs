@@ -8,6 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::python::calls::builtins::CallableKind;
 use crate::python::explore::assumptions::AssumptionKind;
+use crate::python::explore::learning::Restart;
 use crate::python::footprints::insides::own_dict;
 use crate::python::heap::undo::Undo;
 use crate::python::hooks::raising::STORED_BY_RAISING;
@@ -18,7 +19,6 @@ use crate::python::kept::found_state::Found;
 use crate::python::kept::restorable::slots_of;
 use crate::python::modules::module_variables::variables_of_module;
 use crate::python::modules::rebinding::OriginalAttribute;
-use crate::python::state::Restart;
 use crate::python::types::ancestry::told_by_type;
 use crate::python::types::{TypeFacts, TypeKind};
 
@@ -252,13 +252,13 @@ impl Host {
             }
             let container = if object.is_exact_instance_of::<PyDict>() { state.container(object) } else { None };
             let of_function =
-                container.is_some_and(|container| state.instance_dicts.is_of_function(container.object));
-            if of_function && state.puts_back() && !state.fresh_modules {
+                container.is_some_and(|container| state.contents.instance_dicts.is_of_function(container.object));
+            if of_function && state.puts_back() && !state.settings.fresh_modules {
                 drop(state);
                 return self.keep_original(object);
             }
-            let lasting = state.is_permanent(object) || state.builtins.kind_of(object) == CallableKind::Function;
-            state.puts_back() && !state.fresh_modules && lasting
+            let lasting = state.is_permanent(object) || state.code.builtins.kind_of(object) == CallableKind::Function;
+            state.puts_back() && !state.settings.fresh_modules && lasting
         };
         match permanent && !self.keep_counter(object) {
             true => Err(self.restart_with(py, Restart::ModuleState)),
@@ -295,7 +295,7 @@ impl Host {
         {
             let state = self.state();
             if !state.lasting.contains(namespace) {
-                return Ok(state.fresh_modules);
+                return Ok(state.settings.fresh_modules);
             }
         }
         let value = namespace.get_item(name)?.map(Bound::unbind);
@@ -309,7 +309,8 @@ impl Host {
         let py = exception.py();
         let lasts = {
             let mut state = self.state();
-            let lasts = state.lasting.contains(exception) || state.is_permanent(exception) && !state.fresh_modules;
+            let lasts =
+                state.lasting.contains(exception) || state.is_permanent(exception) && !state.settings.fresh_modules;
             lasts && state.puts_back() && state.lasting.raised.insert(exception.as_ptr() as usize)
         };
         if !lasts {

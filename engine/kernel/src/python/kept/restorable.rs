@@ -54,7 +54,10 @@ impl Host {
     /// do not make it anew.
     fn outlives_executions(&self, object: &Bound<'_, PyAny>) -> bool {
         let state = self.state();
-        state.puts_back() && !state.fresh_modules && !state.lasting.contains(object) && state.is_permanent(object)
+        state.puts_back()
+            && !state.settings.fresh_modules
+            && !state.lasting.contains(object)
+            && state.is_permanent(object)
     }
 
     /// Whether the running execution has made the object, or has found it in what it has made: the common case, which
@@ -63,7 +66,8 @@ impl Host {
     fn is_of_execution(&self, object: &Bound<'_, PyAny>) -> bool {
         let state = self.state();
         state.objects.current(object).is_some_and(|id| {
-            !state.lasting.contains(object) && (state.fresh_modules || !state.instance_dicts.is_of_function(id))
+            !state.lasting.contains(object)
+                && (state.settings.fresh_modules || !state.contents.instance_dicts.is_of_function(id))
         })
     }
 

@@ -86,6 +86,22 @@ impl Spin {
     }
 }
 
+/// What is known of the spinloops of an execution.
+#[derive(Default)]
+pub struct Spins {
+    /// How many runs through loops have begun.
+    tokens: u64,
+    /// Events of this execution that wrote what was there already.
+    silent_writes: Vec<EventId>,
+}
+
+impl Spins {
+    /// Another execution begins.
+    pub fn begin(&mut self) {
+        self.silent_writes.clear();
+    }
+}
+
 /// The loops that one thread is in.
 #[derive(Default)]
 pub struct Loops {
@@ -238,7 +254,7 @@ impl State {
     /// The running thread's last event, which could have changed something, has only read.
     pub fn note_silent_event_in_loops(&mut self, reads: &[Access]) {
         let id = EventId((self.driver.position() as u32).saturating_sub(1));
-        self.silent_writes.push(id);
+        self.spins.silent_writes.push(id);
         self.note_in_loops(reads, id);
     }
 
@@ -250,8 +266,9 @@ impl State {
         let execution = &self.driver.execution;
         let position = self.driver.position();
         // What the thread stored itself it has seen already, in its store buffer.
-        let is_news =
-            |writer: &EventId| execution.event(*writer).owner() != thread && !self.silent_writes.contains(writer);
+        let is_news = |writer: &EventId| {
+            execution.event(*writer).owner() != thread && !self.spins.silent_writes.contains(writer)
+        };
         spin.reads
             .iter()
             .filter(|(_, since)| !self.is_chosen(*since))
@@ -269,7 +286,7 @@ impl State {
     fn is_chosen(&self, event: EventId) -> bool {
         match self.explores_reads() {
             true => event != EventId::NONE && self.driver.execution.event(event).reads.is_some(),
-            false => self.reads.enabled,
+            false => self.heap.reads.enabled,
         }
     }
 
@@ -339,7 +356,9 @@ impl State {
         let reads = spins.iter().flat_map(|spin| spin.reads.iter()).filter(|(_, event)| *event != EventId::NONE);
         let spin_reads: Vec<SpinRead> =
             reads.map(|(read, event)| SpinRead { event: *event, location: read.location }).collect();
-        self.driver.explorer_mut().found_spin_reads(&spin_reads, &self.silent_writes);
+        if let Some(explorer) = self.driver.explorer_mut().spinning() {
+            explorer.found_spin_reads(&spin_reads, &self.spins.silent_writes);
+        }
     }
 
     /// The threads that go round in a loop for ever: none if one of them could still find something new.
@@ -359,7 +378,9 @@ impl State {
             .filter(|event| self.explores_reads() && self.is_chosen(*event))
             .collect();
         let execution = &self.driver.execution;
-        if !loads.is_empty() && !self.driver.explorer().reads_for_ever(execution, &loads, &self.silent_writes) {
+        let silent = &self.spins.silent_writes;
+        let fairness = self.driver.explorer().fairness();
+        if !loads.is_empty() && fairness.is_some_and(|fair| !fair.reads_for_ever(execution, &loads, silent)) {
             return Vec::new();
         }
         found
@@ -368,8 +389,8 @@ impl State {
     /// What stands for the run through a loop that the running thread begins.
     pub fn next_loop(&mut self) -> u64 {
         // A generator takes the number along to other threads.
-        self.loop_tokens += 1;
-        self.loop_tokens
+        self.spins.tokens += 1;
+        self.spins.tokens
     }
 
     /// What the head of the loop `token` has to do; None if the iteration had a side effect.
@@ -439,14 +460,14 @@ impl Host {
             let me = state.current;
             let may_go_on = state.can_go_on(me, &spin);
             state.thread(me).loops.spin = Some(spin);
-            if state.spins_wait {
+            if state.settings.spins_wait {
                 if may_go_on {
                     state.thread(me).loops.spin = None;
                     return Ok(());
                 }
                 state.driver.threads.count_predicate_waiter(1);
             }
-            (me, state.spins_wait)
+            (me, state.settings.spins_wait)
         };
         self.note_waiting(py, word, None);
         if !waits {

@@ -19,11 +19,12 @@ use crate::python::calls::builtins::CallableKind;
 use crate::python::calls::callback_results::ResultUse;
 use crate::python::calls::entered_code::Entry;
 use crate::python::explore::assumptions::{package_of, AssumptionKind};
+use crate::python::explore::learning::Restart;
 use crate::python::footprints::container_effects::ContainerEffect;
 use crate::python::footprints::whole_reads::{given, Depth, Looking, Part};
 use crate::python::host::Host;
 use crate::python::modules::unseen_readers::UnseenReaders;
-use crate::python::state::{Phase, Restart};
+use crate::python::state::Phase;
 use crate::python::threads::own_modules::OwnModule;
 use crate::python::types::ancestry::told_by_type;
 use crate::python::types::{is_heap_class, TypeKind};
@@ -292,7 +293,8 @@ impl Host {
         let raced = {
             let Some(mut state) = self.awake().filter(|state| state.phase == Phase::Running) else { return Ok(()) };
             let (accesses, _) = state.whole_accesses(&Looking::at(parts, &[], depth));
-            let races = |access: &Access| state.everything_races || state.identities.is_visible(access.location);
+            let races =
+                |access: &Access| state.settings.everything_races || state.identities.is_visible(access.location);
             accesses.iter().any(races)
         };
         if !raced {

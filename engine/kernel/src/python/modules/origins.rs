@@ -11,11 +11,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::python::calls::function_code::code_of;
 use crate::python::explore::assumptions::AssumptionKind;
+use crate::python::explore::learning::Restart;
 use crate::python::host::Host;
 use crate::python::modules::known_code::KnownCode;
 use crate::python::modules::left_modules::{named_class, LeftModules};
 use crate::python::modules::module_variables::variables_of_module;
-use crate::python::state::{Phase, Restart};
+use crate::python::state::Phase;
 use crate::python::types::ancestry::{told_by_type, Ancestry};
 use crate::python::types::is_heap_class;
 
@@ -260,7 +261,7 @@ impl Host {
         let mut state = self.state();
         state.types.origins.own = own.into_iter().collect();
         state.types.origins.standard = standard.into_iter().collect();
-        state.library = Some(include);
+        state.code.library = Some(include);
     }
 
     /// Say of code, and of all code that is defined in it, that it is instrumented.
@@ -421,7 +422,7 @@ impl Host {
     pub fn include_wanted(&self, py: Python<'_>) -> PyResult<bool> {
         let (wanted, include) = {
             let mut state = self.state();
-            let include = state.library.as_ref().map(|include| include.clone_ref(py));
+            let include = state.code.library.as_ref().map(|include| include.clone_ref(py));
             (std::mem::take(&mut state.types.origins.wanted), include)
         };
         let Some(include) = include.filter(|_| !wanted.is_empty()) else { return Ok(false) };

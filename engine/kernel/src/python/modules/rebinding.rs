@@ -10,7 +10,7 @@ use crate::python::heap::undo::Undo;
 use crate::python::host::Host;
 use crate::python::kept::lasting::Original;
 use crate::python::modules::module_variables::instrumented_namespace;
-use crate::python::state::{Restart, State};
+use crate::python::state::State;
 use crate::python::types::ancestry::{holder_of, told_by_type};
 use crate::python::types::attribute_kinds::AttributeKind;
 use crate::python::types::native_types::{descriptor_kind, Descriptor};
@@ -88,7 +88,7 @@ impl State {
     /// An attribute of a class or module is deleted.
     pub fn note_deleted_from_class(&mut self, name: &Bound<'_, PyString>) {
         if !self.is_alone() && self.types.note_rebound(name) {
-            self.restart.get_or_insert(Restart::Visible);
+            self.learning.must_begin_anew();
         }
     }
 }
@@ -116,7 +116,7 @@ impl Host {
         };
         if rebinds && self.state().types.note_rebound(name) {
             let mut state = self.state();
-            state.restart.get_or_insert(Restart::Visible);
+            state.learning.must_begin_anew();
         }
         Ok(())
     }
@@ -191,7 +191,7 @@ impl Host {
             let lasts = !makes && state.objects.current(&made).is_none();
             state.adopt(&made, id, key);
             if let (true, Some(dict)) = (lasts, state.container(&made)) {
-                state.instance_dicts.note_of_function(dict.object);
+                state.contents.instance_dicts.note_of_function(dict.object);
             }
         }
         Ok(made)
@@ -229,17 +229,12 @@ impl Host {
         let Some(module) = namespace.get_item(intern!(py, "__name__"))? else { return Ok(()) };
         let variable = (module.extract::<String>()?, name.to_string());
         let mut state = self.state();
-        if state.rebound.contains(&variable) {
+        if state.code.rebound.contains(&variable) {
             return Ok(());
         }
         // The thread goes on up to its next visible operation: a module that binds its names when they are asked for
         // binds many. One that an execution has noted which had another reason to begin anew is still to be learned.
-        if !state.rebinding.contains(&variable) {
-            state.rebinding.push(variable);
-        }
-        if matches!(state.restart, None | Some(Restart::Visible)) {
-            state.restart = Some(Restart::Rebound);
-        }
+        state.learning.note_rebinding(variable);
         Ok(())
     }
 }

@@ -66,7 +66,7 @@ impl Atomic {
         let (host, location) = (this.primitive.host(), this.primitive.location());
         let mode = if kind == Kind::Load { AccessMode::Read } else { AccessMode::Write };
         let releases = matches!(order, MemoryOrder::Release | MemoryOrder::AcquireRelease);
-        let chooses = host.state().reads.enabled;
+        let chooses = host.state().heap.reads.enabled;
         match kind {
             // What the order means is said by the event.
             _ if chooses => {}
@@ -128,7 +128,7 @@ impl Atomic {
     /// What a plain operation accesses, with the value before it.
     fn footprint(slf: &Bound<'_, Self>, state: &mut State, mode: AccessMode) -> Footprint {
         // Kept by loads as well: a compare-exchange that came before one would have met this value.
-        let before = match state.reads.enabled {
+        let before = match state.heap.reads.enabled {
             true => state.exchange_token(&Atomic::held(slf)).unwrap_or(NO_VALUE),
             false => state.token(&Atomic::held(slf)),
         };
@@ -172,7 +172,7 @@ impl Atomic {
     /// Keep the value that is about to be stored, where reads-from is chosen.
     fn keep_write(slf: &Bound<'_, Self>, event: Option<EventId>, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let (host, location) = (Atomic::host(slf), slf.get().primitive.location());
-        let Some(write) = event.filter(|_| host.state().reads.enabled) else { return Ok(()) };
+        let Some(write) = event.filter(|_| host.state().heap.reads.enabled) else { return Ok(()) };
         {
             let mut state = host.state();
             let left = state.exchange_token(value);
@@ -294,7 +294,7 @@ impl Atomic {
         let mut event = false;
         let (chooses, began) = {
             let state = host.state();
-            (state.reads.enabled, state.driver.threads.get(state.current).events)
+            (state.heap.reads.enabled, state.driver.threads.get(state.current).events)
         };
         if !chooses {
             host.drain_if_owed(py)?;

@@ -12,9 +12,10 @@ use pyo3::{PyTraverseError, PyVisit};
 use super::{Primitive, Standing};
 use crate::memory::{items_in, Cells, Channel, Effect, PrimitiveState, MOST_ITEMS};
 use crate::operation::{LocationId, Operation, OperationKind};
+use crate::python::explore::learning::Restart;
 use crate::python::explore::recording::Word;
 use crate::python::host::Host;
-use crate::python::state::{Phase, Restart, State};
+use crate::python::state::{Phase, State};
 
 /// How many cells a row gets at a time.
 const STRIDE: usize = 16;
@@ -62,7 +63,7 @@ pub struct QueueFacts {
 impl State {
     /// A new state for a queue whose location is known.
     pub fn channel_state(&mut self, location: LocationId, kind: QueueKind) -> PrimitiveState {
-        let facts = &self.queues;
+        let facts = &self.primitives.queues;
         let by_cells = facts.by_cells && !facts.are_looked_at && kind.order == Order::FirstFirst;
         let cells = by_cells.then(|| Cells {
             back: self.identities.cell(location, BACK),
@@ -70,7 +71,7 @@ impl State {
             slots: Vec::new(),
             rooms: Vec::new(),
         });
-        let hands_on = self.queues.hand_on_tasks;
+        let hands_on = self.primitives.queues.hand_on_tasks;
         let channel = Channel::new(kind.capacity, kind.counts_tasks, hands_on, cells);
         PrimitiveState::Channel(channel.taken_at_most(kind.taken))
     }
@@ -253,8 +254,8 @@ impl ChannelObject {
         }
         if by_cells {
             let mut state = host.state();
-            state.queues.are_looked_at = true;
-            state.restart.get_or_insert(Restart::Visible);
+            state.primitives.queues.are_looked_at = true;
+            state.learning.must_begin_anew();
             return Ok(tell(self.length() as u32));
         }
         self.primitive.read(py)?;
@@ -277,7 +278,7 @@ impl ChannelObject {
             channel.is_some_and(|channel| channel.has_cells() && channel.would_hand_on(state.current))
         };
         if hands_on {
-            host.state().queues.hand_on_tasks = true;
+            host.state().primitives.queues.hand_on_tasks = true;
             return Err(host.restart_with(py, Restart::Visible));
         }
         let (effect, event) = self.operate(py, OperationKind::ChannelDone)?;

@@ -20,9 +20,10 @@ use rustc_hash::FxHashSet;
 use super::{Primitive, Standing};
 use crate::memory::PrimitiveState;
 use crate::operation::{Access, AccessMode, Accesses, Buffering, LocationId, Operation, OperationKind, ThreadId};
+use crate::python::explore::learning::Restart;
 use crate::python::explore::recording::Word;
 use crate::python::host::{require_host, Host};
-use crate::python::state::{access, Restart, State};
+use crate::python::state::{access, State};
 use crate::python::threads::switching::Footprint;
 
 /// The numbers of the cells of a future, as `Identities::cell` has them.
@@ -54,8 +55,8 @@ impl Host {
     pub fn wait_in_pool(&self, py: Python<'_>, operation: &Operation) -> PyResult<()> {
         let waits = {
             let state = self.state();
-            let by_whom = || state.pools.must_not_wait.contains(&state.current);
-            !state.pools.must_not_wait.is_empty()
+            let by_whom = || state.primitives.pools.must_not_wait.contains(&state.current);
+            !state.primitives.pools.must_not_wait.is_empty()
                 && match operation.kind {
                     OperationKind::Acquire => false,
                     OperationKind::Release => state.driver.memory.holder(operation.target) != Some(state.current),
@@ -126,7 +127,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 fn step(host: &Host, py: Python<'_>, kind: OperationKind, accesses: &Accesses) -> PyResult<bool> {
     let target = {
         let mut state = host.state();
-        let Some(first) = accesses.iter().find(|access| state.halted || state.is_visible(access.location)) else {
+        let Some(first) = accesses.iter().find(|access| state.run.halted || state.is_visible(access.location)) else {
             state.quiet(accesses);
             return Ok(false);
         };
@@ -232,12 +233,12 @@ impl Completion {
 }
 
 fn is_closed(state: &State) -> bool {
-    state.executes() && state.pools.are_primitives && !state.pools.are_open
+    state.executes() && state.primitives.pools.are_primitives && !state.primitives.pools.are_open
 }
 
 /// Something uses what only the library's own code has: explore again with that.
 fn open(host: &Host, py: Python<'_>) -> PyErr {
-    host.state().pools.are_open = true;
+    host.state().primitives.pools.are_open = true;
     host.restart_with(py, Restart::Visible)
 }
 
@@ -282,9 +283,9 @@ impl Completion {
     #[staticmethod]
     fn overflow(py: Python<'_>, number: u32) -> PyResult<u32> {
         let host = require_host(py)?;
-        let known = host.get().state().pools.overflow;
+        let known = host.get().state().primitives.pools.overflow;
         if number > known {
-            host.get().state().pools.overflow = number;
+            host.get().state().primitives.pools.overflow = number;
             return Err(host.get().restart_with(py, Restart::Visible));
         }
         Ok(known)
@@ -297,7 +298,7 @@ impl Completion {
         let host = require_host(py)?;
         let mut state = host.get().state();
         let current = state.current;
-        state.pools.must_not_wait.insert(current);
+        state.primitives.pools.must_not_wait.insert(current);
         Ok(())
     }
 

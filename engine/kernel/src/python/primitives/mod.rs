@@ -24,10 +24,11 @@ use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use pyo3::PyTypeInfo;
+use rustc_hash::FxHashMap;
 
-pub use channel::QueueFacts;
-use channel::{Items, QueueKind};
-pub use completion::{Completion, PoolFacts, Watch};
+use channel::{Items, QueueFacts, QueueKind};
+use completion::PoolFacts;
+pub use completion::{Completion, Watch};
 pub use condition::Condition;
 pub use event::Event;
 pub use locks::{Lock, RLock};
@@ -37,11 +38,12 @@ pub use simple_queue::SimpleQueue;
 pub use task_queue::TaskQueue;
 
 use crate::memory::{Effect, PrimitiveState};
-use crate::operation::{AccessMode, Accesses, Buffering, EventId, LocationId, Operation, OperationKind};
+use crate::operation::{AccessMode, Accesses, Buffering, EventId, LocationId, Operation, OperationKind, ThreadId};
 use crate::python::explore::assumptions::runs_instrumented;
+use crate::python::explore::learning::Restart;
 use crate::python::host::{require_host, Host};
 use crate::python::identities::identity::KeyId;
-use crate::python::state::{access, Phase, Restart, State};
+use crate::python::state::{access, Phase, State};
 use crate::python::threads::switching::Footprint;
 use crate::python::types::ancestry::Ancestry;
 
@@ -87,10 +89,31 @@ impl ImportedQueue {
     }
 }
 
+/// What is known of the primitives of a model.
+#[derive(Default)]
+pub struct PrimitiveFacts {
+    pub queues: QueueFacts,
+    pub pools: PoolFacts,
+    /// Whether some `Event` is ever cleared, which makes waiting for it two steps.
+    pub flags_are_cleared: bool,
+    /// Those that modules have made.
+    imported: Vec<Imported>,
+    /// How often a condition's lock had been taken when a wait of a thread last ended without a reason.
+    pub spurious_at: FxHashMap<(ThreadId, LocationId), u32>,
+}
+
+impl PrimitiveFacts {
+    /// Another execution begins.
+    pub fn begin(&mut self) {
+        self.spurious_at.clear();
+        self.pools.must_not_wait.clear();
+    }
+}
+
 impl State {
     /// Make the primitives of modules for an execution. One that was used while modules were imported is left out.
     pub fn make_imported(&mut self) {
-        let mut all = std::mem::take(&mut self.imported);
+        let mut all = std::mem::take(&mut self.primitives.imported);
         for imported in &mut all {
             let found = *imported.found.get_or_insert_with(|| imported.plain.load(Ordering::Relaxed));
             // Destructors use it between executions.
@@ -103,12 +126,12 @@ impl State {
                 self.driver.memory.create(imported.location, state);
             }
         }
-        self.imported = all;
+        self.primitives.imported = all;
     }
 
     /// What an execution has left in the queues of modules.
     pub fn take_imported_items(&mut self) -> Vec<Py<PyAny>> {
-        let queues = self.imported.iter().filter_map(|imported| imported.queue.as_ref());
+        let queues = self.primitives.imported.iter().filter_map(|imported| imported.queue.as_ref());
         queues.filter(|queue| queue.was_empty == Some(true)).flat_map(|queue| channel::drain(&queue.items)).collect()
     }
 }
@@ -164,11 +187,18 @@ impl Primitive {
                 Some(state) if live => host_state.driver.memory.create(location, state),
                 Some(state) if imported => {
                     let (made, plain) = (plain.load(Ordering::Relaxed), plain.clone());
-                    host_state.imported.push(Imported { location, state, made, plain, found: None, queue });
+                    host_state.primitives.imported.push(Imported {
+                        location,
+                        state,
+                        made,
+                        plain,
+                        found: None,
+                        queue,
+                    });
                 }
                 _ => {}
             }
-            (location, if live { host_state.execution_number } else { 0 }, imported)
+            (location, if live { host_state.run.number } else { 0 }, imported)
         };
         Ok(Primitive { host, location: AtomicU32::new(location.0), execution, imported, plain })
     }
@@ -179,7 +209,7 @@ impl Primitive {
         let host = require_host(py)?;
         let (location, execution) = {
             let mut state = host.get().state();
-            (state.named_outside(world, key), state.execution_number)
+            (state.named_outside(world, key), state.run.number)
         };
         let Some(location) = location else {
             return Err(host.get().uncontrolled(py, "uses a file without a name".to_owned()));
@@ -207,7 +237,7 @@ impl Primitive {
             host_state.driver.memory.create(self.location(), state);
         } else if host_state.phase == Phase::Idle {
             let location = self.location();
-            let own = host_state.imported.iter_mut().rev().find(|imported| imported.location == location);
+            let own = host_state.primitives.imported.iter_mut().rev().find(|imported| imported.location == location);
             if let Some(own) = own {
                 (own.state, own.made) = (state, plain);
             }
@@ -244,7 +274,7 @@ impl Primitive {
     fn require_own(&self, py: Python<'_>) -> PyResult<()> {
         let lasts = {
             let state = self.host().state();
-            state.puts_back() && self.execution == 0 && !state.fresh_modules
+            state.puts_back() && self.execution == 0 && !state.settings.fresh_modules
         };
         match lasts {
             true => Err(self.host().restart_with(py, Restart::ModuleState)),
@@ -285,8 +315,8 @@ impl Primitive {
         let (phase, execution, imported) = {
             let state = self.host().state();
             let made = || state.driver.memory.primitives().get(self.location()).is_some();
-            let imported = self.imported && !state.fresh_modules && made();
-            (state.phase, state.execution_number, imported)
+            let imported = self.imported && !state.settings.fresh_modules && made();
+            (state.phase, state.run.number, imported)
         };
         match phase {
             Phase::Idle | Phase::Releasing => Ok(Standing::Plain),
@@ -349,7 +379,7 @@ impl Primitive {
         let seen = {
             let mut state = self.host().state();
             if state.phase == Phase::Probing {
-                state.probed.extend(footprint);
+                state.predicates.probed.extend(footprint);
                 return Ok(false);
             }
             let Some(seen) = footprint.iter().find(|access| state.is_visible(access.location)) else {
@@ -366,7 +396,7 @@ impl Primitive {
     /// Raise an exception for a misuse, and remember that it was one.
     fn misused(&self, py: Python<'_>, error: PyErr) -> PyErr {
         let exception = error.value(py).clone().into_any().unbind();
-        self.host().state().misuses.push(exception);
+        self.host().state().run.misuses.push(exception);
         error
     }
 }

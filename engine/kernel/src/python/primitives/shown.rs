@@ -10,7 +10,7 @@ use super::locks::{lock_core, LockCore};
 use super::{Primitive, Standing};
 use crate::memory::PrimitiveState;
 use crate::operation::EventId;
-use crate::python::state::{Restart, State};
+use crate::python::state::State;
 use crate::python::threads::own_modules::OwnModule;
 
 /// `<threading.Event at 0x...: set>`. A class that derives from the primitive is shown by its own name.
@@ -66,8 +66,8 @@ fn held(py: Python<'_>, lock: &Primitive) -> PyResult<(u64, u32)> {
 
 /// From now on it is an operation to take an RLock again, and to notify.
 fn show_waits(state: &mut State) {
-    if !state.has_no_company() && !std::mem::replace(&mut state.waits_are_shown, true) {
-        state.restart.get_or_insert(Restart::Visible);
+    if !state.has_no_company() && !std::mem::replace(&mut state.shown.waits, true) {
+        state.learning.must_begin_anew();
     }
 }
 

@@ -7,8 +7,8 @@ use pyo3::{PyTraverseError, PyVisit};
 use super::channel::{ChannelObject, Order, QueueKind};
 use super::{timeouts, Standing};
 use crate::operation::OperationKind;
+use crate::python::explore::learning::Restart;
 use crate::python::host::{require_host, Host};
-use crate::python::state::Restart;
 
 /// The inside of a queue.
 #[pyclass(frozen, module = "dpor._kernel")]
@@ -32,10 +32,9 @@ impl TaskQueue {
     #[staticmethod]
     fn make(py: Python<'_>, capacity: u32, last_first: bool) -> PyResult<Option<TaskQueue>> {
         let host = require_host(py)?;
-        let takes = host
-            .get()
-            .awake()
-            .is_some_and(|state| state.executes() && state.queues.are_primitives && !state.queues.are_open);
+        let takes = host.get().awake().is_some_and(|state| {
+            state.executes() && state.primitives.queues.are_primitives && !state.primitives.queues.are_open
+        });
         if !takes {
             return Ok(None);
         }
@@ -60,7 +59,7 @@ impl TaskQueue {
             Standing::Over => return Err(Host::aborted()),
         }
         let host = self.channel.primitive.host();
-        host.state().queues.are_open = true;
+        host.state().primitives.queues.are_open = true;
         Err(host.restart_with(py, Restart::Visible))
     }
 

@@ -103,7 +103,7 @@ impl State {
     fn hand_on_time(&mut self, operation: &Operation) {
         let orders = !self.driver.wants_values()
             && operation.kind != OperationKind::Flush
-            && (!self.reads.enabled || is_of_primitive(operation.kind));
+            && (!self.heap.reads.enabled || is_of_primitive(operation.kind));
         if !orders {
             return;
         }

@@ -35,6 +35,23 @@ impl Greenlet {
     }
 }
 
+/// The greenlets that run nothing now.
+#[derive(Default)]
+pub struct GreenletPool {
+    /// Those whose thread has ended, ready to run another.
+    pub idle: Vec<Greenlet>,
+    /// The one that explores; it has control between executions.
+    pub hub: Option<Greenlet>,
+    /// Whether the host is done with its model.
+    pub closing: bool,
+}
+
+impl GreenletPool {
+    pub fn hub(&self, py: Python<'_>) -> Option<Greenlet> {
+        self.hub.as_ref().map(|hub| hub.clone_ref(py))
+    }
+}
+
 impl GreenletApi {
     /// Find the interface. Raises ImportError if greenlet is missing.
     pub fn load(py: Python<'_>) -> PyResult<GreenletApi> {

@@ -4,6 +4,8 @@ pub mod clocks;
 pub mod greenlets;
 pub mod outside;
 pub mod own_modules;
+pub mod predicates;
+pub mod run;
 pub mod services;
 pub mod switching;
 pub mod waiting;

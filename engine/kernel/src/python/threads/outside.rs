@@ -8,10 +8,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 
 use crate::operation::{AccessMode, Accesses, LocationId};
+use crate::python::explore::learning::Restart;
 use crate::python::explore::recording::Word;
 use crate::python::host::Host;
 use crate::python::identities::identity::{KeyId, ObjectId};
-use crate::python::state::{access, Phase, Restart, State};
+use crate::python::state::{access, Phase, State};
 use crate::python::threads::switching::Footprint;
 
 /// What one call accesses, by name.
@@ -101,7 +102,7 @@ impl Host {
         // What it accesses depends on what others have made of the world.
         let everything = everything || {
             let state = self.state();
-            state.phase != Phase::Probing && state.driver.explorer().repeats_accesses()
+            state.phase != Phase::Probing && state.driver.requirements().repeats_accesses
         };
         let footprint = SystemCall { reads, writes, entered, latent, everything };
         let changes = everything || !writes.is_empty() || !entered.is_empty() || !latent.is_empty();
@@ -117,7 +118,7 @@ impl Host {
             let visible = accesses.iter().find(|access| state.is_visible(access.location));
             let target = match visible {
                 Some(access) => Some(access.location),
-                None if state.halted => Some(accesses[0].location),
+                None if state.run.halted => Some(accesses[0].location),
                 None => {
                     state.quiet(&accesses);
                     None
@@ -156,12 +157,12 @@ impl Host {
         self.only_outside_predicates(py, "registers a class with an abstract one")?;
         let plain = {
             let state = self.state();
-            !state.weak.buffers_stores && !state.reads.enabled
+            !state.heap.weak.buffers_stores && !state.heap.reads.enabled
         };
         if !plain {
             return self.leave_untreated(py, "classes that are registered with abstract ones while threads run");
         }
-        self.state().restart.get_or_insert(Restart::Visible);
+        self.state().learning.must_begin_anew();
         Ok(())
     }
 
@@ -176,7 +177,7 @@ impl Host {
     fn mark_module_state(&self, py: Python<'_>) -> PyResult<()> {
         let restarts = {
             let state = self.state();
-            state.puts_back() && !state.fresh_modules
+            state.puts_back() && !state.settings.fresh_modules
         };
         if restarts {
             return Err(self.restart_with(py, Restart::ModuleState));

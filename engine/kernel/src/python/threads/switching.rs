@@ -12,10 +12,13 @@ use crate::execution::Values;
 use crate::explorer::End;
 use crate::memory::Effect;
 use crate::operation::{AccessMode, Accesses, Operation, OperationKind, ThreadId};
+use crate::python::explore::learning::Restart;
 use crate::python::explore::recording::Word;
+use crate::python::explore::refusals::Refusal;
 use crate::python::host::{require_host, Abort, Host};
-use crate::python::state::{access, Failure, Phase, Restart, State};
-use crate::python::threads::waiting::{reads_in_predicates, what_it_does};
+use crate::python::state::{access, Phase, State};
+use crate::python::threads::predicates::{reads_in_predicates, what_it_does};
+use crate::python::threads::run::Failure;
 use crate::threads::PendingFootprint;
 
 /// So many times what destructors have met is let go.
@@ -58,8 +61,11 @@ impl Host {
                 Phase::Unwinding | Phase::Releasing | Phase::Idle => return Err(Self::aborted()),
             }
             if state.given_up()
-                || state.halted
-                || matches!(state.restart, Some(Restart::ModuleState | Restart::Rebound | Restart::Library))
+                || state.run.halted
+                || matches!(
+                    state.learning.restart(),
+                    Some(Restart::ModuleState | Restart::Rebound | Restart::Library)
+                )
             {
                 Turn::End(End::Cut)
             } else {
@@ -77,7 +83,7 @@ impl Host {
                     self.evaluate_predicates(py)?;
                     state = self.state();
                 }
-                if state.forbidden.is_some() {
+                if state.refusals.forbids() {
                     Turn::End(End::Cut)
                 } else {
                     state.driver.next_turn()
@@ -88,7 +94,7 @@ impl Host {
             self.note_early_branch(py)?;
         }
         self.take_turn(py, turn)?;
-        if self.state().reads.enabled {
+        if self.state().heap.reads.enabled {
             self.settle(py, &operation)?;
         }
         let mut state = self.state();
@@ -149,9 +155,9 @@ impl Host {
     pub fn leave<T>(&self, py: Python<'_>, end: End) -> PyResult<T> {
         let hub = {
             let mut state = self.state();
-            state.ended = Some(end);
+            state.run.ended = Some(end);
             state.note_difference(py);
-            state.hub.as_ref().map(|hub| hub.clone_ref(py))
+            state.greenlets.hub(py)
         };
         if let Some(hub) = hub {
             self.greenlets.switch(py, &hub)?;
@@ -164,7 +170,7 @@ impl Host {
             let mut state = self.state();
             state.current = thread;
             if state.thread(thread).greenlet.is_none() {
-                if let Some(idle) = state.idle.pop() {
+                if let Some(idle) = state.greenlets.idle.pop() {
                     state.thread(thread).greenlet = Some(idle);
                 }
             }
@@ -175,7 +181,7 @@ impl Host {
             None => {
                 let host = require_host(py)?;
                 let run = host.bind(py).getattr("_run_threads")?;
-                let hub = self.state().hub.as_ref().map(|hub| hub.clone_ref(py));
+                let hub = self.state().greenlets.hub(py);
                 let hub = hub.ok_or_else(|| PyRuntimeError::new_err("no exploration is running"))?;
                 let created = self.greenlets.create(py, &run, &hub)?;
                 self.state().thread(thread).greenlet = Some(created.clone_ref(py));
@@ -223,7 +229,7 @@ impl Host {
             }
             Err(_) => {
                 let mut state = self.state();
-                state.ended = Some(End::Cut);
+                state.run.ended = Some(End::Cut);
                 false
             }
         }
@@ -232,7 +238,7 @@ impl Host {
     /// The end of a thread is visible to those who ask whether it is alive.
     fn announce_end(&self, py: Python<'_>, thread: ThreadId) {
         // Whoever learns of the end through a join waits for what the thread has stored.
-        let chooses = self.state().reads.enabled;
+        let chooses = self.state().heap.reads.enabled;
         if !chooses && self.drain_if_owed(py).is_err() {
             return;
         }
@@ -262,25 +268,25 @@ impl Host {
     fn record_failure(&self, py: Python<'_>, thread: ThreadId, error: PyErr) {
         let mut state = self.state();
         if state.phase == Phase::Running {
-            state.failures.push(Failure { thread, exception: error.into_value(py).into_any() });
+            state.run.failures.push(Failure { thread, exception: error.into_value(py).into_any() });
         }
     }
 
     /// The life of a pooled greenlet: run threads one after another.
     fn run_threads(&self, py: Python<'_>) -> PyResult<()> {
-        while !self.state().closing {
+        while !self.state().greenlets.closing {
             let thread = self.state().current;
             self.run_thread(py);
             let next = {
                 let mut state = self.state();
                 let own = state.thread(thread).greenlet.take();
-                state.idle.extend(own);
+                state.greenlets.idle.extend(own);
                 if state.phase == Phase::Running {
                     state.driver.threads.finish(thread);
-                    let stop = state.ended.is_some()
+                    let stop = state.run.ended.is_some()
                         || state.given_up()
-                        || state.halted
-                        || (state.stop_at_failure && !state.failures.is_empty());
+                        || state.run.halted
+                        || (state.settings.stop_at_failure && !state.run.failures.is_empty());
                     if stop {
                         Turn::End(End::Cut)
                     } else {
@@ -301,9 +307,9 @@ impl Host {
                     let hub = {
                         let mut state = self.state();
                         if state.phase == Phase::Running {
-                            state.ended.get_or_insert(end);
+                            state.run.ended.get_or_insert(end);
                         }
-                        state.hub.as_ref().map(|hub| hub.clone_ref(py))
+                        state.greenlets.hub(py)
                     };
                     match hub {
                         Some(hub) => self.greenlets.switch(py, &hub)?,
@@ -321,36 +327,29 @@ impl Host {
         self.restore(py, || Ok(()))?;
         {
             let mut state = self.state();
-            state.hub = Some(hub);
-            state.ended = None;
-            state.noted.set(0);
-            state.halted = false;
-            state.found_races.clear();
-            state.spurious_at.clear();
+            state.greenlets.hub = Some(hub);
+            state.run.begin();
+            state.recording.steps.set(0);
+            state.races.begin();
+            state.primitives.begin();
             state.clocks.begin_execution();
-            state.instance_dicts.begin_execution();
-            state.advancing.clear();
-            state.own_objects.clear();
+            state.contents.instance_dicts.begin_execution();
+            state.predicates.own_objects.clear();
             state.identities.begin_execution();
-            state.silent_writes.clear();
-            state.race_told = false;
-            state.early_branches.clear();
-            if let Some(races) = &mut state.data_races {
-                races.reset();
-            }
+            state.spins.begin();
+            state.symbolic.early.clear();
             for thread in &mut state.threads {
                 thread.time = 0.0;
                 thread.builtin_calls = 0;
                 thread.looks = false;
                 thread.untold.clear();
             }
-            if state.fresh_modules {
+            if state.settings.fresh_modules {
                 state.types.forget();
             }
-            state.execution_number += 1;
-            state.pools.must_not_wait.clear();
+            state.run.number += 1;
             state.driver.begin_execution();
-            if !state.fresh_modules {
+            if !state.settings.fresh_modules {
                 state.make_imported();
             }
             state.phase = Phase::Running;
@@ -368,7 +367,7 @@ impl Host {
 
     fn run_to_the_end(&self, py: Python<'_>) -> PyResult<End> {
         let switched = self.switch_to(py, ThreadId::MAIN);
-        let end = self.state().ended.unwrap_or(End::Cut);
+        let end = self.state().run.ended.unwrap_or(End::Cut);
         if self.state().driver.threads.waits_for_predicates() {
             self.note_blocked_predicates(py)?;
         }
@@ -406,9 +405,8 @@ impl Host {
         collected?;
         if endless {
             self.asleep(|| self.release_objects());
-            self.state()
-                .uncontrolled
-                .get_or_insert("has destructors that make objects with destructors without end".to_owned());
+            let what = "has destructors that make objects with destructors without end".to_owned();
+            self.state().refusals.add(Refusal::Uncontrolled(what));
         }
         self.asleep(|| self.put_originals_back(py))
     }
@@ -418,11 +416,11 @@ impl Host {
         let mut threads = Vec::new();
         let mut loops = Vec::new();
         let mut open = Vec::new();
-        let undo = std::mem::take(&mut self.state().undo);
+        let undo = std::mem::take(&mut self.state().heap.undo);
         drop(undo);
-        let buffered = self.state().weak.take_all();
+        let buffered = self.state().heap.weak.take_all();
         drop(buffered);
-        let written = self.state().reads.take_all();
+        let written = self.state().heap.reads.take_all();
         drop(written);
         let items = self.state().take_imported_items();
         let (kept, failures, misuses) = {
@@ -436,7 +434,7 @@ impl Host {
                 open.push(std::mem::take(&mut thread.open));
             }
             let kept = state.objects.forget_current();
-            (kept, std::mem::take(&mut state.failures), std::mem::take(&mut state.misuses))
+            (kept, std::mem::take(&mut state.run.failures), std::mem::take(&mut state.run.misuses))
         };
         drop((items, kept, threads, loops, open, failures, misuses));
     }
@@ -475,14 +473,15 @@ impl Host {
         if self.state().phase != Phase::Idle {
             return Ok(());
         }
-        self.state().closing = true;
+        self.state().greenlets.closing = true;
         loop {
-            let idle = self.state().idle.pop();
+            let idle = self.state().greenlets.idle.pop();
             let Some(idle) = idle else { break };
             self.greenlets.switch(py, &idle)?;
         }
         self.asleep(|| self.release_objects());
-        let closed = State { closing: true, ..State::new(py)? };
+        let mut closed = State::new(py)?;
+        closed.greenlets.closing = true;
         let model = std::mem::replace(&mut *self.state(), closed);
         drop(model);
         Ok(())

@@ -13,7 +13,7 @@ impl Host {
         let py = class.py();
         let is_own = class.cast::<PyType>().is_ok_and(is_own_class);
         let stand_ins = match is_own {
-            true => self.state().stand_in_classes.as_ref().map(|classes| classes.clone_ref(py)),
+            true => self.state().code.stand_in_classes.as_ref().map(|classes| classes.clone_ref(py)),
             false => None,
         };
         match stand_ins {
@@ -27,6 +27,6 @@ impl Host {
 impl Host {
     /// Have `classes` name, for classes of primitives, what stands for them in programs.
     fn use_stand_in_classes(&self, classes: Bound<'_, PyDict>) {
-        self.state().stand_in_classes = Some(classes.unbind());
+        self.state().code.stand_in_classes = Some(classes.unbind());
     }
 }
