@@ -9,6 +9,56 @@ T = TypeVar("T")
 class Abort(BaseException):
     """Raised in a model thread whose execution is given up; never to be swallowed."""
 
+class Failed:
+    """What went wrong in an execution: `kind` is "exception", "misuse", "deadlock", "livelock" or "data-race".
+
+    `waiting` are a thread, its operation and who holds what it waits for, each; `other` and `location` those of a race.
+    """
+
+    kind: str
+    thread: str
+    exception: BaseException | None
+    waiting: list[tuple[str, str, str | None]]
+    other: str | None
+    location: int | None
+
+class Outcome:
+    """How an exploration has ended.
+
+    `bound` is the name of the bound that was reached. At most one says why the check cannot go on: `uncontrolled` (what
+    could not be controlled), `forbidden` (what a predicate did that it may not do, file and line), `untreated` (what
+    the algorithm does not treat), `error` (a coded error of the symbolic layer). `restart` says why it has to begin
+    anew, for "rebound" with modules and variables in `rebinding`. `frontier` is what is left, for `frontiers`, after a
+    host has followed the schedules `learned` with the algorithm "learn". `classes` are those of the algorithm's own
+    equivalence; `lacks_root` says that no thread was the `root`. `nondeterminism` is a step, a thread, what that was
+    about to do before and now, file and line; `divergence` a step and a thread that could not go on there.
+    """
+
+    executions: int
+    blocked: int
+    redundant: int
+    cut: int
+    events: int
+    seconds: float
+    complete: bool
+    bound: str | None
+    uncontrolled: str | None
+    forbidden: tuple[str, str | None, int] | None
+    untreated: str | None
+    error: BaseException | None
+    restart: str | None
+    rebinding: list[tuple[str, str]]
+    frontier: str | None
+    learned: list[list[tuple[str, int]]]
+    classes: int | None
+    lacks_root: bool
+    nondeterminism: tuple[int, str, str, str, str | None, int] | None
+    divergence: tuple[int, str] | None
+
+    @property
+    def interleavings(self) -> int:
+        """All executions that were begun."""
+
 class Cell:
     """A closure variable that is rebound."""
 
@@ -294,25 +344,13 @@ class Host:
         data_races: str = "ignore",
         solver: Callable[[list[tuple[int, bool]], int], tuple[bool, bool]] | None = None,
         recorder: object = None,
-        on_failure: Callable[[dict[str, Any], list[tuple[str, int]]], object] | None = None,
+        on_failure: Callable[[Failed | None, list[tuple[str, int]]], object] | None = None,
         on_progress: Callable[[int, int, int, int, float, float], object] | None = None,
-    ) -> dict[str, Any]:
+    ) -> Outcome:
         """Explore the executions of `main`, run as the thread object `main_thread`.
 
-        The result: counts (`executions`, `blocked`, `redundant`, `cut`, `events`, `interleavings`), `seconds`,
-        `complete`, `bound` (the name of the bound that was reached, or None), `uncontrolled` (what could not be
-        controlled),
-        `forbidden` (what a predicate did that it may not do, file or None, and line; or None),
-        `untreated` (an operation that the algorithm does not treat, or None),
-        `assumptions` (kind, subject, file or None, line), `restart` (None, `["module-state"]` or `["rebound",
-        module, variable]`: explore again with that changed), `nondeterminism` (None, or step, thread, what it was about
-        to do before and now, file or None, and line), `divergence` (None, or step, thread, reason), `frontier` (what
-        is left, for `frontiers`), `learned` (schedules that a host has to follow with algorithm "learn" before it goes
-        on with a frontier), `classes` (of the algorithm's own equivalence, or None) and `lacks_root` (whether no thread
-        was the `root`).
-        `on_failure(description, choices)` is told of each failure: `kind` ("exception", "misuse", "deadlock",
-        "data-race"), `thread`, and `exception`, `waiting` (thread, operation, holder or None) or `other` and
-        `location`; False ends the exploration. `on_progress(executions, blocked, redundant, events, seconds,
+        `on_failure(failed, choices)` is told of each failure, and of None when what failed before does not count; False
+        ends the exploration. `on_progress(executions, blocked, redundant, events, seconds,
         fraction)` cancels it with False. Raises ValueError for an algorithm that does not exist or does not support
         the memory model, TypeError for an argument that does not exist.
         """

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from dpor.checking.guided_replay import guided
 from dpor.counterexample.document import build
 from dpor.counterexample.observation import Observation, RunningTask
 from dpor.counterexample.replay import resolve
 from dpor.counterexample.trace_document import TraceDocument
-from dpor.guided_replay import guided
 from dpor.hosted import HostedModel, json_parameters
 from dpor.options import MemoryModel
 from dpor.reading import read_file

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import differential_sink
 
 from dpor.checking import check_model
+from dpor.checking.failures import Found
 from dpor.codes import Code
-from dpor.executions import Found
 from dpor.results import CheckRequest, ModelResult, Violation
 
 

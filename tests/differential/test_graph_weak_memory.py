@@ -17,10 +17,10 @@ from program import Program
 from test_random_programs import FEW, FIXED, MAX_INTERLEAVINGS, RANDOM, _answerer
 from test_random_programs import answer as answer
 
+from dpor.checking.guided_replay import run_guided
 from dpor.codes import Code
 from dpor.counterexample.schedule import decode
 from dpor.errors import DporError
-from dpor.guided_replay import run_guided
 from dpor.results import ReplayRequest
 
 PROGRAMS = generator.programs(rich=True, weight=6)

@@ -14,7 +14,7 @@ import pytest
 from amount import PROGRAMS, SEED
 from checked_programs import check, named
 
-from dpor import checking
+from dpor.checking import check as checking
 from dpor.results import Verdict, ViolationKind
 
 WAYS = (

@@ -14,7 +14,7 @@ import queue_programs
 from amount import PROGRAMS, SEED
 from checked_programs import check, named
 
-from dpor import checking
+from dpor.checking import check as checking
 from dpor.results import Verdict, ViolationKind
 
 # Those that give each class once where a queue has parts, and where it is one location; classes are as many for both.

@@ -22,11 +22,11 @@ from checked_programs import named
 from hypothesis import HealthCheck, Phase, given, note, reject, seed, settings
 from program import Program
 
-from dpor import checking
+from dpor.checking import check as checking
+from dpor.checking.guided_replay import run_guided
 from dpor.codes import Code
 from dpor.counterexample.schedule import decode
 from dpor.errors import DporError
-from dpor.guided_replay import run_guided
 from dpor.results import CheckRequest, ReplayRequest, Verdict
 
 # Enough for most programs of this weight; what needs more is left out and another program drawn.

@@ -24,8 +24,8 @@ from test_random_programs import (
 )
 from test_random_programs import answer as answer
 
+from dpor.checking.guided_replay import run_guided
 from dpor.counterexample.schedule import decode
-from dpor.guided_replay import run_guided
 from dpor.results import ReplayRequest
 
 PROGRAMS = generator.programs(rich=True, weight=6)

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from dpor.checking import check_model
+from dpor.checking.guided_replay import run_guided
 from dpor.codes import Code
 from dpor.counterexample.replay import resolve
 from dpor.counterexample.schedule import decode
 from dpor.counterexample.text import render
 from dpor.errors import DporError
-from dpor.guided_replay import run_guided
 from dpor.results import CheckRequest, ModelResult, ReplayRequest, ReplayResult, Verdict
 from dpor.tracing import trace_model
 

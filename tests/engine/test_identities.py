@@ -36,8 +36,8 @@ def facts_learned(tmp_path: Path, made: str) -> int:
     file.write_text(MODEL.format(made=made))
     with HostedModel(str(file), "model", str(tmp_path), {}, {}) as hosted:
         outcome = hosted.host.explore(hosted.main, hosted.patches.main_thread)
-    assert outcome["complete"]
-    return len(outcome["learned"])
+    assert outcome.complete
+    return len(outcome.learned)
 
 
 @pytest.mark.parametrize("made", ["{}", "threading.Semaphore()", "threading.Thread()"])

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from dpor.checking import check_model
+from dpor.checking.guided_replay import run_guided
 from dpor.counterexample.schedule import decode
-from dpor.guided_replay import run_guided
 from dpor.results import CheckRequest, ReplayRequest
 
 MODELS = '''

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from dpor.checking import check_model
+from dpor.checking.guided_replay import run_guided
 from dpor.counterexample.schedule import decode
 from dpor.counterexample.text import render
 from dpor.errors import DporError
-from dpor.guided_replay import run_guided
 from dpor.results import CheckRequest, ModelResult, ReplayRequest, Verdict
 
 HEAD = '''

@@ -7,13 +7,13 @@ import sys
 import tokenize
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
-from dpor import checking
+from dpor._kernel import Outcome
+from dpor.checking import check
+from dpor.checking.failures import Found
 from dpor.checkpoints import Sharing
 from dpor.codes import Code
 from dpor.errors import DporError
-from dpor.executions import Found
 from dpor.hosted import HostedModel
 from dpor.options import Algorithm
 from dpor.results import Verdict, Violation
@@ -75,7 +75,7 @@ def _run(hosted: HostedModel, method: str) -> serving.Answer:
     hosted.parameters = {"method": method}
     outcome.take()
     try:
-        result = checking._Check(hosted, False, None, Sharing()).run()
+        result = check._Check(hosted, False, None, Sharing()).run()
     except DporError as error:
         return {"executions": outcome.take()[-1:], "refused": [error.code.value, error.message]}
     explored = result.executions + result.redundant
@@ -96,20 +96,20 @@ def _run(hosted: HostedModel, method: str) -> serving.Answer:
 @contextlib.contextmanager
 def _collecting() -> Iterator[None]:
     """Let violations be named and not explained, and forget what was told before an exploration began anew."""
-    explain, restart = checking._Check._explain, checking.apply_restart
-    checking._Check._explain = lambda check, found: _named(found)
+    explain, restart = check._Check._explain, check.begins_anew
+    check._Check._explain = lambda _, found: _named(found)
 
-    def restarting(hosted: HostedModel, outcome_: dict[str, Any]) -> bool:
+    def restarting(hosted: HostedModel, outcome_: Outcome) -> bool:
         again = restart(hosted, outcome_)
         if again:
             outcome.take()
         return again
 
-    checking.apply_restart = restarting
+    check.begins_anew = restarting
     try:
         yield
     finally:
-        checking._Check._explain, checking.apply_restart = explain, restart
+        check._Check._explain, check.begins_anew = explain, restart
 
 
 def _named(found: Found) -> Violation:

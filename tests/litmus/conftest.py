@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dpor import checking
+from dpor.checking import check as checking
 from dpor.results import CheckRequest, ModelResult
 
 ROOT = Path(__file__).resolve().parents[2]

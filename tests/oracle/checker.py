@@ -10,12 +10,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from dpor import checking
+from dpor.checking import check as checking
+from dpor.checking.failures import Found
 from dpor.codes import Code
 from dpor.counterexample.replay import replay_model
 from dpor.counterexample.schedule import decode
 from dpor.errors import DporError
-from dpor.executions import Found
 from dpor.results import (
     Assumption,
     CheckRequest,
@@ -82,14 +82,14 @@ def prepared() -> Iterator[None]:
 @contextlib.contextmanager
 def _collecting() -> Iterator[None]:
     """Let a check be fast: violations are named and not explained."""
-    explain, explained, restart = checking._Check._explain, checking._EXPLAINED, checking.apply_restart
+    explain, explained, restart = checking._Check._explain, checking._EXPLAINED, checking.begins_anew
     checking._Check._explain = lambda check, found: _named(found)
     checking._EXPLAINED = sys.maxsize
-    checking.apply_restart = lambda hosted, outcome: _forget(restart(hosted, outcome))
+    checking.begins_anew = lambda hosted, outcome: _forget(restart(hosted, outcome))
     try:
         yield
     finally:
-        checking._Check._explain, checking._EXPLAINED, checking.apply_restart = explain, explained, restart
+        checking._Check._explain, checking._EXPLAINED, checking.begins_anew = explain, explained, restart
 
 
 def _forget(restarted: bool) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dpor import guided_replay
+from dpor.checking import guided_replay
 from dpor.codes import Code
 from dpor.counterexample.schedule import Schedule, decode, model_id
 from dpor.counterexample.text import render

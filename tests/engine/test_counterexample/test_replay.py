@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dpor import guided_replay
+from dpor.checking import guided_replay
 from dpor.codes import Code
 from dpor.counterexample.replay import CounterexampleError, replay, replay_model
 from dpor.counterexample.schedule import Schedule, ScheduleStep, encode

@@ -21,7 +21,7 @@ from dpor.errors import DporError  # noqa: E402
 from dpor.results import CheckRequest, ModelResult, Verdict  # noqa: E402
 
 FILE = Path(__file__).with_name("models.py")
-ENGINE = Path(checking.__file__).parent
+ENGINE = Path(checking.__file__).parent.parent
 
 
 def check(model: str, parameters: dict[str, Any] | None = None, **options: Any) -> ModelResult:

@@ -34,8 +34,6 @@ _PASSING_PACKAGES = (_AUDITING, _STAND_INS, "pathlib.")
 _APART = (
     "dpor.checking",
     "dpor.counterexample.",
-    "dpor.executions",
-    "dpor.guided_replay",
     "dpor.hosted",
     "dpor.instrument.",
     "dpor.reading",

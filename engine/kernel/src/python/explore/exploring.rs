@@ -8,13 +8,14 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use crate::driver::{Counts, Driver, Summary};
+use crate::driver::{Counts, Driver};
 use crate::execution::DataRaces;
 use crate::explorer::{create, decides_branches, names, number_of_source, End, ExplorerOptions};
 use crate::limits::Meter;
-use crate::operation::{Buffering, LocationId, MemoryOrder, Operation, OperationKind, ThreadId};
+use crate::operation::{Buffering, OperationKind};
 use crate::python::explore::assumptions::AssumptionKind;
 use crate::python::explore::learning::Restart;
+use crate::python::explore::outcome::Outcome;
 use crate::python::explore::plan::{Plan, RacePolicy, FLUSH};
 use crate::python::explore::refusals::Refusal;
 use crate::python::explore::symbolic::PythonSolver;
@@ -32,15 +33,6 @@ const BETWEEN_COLLECTIONS: u64 = 200;
 /// that is not the same each time could go on like this for ever.
 const MOST_FAULTS: usize = 100;
 
-/// What a thread in `wait_until` is about to do.
-const WAIT: Operation = Operation {
-    kind: OperationKind::WaitUntil,
-    target: LocationId::NONE,
-    detail: 0,
-    order: MemoryOrder::SequentiallyConsistent,
-    buffering: Buffering::Indifferent,
-};
-
 /// What a model does when it performs an operation that the algorithm does not treat.
 fn construct(kind: OperationKind) -> &'static str {
     match kind {
@@ -55,75 +47,6 @@ fn construct(kind: OperationKind) -> &'static str {
 }
 
 impl Host {
-    /// A description of the failure of an execution, or None if nothing failed.
-    fn describe_failures<'py>(
-        &self,
-        py: Python<'py>,
-        summary: &Summary,
-    ) -> PyResult<(Vec<Bound<'py, PyDict>>, bool)> {
-        let mut found = Vec::new();
-        let mut state = self.state();
-        let failures = std::mem::take(&mut state.run.failures);
-        for failure in failures {
-            let entry = PyDict::new(py);
-            let misuse = state.run.misuses.iter().any(|misuse| misuse.is(&failure.exception));
-            entry.set_item("kind", if misuse { "misuse" } else { "exception" })?;
-            entry.set_item("thread", state.identities.path(failure.thread))?;
-            entry.set_item("exception", failure.exception)?;
-            found.push(entry);
-        }
-        let broken = !found.is_empty();
-        for race in std::mem::take(&mut state.races.found) {
-            let entry = PyDict::new(py);
-            entry.set_item("kind", "data-race")?;
-            entry.set_item("thread", state.identities.path(race.second))?;
-            entry.set_item("other", state.identities.path(race.first))?;
-            entry.set_item("location", race.location.0)?;
-            found.push(entry);
-        }
-        let livelocked = state.livelocked();
-        // Who stopped at a failed assumption might have gone on otherwise, as might a thread that still has to look.
-        let assumed = summary.assumption_failed && !state.only_spins_stopped();
-        let stuck: Vec<ThreadId> = summary
-            .waiting
-            .iter()
-            .chain(livelocked.iter().filter(|thread| !state.driver.threads.get(**thread).daemon))
-            .copied()
-            .collect::<std::collections::BTreeSet<_>>()
-            .into_iter()
-            .collect();
-        let could_go_on = livelocked.is_empty() && state.any_spins();
-        let deadlocked = summary.end == End::Maximal && !stuck.is_empty() && !assumed && !could_go_on;
-        // Who waits for a thread that failed was let down by the failure, not by a deadlock.
-        if deadlocked && !broken {
-            let entry = PyDict::new(py);
-            let goes_round = livelocked.iter().any(|thread| !state.waits_for_predicate(*thread));
-            entry.set_item("kind", if goes_round { "livelock" } else { "deadlock" })?;
-            let waiting = PyList::empty(py);
-            for thread in &stuck {
-                let operation = state.driver.threads.get(*thread).pending;
-                let holder = match operation.kind {
-                    OperationKind::Acquire => state.driver.memory.holder(operation.target),
-                    OperationKind::Join => Some(ThreadId(operation.detail)),
-                    _ => None,
-                };
-                let holder = holder.map(|thread| state.identities.path(thread).to_owned());
-                let name = match state.spin_ended(*thread) {
-                    Some(_) if state.waits_for_predicate(*thread) => format!("{:?}", WAIT.kind),
-                    Some(_) => "spin".to_owned(),
-                    None => format!("{:?}", operation.kind),
-                };
-                waiting.append((state.identities.path(*thread), name, holder))?;
-            }
-            let first = livelocked.iter().find(|thread| stuck.contains(thread)).unwrap_or(&stuck[0]);
-            entry.set_item("thread", state.identities.path(*first))?;
-            entry.set_item("waiting", waiting)?;
-            found.push(entry);
-        }
-        let only_warnings = !broken && !deadlocked && !state.races.are_errors;
-        Ok((found, only_warnings))
-    }
-
     fn schedule<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let state = self.state();
         let steps = PyList::empty(py);
@@ -154,16 +77,8 @@ impl Host {
 impl Host {
     /// Explore the executions of `main`, run as the thread object `main_thread`.
     ///
-    /// Returns a dict: counts (`executions`, `blocked`, `redundant`, `cut`, `events`, `interleavings`), `complete`,
-    /// `bound` (the name of the bound that was reached), `restart` (None, `["module-state"]` or `["rebound", module,
-    /// variable, ...]`: explore again with that changed; `["library"]` and `["names"]`: explore again, modules have
-    /// been instrumented or names were found to be rebound), `uncontrolled`, `forbidden` (None, or what a predicate
-    /// did, file or None, line), `untreated`, `nondeterminism`, `divergence`, `assumptions` (a list of kind, subject,
-    /// file or None, line).
-    ///
-    /// Two more entries say how to go on, here or elsewhere: `frontier`, what is left to explore (None if nothing is,
-    /// or if the algorithm cannot tell), and `learned`, the schedules that made locations visible, in order. A host
-    /// that has followed them with the algorithm `learn` sees what this one sees.
+    /// `Outcome` says how it has ended, and how to go on, here or elsewhere: by the frontier, after a host has followed
+    /// what was learned with the algorithm `learn`.
     ///
     /// `on_failure(description, schedule)` is called for each failure; its value False ends the exploration. It is
     /// called with None when the exploration begins again: what was found so far counts no more.
@@ -171,13 +86,13 @@ impl Host {
     /// keyword arguments are the fields of `Plan`. Raises ValueError for an unknown algorithm or an unsupported pair,
     /// TypeError for an unknown argument.
     #[pyo3(signature = (main, main_thread, **options))]
-    fn explore<'py>(
+    fn explore(
         &self,
-        py: Python<'py>,
+        py: Python<'_>,
         main: Py<PyAny>,
         main_thread: Py<PyAny>,
-        options: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<Bound<'py, PyDict>> {
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Outcome> {
         let plan = Plan::read(options)?;
         self.include_wanted(py)?;
         self.begin(py, &plan)?;
@@ -187,7 +102,7 @@ impl Host {
         self.state().recording.recorder = None;
         let finished = explored?;
         self.restore(py, || Ok(()))?;
-        self.outcome(py, &plan, finished)
+        Ok(self.outcome(py, &plan, finished))
     }
 
     /// While an exploration reports its progress: what is left of it. None if the algorithm cannot tell.
@@ -369,7 +284,7 @@ impl Host {
                 Some(Restart::Library | Restart::Operands) => return Ok(false),
                 _ => {}
             }
-            let (failures, only_warnings) = self.describe_failures(py, &summary)?;
+            let (failures, only_warnings) = self.describe_failures(&summary);
             if !failures.is_empty() {
                 let keeps_going_on_failure = keeps_going_on_failure || only_warnings;
                 if summary.end == End::Cut && !keeps_going_on_failure {
@@ -407,61 +322,5 @@ impl Host {
                 }
             }
         }
-    }
-
-    fn outcome<'py>(&self, py: Python<'py>, plan: &Plan, finished: bool) -> PyResult<Bound<'py, PyDict>> {
-        let outcome = PyDict::new(py);
-        let mut state = self.state();
-        let counts = state.driver.counts;
-        let bound = state.driver.meter.reached();
-        let exhaustive = state.driver.requirements().is_exhaustive;
-        outcome.set_item("executions", counts.executions)?;
-        outcome.set_item("blocked", counts.blocked)?;
-        outcome.set_item("redundant", counts.redundant)?;
-        outcome.set_item("cut", counts.cut)?;
-        outcome.set_item("events", counts.events)?;
-        outcome.set_item("interleavings", counts.total())?;
-        outcome.set_item("seconds", state.driver.meter.elapsed().as_secs_f64())?;
-        outcome.set_item("complete", finished && bound.is_none() && exhaustive && counts.cut == 0)?;
-        outcome.set_item("bound", bound.map(|bound| bound.name()))?;
-        for name in ["uncontrolled", "forbidden", "untreated", "refusal"] {
-            outcome.set_item(name, py.None())?;
-        }
-        match state.refusals.met() {
-            None => {}
-            Some(Refusal::Untreated(what)) => outcome.set_item("untreated", what)?,
-            Some(Refusal::Forbidden(forbidden)) => outcome.set_item("forbidden", forbidden.told())?,
-            Some(Refusal::Uncontrolled(what)) => outcome.set_item("uncontrolled", what)?,
-            Some(Refusal::Coded(error)) => outcome.set_item("refusal", error.clone_ref(py))?,
-        }
-        outcome.set_item("assumptions", state.told_assumptions())?;
-        let restart = match state.learning.restart() {
-            Some(Restart::ModuleState) => Some(vec!["module-state".to_owned()]),
-            Some(Restart::Rebound) => {
-                let names =
-                    state.learning.rebinding().iter().flat_map(|(module, name)| [module.clone(), name.clone()]);
-                Some(std::iter::once("rebound".to_owned()).chain(names).collect())
-            }
-            Some(Restart::Library) => Some(vec!["library".to_owned()]),
-            Some(Restart::Operands) => Some(vec!["operands".to_owned()]),
-            // What was followed so far was taken for something else.
-            Some(Restart::Visible) if plan.follows() => Some(vec!["names".to_owned()]),
-            Some(Restart::Visible) | None => None,
-        };
-        outcome.set_item("restart", restart)?;
-        let unfinished = !finished || bound.is_some();
-        let splitting = state.driver.explorer_mut().splitting().filter(|_| unfinished);
-        outcome.set_item("frontier", splitting.and_then(|explorer| explorer.frontier()))?;
-        outcome.set_item("learned", state.learning.schedules())?;
-        let findings = state.driver.explorer().findings();
-        outcome.set_item("classes", findings.classes)?;
-        outcome.set_item("lacks_root", findings.lacks_root)?;
-        outcome.set_item("nondeterminism", state.told_difference())?;
-        let divergence = findings.divergence.map(|divergence| {
-            let path = state.identities.path(divergence.thread).to_owned();
-            (divergence.step, path, format!("{:?}", divergence.reason))
-        });
-        outcome.set_item("divergence", divergence)?;
-        Ok(outcome)
     }
 }

@@ -3,7 +3,9 @@
 pub mod assumptions;
 pub mod difference;
 pub mod exploring;
+pub mod failures;
 pub mod learning;
+pub mod outcome;
 pub mod plan;
 pub mod race_search;
 pub mod recording;

@@ -6,22 +6,18 @@ import contextlib
 from collections import Counter
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import Any
 
+from dpor._kernel import Outcome
+from dpor.checking.exploration import Primitives, Steps, Visibility, begins_anew
+from dpor.checking.failures import Found, message_of
+from dpor.checking.recording import FOLLOW, run_once, with_values
+from dpor.checking.refusals import require_controlled
 from dpor.counterexample.explain import explain, steps_of
 from dpor.counterexample.observation import Observation
 from dpor.counterexample.operations import Operation
 from dpor.counterexample.recorder import Recorder
 from dpor.counterexample.records import Execution
 from dpor.counterexample.schedule import Schedule, ScheduleStep, encode, model_id
-from dpor.executions import (
-    Found,
-    apply_restart,
-    message_of,
-    require_controlled,
-    run_once,
-    with_values,
-)
 from dpor.hosted import HostedModel, json_parameters
 from dpor.results import ReplayRequest, ReplayResult
 from dpor.tasks import waiting_tasks
@@ -88,19 +84,21 @@ def guided(
             outcome = run_once(
                 hosted,
                 follower,
-                algorithm="follow",
-                steps=[_kernel_step(step, schedule.chosen_reads) for step in schedule.steps],
-                everything_visible=True,
-                everything_races=False,
+                FOLLOW,
+                Steps(
+                    steps=[_kernel_step(step, schedule.chosen_reads) for step in schedule.steps],
+                    chosen_reads=schedule.chosen_reads,
+                    waits_by_spinning=schedule.waits_by_spinning,
+                ),
+                primitives=Primitives(
+                    library_queues=schedule.library_queues, library_pools=schedule.library_pools
+                ),
+                visibility=Visibility(everything=True, races=False),
                 max_steps=max(hosted.options.max_steps, 2 * len(schedule.steps)),
                 seen=seen,
                 stop_at_failure=schedule.failure == 0,
-                chosen_reads=schedule.chosen_reads,
-                waits_by_spinning=schedule.waits_by_spinning,
-                library_queues=schedule.library_queues,
-                library_pools=schedule.library_pools,
             )
-            if apply_restart(hosted, outcome):
+            if begins_anew(hosted, outcome):
                 continue
             attempt = _Attempt(follower, seen, outcome)
             if best is None or attempt.follower.position > best.follower.position:
@@ -124,13 +122,12 @@ def _learn(hosted: HostedModel) -> None:
         outcome = run_once(
             hosted,
             None,
-            algorithm="follow",
-            steps=[],
-            complete=True,
+            FOLLOW,
+            Steps(steps=[], complete=True),
+            visibility=Visibility(everything=True),
             stop_at_failure=False,
-            everything_visible=True,
         )
-        if not apply_restart(hosted, outcome):
+        if not begins_anew(hosted, outcome):
             break
 
 
@@ -147,7 +144,7 @@ class _Attempt:
 
     follower: _Follower
     seen: list[Found]
-    outcome: dict[str, Any]
+    outcome: Outcome
 
 
 def _values_of(schedule: Schedule) -> dict[tuple[str, int], int]:
@@ -220,11 +217,11 @@ class _Follower(Recorder):
         super().step(thread, operation, target, key, value, event, number)
         return True
 
-    def diverged(self, outcome: dict[str, Any]) -> bool:
+    def diverged(self, outcome: Outcome) -> bool:
         """True if the model did something else than the schedule says."""
         return (self._divergence or self._renamed() or self._stuck(outcome)) is not None
 
-    def conclude(self, changed: bool, seen: list[Found], outcome: dict[str, Any]) -> GuidedReplay:
+    def conclude(self, changed: bool, seen: list[Found], outcome: Outcome) -> GuidedReplay:
         """What following the schedule gave."""
         divergence = self._divergence or self._renamed() or self._stuck(outcome)
         number = self._schedule.failure
@@ -261,14 +258,13 @@ class _Follower(Recorder):
                 return f"step {number}: the schedule has [{wanted}], the model did [{seen}]"
         return None
 
-    def _stuck(self, outcome: dict[str, Any]) -> str | None:
-        if outcome["divergence"] is None:
+    def _stuck(self, outcome: Outcome) -> str | None:
+        if outcome.divergence is None:
             if self.position < len(self._wanted):
                 wanted = self._wanted[self.position]
                 return f"step {self.position + 1}: the schedule has [{wanted}], the model has already ended"
             return None
-        divergence: tuple[int, str, str] = outcome["divergence"]
-        step, thread, _ = divergence
+        step, thread = outcome.divergence
         wanted: ScheduleStep | None = self._wanted[step] if step < len(self._wanted) else None
         shown = f"the schedule has [{wanted}], but " if wanted is not None else ""
         return f"step {step + 1}: {shown}thread {thread} cannot run there"

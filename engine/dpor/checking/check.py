@@ -6,10 +6,29 @@ import itertools
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
 
-from dpor._kernel import Host
+from dpor._kernel import Failed, Host, Outcome
 from dpor.assumptions import merged, read_assumptions, refused_if_strict, way_to_unseen_state
+from dpor.checking.exploration import (
+    Bound,
+    Bounds,
+    Choices,
+    Explorer,
+    Listeners,
+    Restart,
+    Search,
+    Steps,
+    begins_anew,
+    change,
+    explore,
+    restart_of,
+)
+from dpor.checking.failures import Found
+from dpor.checking.minimisation import minimised
+from dpor.checking.recording import REPLAY, record, run_once
+from dpor.checking.refusals import require_controlled, require_planned, require_root
+from dpor.checking.tail import Tail
 from dpor.checkpoints import (
     Checkpoint,
     FactKind,
@@ -22,15 +41,6 @@ from dpor.checkpoints import (
 from dpor.codes import Code
 from dpor.contents import incomplete_if_changed, joined
 from dpor.errors import DporError
-from dpor.executions import (
-    Choices,
-    Found,
-    apply_restart,
-    record,
-    require_controlled,
-    require_root,
-    run_once,
-)
 from dpor.hosted import HostedModel, json_parameters
 from dpor.instrument.coverage import covered_lines
 from dpor.options import (
@@ -41,10 +51,6 @@ from dpor.options import (
     ModelOptions,
     Partition,
     Races,
-    chooses_reads,
-    runs_library_pools,
-    runs_library_queues,
-    waits_by_spinning,
 )
 from dpor.results import (
     Assumption,
@@ -59,19 +65,17 @@ from dpor.results import (
     Violation,
     ViolationKind,
 )
-from dpor.tail import Tail
 
 _BOUNDS = {
-    "max_steps": Code.MAX_STEPS,
-    "max_executions": Code.MAX_EXECUTIONS,
-    "preemption_bound": Code.PREEMPTION_BOUND,
-    "timeout": Code.TIMEOUT,
-    "cancelled": Code.CANCELLED,
+    Bound.MAX_STEPS: Code.MAX_STEPS,
+    Bound.MAX_EXECUTIONS: Code.MAX_EXECUTIONS,
+    Bound.PREEMPTIONS: Code.PREEMPTION_BOUND,
+    Bound.TIMEOUT: Code.TIMEOUT,
+    Bound.CANCELLED: Code.CANCELLED,
 }
 _EXPLAINED = 200
 _MINIMISED = 5
-_MINIMISING_EXECUTIONS = 3000
-_MINIMISING_SECONDS = 1.0
+_LEARN = Explorer(name="learn")
 _RANDOM_EXECUTIONS = 10_000
 _PCT_DEPTH = 3
 _RESTARTS = 200
@@ -102,6 +106,16 @@ def check_model(
         return _Check(hosted, request.all_violations, on_progress, sharing or Sharing()).run()
 
 
+class Counts(NamedTuple):
+    """What was explored so far; `seconds` are those that were used."""
+
+    executions: int
+    blocked: int
+    redundant: int
+    events: int
+    seconds: float
+
+
 class _Check:
     """One check of one model."""
 
@@ -122,12 +136,15 @@ class _Check:
         self.learned = list(self.before.learned)
         self.shared = sharing.shared
         self.exploring = False
+        # What this process has taken, also where it began anew.
+        self.seconds = 0.0
         self.kept = monotonic()
 
     def run(self) -> ModelResult:
         options = self.hosted.options
         _require_supported(options)
         outcome = self._explore()
+        counts = self._counts(outcome)
         told = [self._explain(found) for found in list(self.found.values())[:_EXPLAINED]]
         harmless = options.races is Races.WARN
         warnings = tuple(one for one in told if harmless and one.kind is ViolationKind.DATA_RACE)
@@ -146,12 +163,12 @@ class _Check:
             reason=reason,
             algorithm=options.algorithm.value,
             memory_model=options.memory_model.value,
-            executions=outcome["executions"],
-            blocked=outcome["blocked"],
-            redundant=outcome["redundant"],
-            classes=outcome["classes"],
-            events=outcome["events"],
-            seconds=outcome["seconds"],
+            executions=counts.executions,
+            blocked=counts.blocked,
+            redundant=counts.redundant,
+            classes=outcome.classes,
+            events=counts.events,
+            seconds=counts.seconds,
             violations=violations,
             warnings=warnings,
             expect=expect,
@@ -189,48 +206,41 @@ class _Check:
     def _contents(self) -> Mapping[str, str]:
         return joined((self.before.contents, self.hosted.instrumentation.contents.values()))
 
-    def _explore(self) -> dict[str, Any]:
+    def _explore(self) -> Outcome:
         hosted, options = self.hosted, self.hosted.options
-        seconds = 0.0
         self._learn()
         for _ in range(_RESTARTS):
             self.found.clear()
-            remaining = None if options.timeout is None else max(0.0, options.timeout - seconds)
+            remaining = None if options.timeout is None else max(0.0, options.timeout - self.seconds)
             self.exploring = True
-            outcome = hosted.host.explore(
-                hosted.main,
-                hosted.patches.main_thread,
-                **_algorithm(options),
-                memory_model=options.memory_model.value,
-                max_steps=options.max_steps,
-                max_executions=options.max_executions,
-                preemption_bound=options.preemption_bound,
-                timeout=remaining,
-                stop_at_failure=not self.all_violations,
-                everything_visible=not hosted.elide,
-                fresh_modules=hosted.fresh_modules,
-                spurious_wakeups=options.spurious_wakeups,
-                clock_jumps=options.clock_jumps,
-                library_queues=runs_library_queues(options),
-                library_pools=runs_library_pools(options),
-                data_races=options.races.value,
-                frontiers=list(self.before.frontiers),
-                solver=hosted.symbolic,
-                on_failure=self._note,
-                on_progress=self._report if self.on_progress is not None else None,
+            outcome = explore(
+                hosted,
+                Search(
+                    explorer=_explorer(options),
+                    bounds=Bounds(
+                        max_steps=options.max_steps,
+                        max_executions=options.max_executions,
+                        preemptions=options.preemption_bound,
+                        timeout=remaining,
+                    ),
+                    races=options.races,
+                    stop_at_failure=not self.all_violations,
+                    frontiers=self.before.frontiers,
+                    listeners=Listeners(
+                        on_failure=self._note,
+                        on_progress=self._report if self.on_progress is not None else None,
+                    ),
+                ),
             )
             self.exploring = False
-            seconds += outcome["seconds"]
-            outcome["seconds"] = seconds + (self.sharing.checkpoint or Checkpoint()).seconds
+            self.seconds += outcome.seconds
             self._add_learned(outcome)
-            if not apply_restart(hosted, outcome):
+            if not begins_anew(hosted, outcome):
                 require_controlled(hosted, outcome)
                 require_root(hosted, outcome)
-                _require_planned(hosted, outcome)
-                for count in ("executions", "blocked", "redundant", "events"):
-                    outcome[count] += getattr(self.before, count)
-                if outcome["bound"] is not None and outcome["frontier"] is not None:
-                    self._keep(self._checkpoint(outcome, outcome["frontier"]))
+                require_planned(hosted, outcome)
+                if outcome.bound is not None and outcome.frontier is not None:
+                    self._keep(self._checkpoint(self._counts(outcome), outcome.frontier))
                 return outcome
         raise DporError(
             Code.NONDETERMINISTIC,
@@ -245,31 +255,38 @@ class _Check:
         hosted = self.hosted
         for fact in self.before.learned:
             if fact.kind is not FactKind.VISIBLE:
-                apply_restart(hosted, {"restart": [fact.kind.value, *fact.names]})
+                module_and_variable = list(zip(fact.names[::2], fact.names[1::2], strict=True))
+                change(hosted, Restart(fact.kind.value), module_and_variable)
                 continue
-            hosted.host.explore(
-                hosted.main,
-                hosted.patches.main_thread,
-                algorithm="learn",
-                memory_model=hosted.options.memory_model.value,
-                steps=read_choices(fact.schedule),
-                max_steps=hosted.options.max_steps,
-                stop_at_failure=not self.all_violations,
-                everything_visible=not hosted.elide,
-                fresh_modules=hosted.fresh_modules,
-                spurious_wakeups=hosted.options.spurious_wakeups,
-                clock_jumps=hosted.options.clock_jumps,
-                library_queues=runs_library_queues(hosted.options),
-                library_pools=runs_library_pools(hosted.options),
-                data_races=hosted.options.races.value,
+            explore(
+                hosted,
+                Search(
+                    explorer=_LEARN,
+                    bounds=Bounds(max_steps=hosted.options.max_steps),
+                    steps=Steps(steps=read_choices(fact.schedule)),
+                    races=hosted.options.races,
+                    stop_at_failure=not self.all_violations,
+                ),
             )
 
-    def _add_learned(self, outcome: dict[str, Any]) -> None:
+    def _counts(self, outcome: Outcome) -> Counts:
+        """What was explored, with what was counted before this process took over."""
+        before = self.before
+        return Counts(
+            outcome.executions + before.executions,
+            outcome.blocked + before.blocked,
+            outcome.redundant + before.redundant,
+            outcome.events + before.events,
+            self.seconds + (self.sharing.checkpoint or Checkpoint()).seconds,
+        )
+
+    def _add_learned(self, outcome: Outcome) -> None:
         """Note what an exploration has learned. Raises LearnedError if others have to know of it."""
-        new = [LearnedFact(FactKind.VISIBLE, write_choices(choices)) for choices in outcome["learned"]]
-        if outcome["restart"] is not None and outcome["restart"] != ["library"]:
-            kind, *names = outcome["restart"]
-            new.append(LearnedFact(FactKind(kind), names=tuple(names)))
+        new = [LearnedFact(FactKind.VISIBLE, write_choices(choices)) for choices in outcome.learned]
+        restart = restart_of(outcome)
+        if restart is not None and restart is not Restart.LIBRARY:
+            names = itertools.chain.from_iterable(outcome.rebinding)
+            new.append(LearnedFact(FactKind(restart.value), names=tuple(names)))
         if not new:
             return
         self.learned += new
@@ -277,14 +294,14 @@ class _Check:
             raise LearnedError(self.learned)
         self.before = Checkpoint()
 
-    def _checkpoint(self, counts: dict[str, Any], frontier: str, fraction: float = 0.0) -> Checkpoint:
+    def _checkpoint(self, counts: Counts, frontier: str, fraction: float = 0.0) -> Checkpoint:
         learned = (LearnedFact(FactKind.VISIBLE, write_choices(one)) for one in self.hosted.host.learned())
         return Checkpoint(
-            executions=counts["executions"],
-            blocked=counts["blocked"],
-            redundant=counts["redundant"],
-            events=counts["events"],
-            seconds=counts["seconds"],
+            executions=counts.executions,
+            blocked=counts.blocked,
+            redundant=counts.redundant,
+            events=counts.events,
+            seconds=counts.seconds,
             fraction=fraction,
             frontiers=(frontier,),
             learned=(*self.learned, *learned) if self.exploring else tuple(self.learned),
@@ -309,10 +326,9 @@ class _Check:
         frontier = host.frontier()
         if frontier is None:
             return
-        counts = {
-            name: getattr(progress, name)
-            for name in ("executions", "blocked", "redundant", "events", "seconds")
-        }
+        counts = Counts(
+            progress.executions, progress.blocked, progress.redundant, progress.events, progress.seconds
+        )
         checkpoint = self._checkpoint(counts, frontier, progress.fraction)
         if wanted:
             assert sharing.give is not None
@@ -322,13 +338,13 @@ class _Check:
         else:
             self._keep(checkpoint)
 
-    def _note(self, description: dict[str, Any] | None, choices: Choices) -> bool:
-        if description is None:
+    def _note(self, failed: Failed | None, choices: Choices) -> bool:
+        if failed is None:
             # The exploration has begun again with more visible operations: what was found will be found again.
             self.found.clear()
             self.before = Checkpoint()
             return not self.shared
-        found = Found(description, choices, self.hosted.symbolic.values())
+        found = Found(failed, choices, self.hosted.symbolic.values())
         if isinstance(found.exception, MemoryError):
             raise DporError(
                 Code.OUT_OF_MEMORY,
@@ -363,7 +379,7 @@ class _Check:
             self._share(progress)
         return go_on
 
-    def _verdict(self, outcome: dict[str, Any], violated: bool) -> tuple[Verdict, Reason | None]:
+    def _verdict(self, outcome: Outcome, violated: bool) -> tuple[Verdict, Reason | None]:
         if violated:
             return Verdict.VIOLATED, None
         options = self.hosted.options
@@ -375,7 +391,7 @@ class _Check:
                 f"solver_timeout={options.solver_timeout:g} s each",
                 "raise solver_timeout, give the values bounds, or multiply and divide by constants only",
             )
-        if outcome["complete"]:
+        if outcome.complete:
             if options.expect is not Expectation.VIOLATED:
                 return Verdict.VERIFIED, None
             return Verdict.VERIFIED, Reason(
@@ -383,24 +399,24 @@ class _Check:
                 'every schedule was checked and none breaks the model, which expect="violated" says it should',
                 "if the bug is fixed, take the option away",
             )
-        bound = outcome["bound"]
-        if bound is None:
-            drawn = outcome["executions"] + outcome["blocked"]
+        if outcome.bound is None:
+            drawn = outcome.executions + outcome.blocked
             return Verdict.INCOMPLETE, Reason(
                 Code.SAMPLED,
                 f"{drawn} schedules drawn at random broke nothing",
                 "use algorithm 'optimal' for a proof",
             )
+        bound = Bound(outcome.bound)
         message = {
-            "max_steps": f"an execution reached max_steps={options.max_steps}",
-            "max_executions": f"the check reached max_executions={options.max_executions}",
-            "preemption_bound": f"schedules with more than preemption_bound={options.preemption_bound} were left out",
-            "timeout": f"the check reached its timeout of {options.timeout} s",
-            "cancelled": "the check was cancelled",
+            Bound.MAX_STEPS: f"an execution reached max_steps={options.max_steps}",
+            Bound.MAX_EXECUTIONS: f"the check reached max_executions={options.max_executions}",
+            Bound.PREEMPTIONS: f"schedules with more than preemption_bound={options.preemption_bound} were left out",
+            Bound.TIMEOUT: f"the check reached its timeout of {options.timeout} s",
+            Bound.CANCELLED: "the check was cancelled",
         }[bound]
         fix = "raise the bound or make the model smaller"
         location = None
-        if bound == "max_steps":
+        if bound is Bound.MAX_STEPS:
             location = self._loop()
             fix = "does this loop ever end? Bound it, or raise max_steps"
         return Verdict.INCOMPLETE, Reason(_BOUNDS[bound], message, fix, location)
@@ -409,106 +425,21 @@ class _Check:
         """Where an execution that reached `max_steps` was going round: the place of its last operations."""
         hosted = self.hosted
         tail = Tail(hosted)
-        run_once(
-            hosted, tail, algorithm="replay", steps=[], complete=True, max_steps=hosted.options.max_steps
-        )
+        steps = Steps(steps=[], complete=True)
+        run_once(hosted, tail, REPLAY, steps, max_steps=hosted.options.max_steps)
         return tail.place()
 
     def _explain(self, found: Found) -> Violation:
-        small = self._minimised(found) if len(self.found) <= _MINIMISED else found
-        return record(self.hosted, small)
-
-    def _minimised(self, found: Found) -> Found:
-        """The same bug with the fewest context switches, then the fewest steps, as far as a second's search goes."""
-        if chooses_reads(self.hosted.options):
-            # What is searched are interleavings, of which none need show the bug.
-            return found
-        best = found
-        executions, seconds = _MINIMISING_EXECUTIONS, _MINIMISING_SECONDS
-        for bound in range(switches(found.choices) + 1):
-            best_here: list[Found] = []
-            progress = None if self.on_progress is None else self._report
-            # Several failures of one place are told apart by their messages.
-            exact = sum(other.place == found.place for other in self.found.values()) > 1
-            outcome = _search(self.hosted, found, bound, best_here, executions, seconds, progress, exact)
-            executions -= outcome["interleavings"]
-            seconds -= outcome["seconds"]
-            if best_here:
-                return min(best_here, key=lambda candidate: len(candidate.choices))
-            if executions <= 0 or seconds <= 0:
-                break
-        return best
-
-
-def switches(choices: Choices) -> int:
-    """How often the next choice is of another thread than the last, with the stores that leave a store buffer."""
-    actors = [actor for actor, _ in choices if "!" not in actor]
-    flushes = len(choices) - len(actors)
-    return flushes + sum(one != other for one, other in itertools.pairwise(actors))
-
-
-def _search(
-    hosted: HostedModel,
-    found: Found,
-    bound: int,
-    best: list[Found],
-    executions: int,
-    seconds: float,
-    progress: Callable[..., object] | None,
-    exact: bool,
-) -> dict[str, Any]:
-    def same(candidate: Found) -> bool:
-        return candidate.key == found.key if exact else candidate.place == found.place
-
-    def note(description: dict[str, Any] | None, choices: Choices) -> bool:
-        if description is None:
-            best.clear()
-            return True
-        candidate = Found(description, choices, hosted.symbolic.values())
-        if same(candidate) and (not best or len(choices) < len(best[0].choices)):
-            best[:] = [candidate]
-        return True
-
-    return hosted.host.explore(
-        hosted.main,
-        hosted.patches.main_thread,
-        algorithm="context-bound",
-        memory_model=hosted.options.memory_model.value,
-        bound=bound,
-        max_steps=hosted.options.max_steps,
-        max_executions=max(1, executions),
-        timeout=max(0.01, seconds),
-        # A search that goes on finds the fewest steps; a failed execution need not be run to its end.
-        stop_at_failure=False,
-        everything_visible=not hosted.elide,
-        fresh_modules=hosted.fresh_modules,
-        waits_by_spinning=waits_by_spinning(hosted.options),
-        library_queues=runs_library_queues(hosted.options),
-        library_pools=runs_library_pools(hosted.options),
-        spurious_wakeups=hosted.options.spurious_wakeups,
-        clock_jumps=hosted.options.clock_jumps,
-        data_races=hosted.options.races.value,
-        solver=hosted.symbolic,
-        on_failure=note,
-        on_progress=progress,
-    )
-
-
-def _require_planned(hosted: HostedModel, outcome: dict[str, Any]) -> None:
-    if outcome["divergence"] is not None:
-        step, thread, _ = outcome["divergence"]
-        raise DporError(
-            Code.NONDETERMINISTIC,
-            f"{hosted.info.name} behaved differently when the same choices were made again: at step {step + 1}, "
-            f"thread {thread} could not go on",
-            "does it depend on something that outlives an execution or is not fixed, such as a cache, addresses or "
-            "the order of a set?",
-            SourceSpan(hosted.info.file, hosted.info.line, hosted.info.column),
-        )
+        if len(self.found) > _MINIMISED:
+            return record(self.hosted, found)
+        # Several failures of one place are told apart by their messages.
+        exact = sum(other.place == found.place for other in self.found.values()) > 1
+        progress = None if self.on_progress is None else self._report
+        return record(self.hosted, minimised(self.hosted, found, exact, progress))
 
 
 def _require_supported(options: ModelOptions) -> None:
-    algorithm = _algorithm(options)["algorithm"]
+    algorithm = _explorer(options).name
     instead = Host.alternative(algorithm, options.memory_model.value)
     if instead is not None:
         fix = f"use --algorithm {instead}" if instead != "none" else "use --memory-model sc"
@@ -519,14 +450,14 @@ def _require_supported(options: ModelOptions) -> None:
         )
 
 
-def _algorithm(options: ModelOptions) -> dict[str, Any]:
+def _explorer(options: ModelOptions) -> Explorer:
     samples = options.max_executions or _RANDOM_EXECUTIONS
     if options.algorithm is Algorithm.RANDOM:
-        return {"algorithm": "random", "seed": options.seed, "samples": samples}
+        return Explorer(name="random", seed=options.seed, samples=samples)
     if options.algorithm is Algorithm.PCT:
-        return {"algorithm": "random", "seed": options.seed, "samples": samples, "depth": _PCT_DEPTH}
+        return Explorer(name="random", seed=options.seed, samples=samples, depth=_PCT_DEPTH)
     if options.algorithm is Algorithm.VALUE_CENTRIC:
-        return {"algorithm": "value-centric", "root": options.root}
+        return Explorer(name="value-centric", root=options.root)
     if options.algorithm in GRAPHS:
-        return {"algorithm": options.algorithm.value, "reads_from": options.partition is Partition.RF}
-    return {"algorithm": options.algorithm.value, "k": options.k}
+        return Explorer(name=options.algorithm.value, reads_from=options.partition is Partition.RF)
+    return Explorer(name=options.algorithm.value, k=options.k)

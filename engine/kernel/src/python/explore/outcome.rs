@@ -1,0 +1,101 @@
+//! What an exploration gives to Python.
+
+use pyo3::prelude::*;
+
+use crate::python::explore::difference::Difference;
+use crate::python::explore::learning::{Restart, Schedule, Variable};
+use crate::python::explore::plan::Plan;
+use crate::python::explore::refusals::Refusal;
+use crate::python::host::Host;
+
+/// How an exploration has ended; `_kernel.pyi` says what each field means.
+#[pyclass(frozen, get_all, module = "dpor._kernel")]
+pub struct Outcome {
+    executions: u64,
+    blocked: u64,
+    redundant: u64,
+    cut: u64,
+    events: u64,
+    seconds: f64,
+    complete: bool,
+    bound: Option<&'static str>,
+    uncontrolled: Option<String>,
+    forbidden: Option<(String, Option<String>, u32)>,
+    untreated: Option<&'static str>,
+    error: Option<Py<PyAny>>,
+    restart: Option<&'static str>,
+    rebinding: Vec<Variable>,
+    frontier: Option<String>,
+    learned: Vec<Schedule>,
+    classes: Option<u64>,
+    lacks_root: bool,
+    nondeterminism: Option<Difference>,
+    divergence: Option<(usize, String)>,
+}
+
+#[pymethods]
+impl Outcome {
+    /// All executions that were begun.
+    #[getter]
+    fn interleavings(&self) -> u64 {
+        self.executions + self.blocked + self.redundant + self.cut
+    }
+}
+
+impl Host {
+    /// The outcome of an exploration by `plan`, which has `finished` or was ended.
+    pub fn outcome(&self, py: Python<'_>, plan: &Plan, finished: bool) -> Outcome {
+        let mut state = self.state();
+        let bound = state.driver.meter.reached();
+        let unfinished = !finished || bound.is_some();
+        let splitting = state.driver.explorer_mut().splitting().filter(|_| unfinished);
+        let frontier = splitting.and_then(|explorer| explorer.frontier());
+        let (counts, findings) = (state.driver.counts, state.driver.explorer().findings());
+        let exhaustive = state.driver.requirements().is_exhaustive;
+        let divergence = findings
+            .divergence
+            .map(|divergence| (divergence.step, state.identities.path(divergence.thread).to_owned()));
+        let mut outcome = Outcome {
+            executions: counts.executions,
+            blocked: counts.blocked,
+            redundant: counts.redundant,
+            cut: counts.cut,
+            events: counts.events,
+            seconds: state.driver.meter.elapsed().as_secs_f64(),
+            complete: !unfinished && exhaustive && counts.cut == 0,
+            bound: bound.map(|bound| bound.name()),
+            uncontrolled: None,
+            forbidden: None,
+            untreated: None,
+            error: None,
+            restart: state.learning.restart().and_then(|restart| told_restart(restart, plan)),
+            rebinding: state.learning.rebinding().to_vec(),
+            frontier,
+            learned: state.learning.schedules().to_vec(),
+            classes: findings.classes,
+            lacks_root: findings.lacks_root,
+            nondeterminism: state.told_difference(),
+            divergence,
+        };
+        match state.refusals.met() {
+            None => {}
+            Some(Refusal::Untreated(what)) => outcome.untreated = Some(what),
+            Some(Refusal::Forbidden(forbidden)) => outcome.forbidden = Some(forbidden.told()),
+            Some(Refusal::Uncontrolled(what)) => outcome.uncontrolled = Some(what.clone()),
+            Some(Refusal::Coded(error)) => outcome.error = Some(error.clone_ref(py)),
+        }
+        outcome
+    }
+}
+
+/// The values of `Restart` in Python.
+fn told_restart(restart: Restart, plan: &Plan) -> Option<&'static str> {
+    match restart {
+        Restart::ModuleState => Some("module-state"),
+        Restart::Rebound => Some("rebound"),
+        Restart::Library => Some("library"),
+        Restart::Operands => Some("operands"),
+        // What was followed so far was taken for something else.
+        Restart::Visible => plan.follows().then_some("names"),
+    }
+}
