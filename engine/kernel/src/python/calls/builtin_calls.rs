@@ -94,7 +94,10 @@ impl Host {
                 self.keep_found(&object, &namespace);
                 Ok(namespace)
             }
-            BuiltinEffect::Write => {
+            BuiltinEffect::RemoveItem if arguments.len() == 2 && !self.state().symbolic.used => {
+                self.remove_item(py, function, arguments)
+            }
+            BuiltinEffect::Write | BuiltinEffect::RemoveItem => {
                 let parts: Vec<Part<'py>> = given(arguments, keywords)
                     .into_iter()
                     .map(|object| Part { object, effect: ContainerEffect::WriteByOrder })
@@ -166,6 +169,28 @@ impl Host {
                 Ok(result)
             }
         }
+    }
+
+    fn remove_item<'py>(
+        &self,
+        py: Python<'py>,
+        function: &Bound<'py, PyAny>,
+        arguments: &Bound<'py, PyTuple>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (object, key) = (arguments.get_item(0)?, arguments.get_item(1)?);
+        let effect = ContainerEffect::CellDelete;
+        self.note_native_use(&object)?;
+        self.access_namespace(py, &object, Some(&key), effect)?;
+        let event = self.access_container(py, &object, effect, Some(&key))?;
+        let call = || function.call1(arguments);
+        let called = match self.may_call_back(&key) {
+            false => call(),
+            true => self.operating(py, OpenOperation::on_container(&object, effect, Some(&key)), call),
+        };
+        let name = function.getattr(intern!(py, "__name__"))?;
+        let result = self.noted(py, called, Word::Call, &object, Some(&name), event)?;
+        self.note(py, Word::Call, Some(&object), Some(&name), Some(&result), event);
+        Ok(result)
     }
 
     /// `print`: as many calls of the stream's `write` as CPython makes, where another thread can come between them:

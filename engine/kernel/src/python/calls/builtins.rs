@@ -33,6 +33,8 @@ pub enum BuiltinEffect {
     Examine,
     /// Runs code that it is given as text.
     Evaluate,
+    /// Removes the item from a dict that its second argument names, if it is there and not to be kept.
+    RemoveItem,
     /// May change its arguments.
     Write,
     GetAttribute,
@@ -284,6 +286,7 @@ pub fn c_function_effect(module: &Bound<'_, PyAny>, function: &str) -> BuiltinEf
         "_bisect" if READING_OF_BISECT.contains(&function) => BuiltinEffect::Compare,
         "_statistics" => BuiltinEffect::Compare,
         "_json" | "_functools" => BuiltinEffect::Examine,
+        "_weakref" if function == "_remove_dead_weakref" => BuiltinEffect::RemoveItem,
         "gc" if function == "get_referents" => BuiltinEffect::Examine,
         "_pickle" if function == "dumps" => BuiltinEffect::Examine,
         "gc" | "sys" if READING_OF_INTERPRETER.contains(&function) => BuiltinEffect::Read,
