@@ -22,16 +22,9 @@ class Failed:
     other: str | None
     location: int | None
 
-class Outcome:
-    """How an exploration has ended.
-
-    `bound` is the name of the bound that was reached. At most one says why the check cannot go on: `uncontrolled` (what
-    could not be controlled), `forbidden` (what a predicate did that it may not do, file and line), `untreated` (what
-    the algorithm does not treat), `error` (a coded error of the symbolic layer). `restart` says why it has to begin
-    anew, for "rebound" with modules and variables in `rebinding`. `frontier` is what is left, for `frontiers`, after a
-    host has followed the schedules `learned` with the algorithm "learn". `classes` are those of the algorithm's own
-    equivalence; `lacks_root` says that no thread was the `root`. `nondeterminism` is a step, a thread, what that was
-    about to do before and now, file and line; `divergence` a step and a thread that could not go on there.
+class Explored:
+    """What was explored: executions by how they ended, events in all, and seconds. `classes` are those of the
+    algorithm's own equivalence.
     """
 
     executions: int
@@ -40,6 +33,25 @@ class Outcome:
     cut: int
     events: int
     seconds: float
+    classes: int | None
+
+    @property
+    def interleavings(self) -> int:
+        """All executions that were begun."""
+
+class Outcome:
+    """How an exploration has ended.
+
+    `bound` is the name of the bound that was reached. At most one says why the check cannot go on: `uncontrolled` (what
+    could not be controlled), `forbidden` (what a predicate did that it may not do, file and line), `untreated` (what
+    the algorithm does not treat), `error` (a coded error of the symbolic layer). `restart` says why it has to begin
+    anew, for "rebound" with modules and variables in `rebinding`. `frontier` is what is left, for `frontiers`, after a
+    host has followed the schedules `learned` with the algorithm "learn". `lacks_root` says that no thread was the
+    `root`. `nondeterminism` is a step, a thread, what that was about to do before and now, file and line; `divergence`
+    a step and a thread that could not go on there.
+    """
+
+    explored: Explored
     complete: bool
     bound: str | None
     uncontrolled: str | None
@@ -50,14 +62,9 @@ class Outcome:
     rebinding: list[tuple[str, str]]
     frontier: str | None
     learned: list[list[tuple[str, int]]]
-    classes: int | None
     lacks_root: bool
     nondeterminism: tuple[int, str, str, str, str | None, int] | None
     divergence: tuple[int, str] | None
-
-    @property
-    def interleavings(self) -> int:
-        """All executions that were begun."""
 
 class Cell:
     """A closure variable that is rebound."""

@@ -166,7 +166,7 @@ class _Check:
             executions=counts.executions,
             blocked=counts.blocked,
             redundant=counts.redundant,
-            classes=outcome.classes,
+            classes=outcome.explored.classes,
             events=counts.events,
             seconds=counts.seconds,
             violations=violations,
@@ -233,7 +233,7 @@ class _Check:
                 ),
             )
             self.exploring = False
-            self.seconds += outcome.seconds
+            self.seconds += outcome.explored.seconds
             self._add_learned(outcome)
             if not begins_anew(hosted, outcome):
                 require_controlled(hosted, outcome)
@@ -273,10 +273,10 @@ class _Check:
         """What was explored, with what was counted before this process took over."""
         before = self.before
         return Counts(
-            outcome.executions + before.executions,
-            outcome.blocked + before.blocked,
-            outcome.redundant + before.redundant,
-            outcome.events + before.events,
+            outcome.explored.executions + before.executions,
+            outcome.explored.blocked + before.blocked,
+            outcome.explored.redundant + before.redundant,
+            outcome.explored.events + before.events,
             self.seconds + (self.sharing.checkpoint or Checkpoint()).seconds,
         )
 
@@ -400,7 +400,7 @@ class _Check:
                 "if the bug is fixed, take the option away",
             )
         if outcome.bound is None:
-            drawn = outcome.executions + outcome.blocked
+            drawn = outcome.explored.executions + outcome.explored.blocked
             return Verdict.INCOMPLETE, Reason(
                 Code.SAMPLED,
                 f"{drawn} schedules drawn at random broke nothing",

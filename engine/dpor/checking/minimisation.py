@@ -39,8 +39,8 @@ def minimised(hosted: HostedModel, found: Found, exact: bool, on_progress: OnPro
             timeout=max(0.01, seconds),
         )
         outcome = _search(hosted, found, bound, best, bounds, exact, on_progress)
-        executions -= outcome.interleavings
-        seconds -= outcome.seconds
+        executions -= outcome.explored.interleavings
+        seconds -= outcome.explored.seconds
         if best:
             return min(best, key=lambda candidate: len(candidate.choices))
         if executions <= 0 or seconds <= 0:

@@ -136,7 +136,7 @@ impl Host {
     pub fn uncontrolled(&self, py: Python<'_>, message: String) -> PyErr {
         let running = {
             let mut state = self.state();
-            state.refusals.add(Refusal::Uncontrolled(message));
+            state.exploration.refusals.add(Refusal::Uncontrolled(message));
             state.phase == Phase::Running
         };
         if running {
@@ -165,7 +165,7 @@ impl Host {
     pub fn restart_with(&self, py: Python<'_>, reason: Restart) -> PyErr {
         {
             let mut state = self.state();
-            state.learning.begin_anew_for(reason);
+            state.exploration.learning.begin_anew_for(reason);
             if state.is_over() {
                 return Self::aborted();
             }

@@ -22,6 +22,7 @@ use pyo3::prelude::*;
 fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<host::Host>()?;
     module.add_class::<explore::failures::Failed>()?;
+    module.add_class::<explore::outcome::Explored>()?;
     module.add_class::<explore::outcome::Outcome>()?;
     module.add_class::<hooks::variables::Cell>()?;
     // Under a name of its own: the class is called what CPython calls it.

@@ -10,27 +10,20 @@ use crate::memory::SequentialConsistency;
 use crate::operation::{Access, AccessMode, EventId, LocationId, ThreadId, ANY_VALUE};
 use crate::python::calls::callbacks::OpenOperations;
 use crate::python::calls::entered_code::Entry;
-use crate::python::explore::assumptions::{Assumptions, Caller};
-use crate::python::explore::learning::Learning;
-use crate::python::explore::race_search::RaceSearch;
-use crate::python::explore::recording::{Recording, Word};
-use crate::python::explore::refusals::Refusals;
-use crate::python::explore::settings::Settings;
-use crate::python::explore::symbolic::Symbolic;
+use crate::python::explore::assumptions::Caller;
+use crate::python::explore::recording::Word;
 use crate::python::explore::untold::Untold;
+use crate::python::explore::Exploration;
 use crate::python::footprints::contents::Contents;
 use crate::python::heap::Heap;
 use crate::python::identities::identity::Identities;
 use crate::python::identities::objects::Objects;
-use crate::python::identities::shown_names::Shown;
 use crate::python::kept::lasting::Lasting;
-use crate::python::loops::{Loops, Spins};
+use crate::python::loops::Loops;
 use crate::python::modules::code_facts::CodeFacts;
-use crate::python::primitives::PrimitiveFacts;
-use crate::python::threads::clocks::Clocks;
 use crate::python::threads::greenlets::{Greenlet, GreenletPool};
-use crate::python::threads::predicates::Predicates;
 use crate::python::threads::run::Run;
+use crate::python::threads::Waits;
 use crate::python::types::TypeTable;
 
 /// What the host is doing.
@@ -88,29 +81,16 @@ pub struct State {
     pub threads: Vec<PythonThread>,
     pub greenlets: GreenletPool,
     pub run: Run,
-    // The exploration.
-    pub settings: Settings,
-    pub learning: Learning,
-    pub refusals: Refusals,
-    /// What the verdict rests on beyond what is explored.
-    pub assumptions: Assumptions,
-    pub races: RaceSearch,
-    pub symbolic: Symbolic,
-    pub recording: Recording,
+    pub exploration: Exploration,
+    pub waits: Waits,
+    pub heap: Heap,
     // What is known of the model's objects and code.
     pub identities: Identities,
     pub objects: Objects,
     pub types: TypeTable,
     pub code: CodeFacts,
     pub contents: Contents,
-    pub shown: Shown,
     pub lasting: Lasting,
-    pub heap: Heap,
-    // What threads wait for.
-    pub primitives: PrimitiveFacts,
-    pub predicates: Predicates,
-    pub spins: Spins,
-    pub clocks: Clocks,
 }
 
 /// Equality tokens of objects are from here up; those of values are below.
@@ -134,31 +114,21 @@ impl State {
             threads: Vec::new(),
             greenlets: GreenletPool::default(),
             run: Run::default(),
-            settings: Settings::default(),
-            learning: Learning::default(),
-            refusals: Refusals::default(),
-            assumptions: Assumptions::default(),
-            races: RaceSearch::default(),
-            symbolic: Symbolic::default(),
-            recording: Recording::default(),
+            exploration: Exploration::default(),
+            waits: Waits::default(),
+            heap: Heap::default(),
             identities: Identities::new(py),
             objects: Objects::default(),
             types: TypeTable::default(),
             code: CodeFacts::new(py)?,
             contents: Contents::default(),
-            shown: Shown::default(),
             lasting: Lasting::default(),
-            heap: Heap::default(),
-            primitives: PrimitiveFacts::default(),
-            predicates: Predicates::default(),
-            spins: Spins::default(),
-            clocks: Clocks::default(),
         })
     }
 
     /// The state token of an atomic's value.
     pub fn token(&mut self, value: &Bound<'_, PyAny>) -> u32 {
-        if self.symbolic.used && self.types.facts(value).symbolic {
+        if self.exploration.symbolic.used && self.types.facts(value).symbolic {
             return ANY_VALUE;
         }
         self.identities.value_token(value)
@@ -201,7 +171,7 @@ impl State {
 
     /// Whether the check cannot go on, whatever the execution still does.
     pub fn given_up(&self) -> bool {
-        self.refusals.any()
+        self.exploration.refusals.any()
     }
 
     #[inline]
@@ -214,15 +184,15 @@ impl State {
 
     #[inline]
     pub fn is_visible(&self, location: LocationId) -> bool {
-        !self.is_over() && (self.settings.everything_visible || self.identities.is_visible(location))
+        !self.is_over() && (self.exploration.settings.everything_visible || self.identities.is_visible(location))
     }
 
     /// Make a location visible from the next exploration on, which begins as soon as this execution has ended.
     #[cold]
     pub fn make_visible(&mut self, location: LocationId) {
-        if self.learning.is_on() {
+        if self.exploration.learning.is_on() {
             self.identities.make_visible(location);
-            self.learning.learned();
+            self.exploration.learning.learned();
         }
     }
 

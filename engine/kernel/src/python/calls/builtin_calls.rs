@@ -94,7 +94,7 @@ impl Host {
                 self.keep_found(&object, &namespace);
                 Ok(namespace)
             }
-            BuiltinEffect::RemoveItem if arguments.len() == 2 && !self.state().symbolic.used => {
+            BuiltinEffect::RemoveItem if arguments.len() == 2 && !self.state().exploration.symbolic.used => {
                 self.remove_item(py, function, arguments)
             }
             BuiltinEffect::Write | BuiltinEffect::RemoveItem => {

@@ -299,7 +299,7 @@ fn defining_class<'py>(owner: &Bound<'py, PyAny>, method: &Bound<'py, PyAny>) ->
 impl State {
     /// As tuples of kind, subject, file (None if nothing of the user's own was running) and line (0 then).
     pub fn told_assumptions(&self) -> Vec<(&'static str, String, Option<String>, u32)> {
-        [self.assumptions.told(), self.types.assumptions.told()].concat()
+        [self.exploration.assumptions.told(), self.types.assumptions.told()].concat()
     }
 
     /// The verdict rests on an assumption, made where the running thread is.
@@ -307,7 +307,7 @@ impl State {
         if matches!(self.phase, Phase::Running | Phase::Probing) {
             let current = self.current.index();
             let started = self.threads.get(current).and_then(|thread| thread.started.as_ref());
-            self.assumptions.add(py, kind, subject, started);
+            self.exploration.assumptions.add(py, kind, subject, started);
         }
     }
 }

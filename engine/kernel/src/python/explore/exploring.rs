@@ -99,7 +99,7 @@ impl Host {
         self.note_calls_made(py)?;
         let explored = self.run_all(py, &plan, &main, &main_thread);
         self.recording.store(false, Ordering::Relaxed);
-        self.state().recording.recorder = None;
+        self.state().exploration.recording.recorder = None;
         let finished = explored?;
         self.restore(py, || Ok(()))?;
         Ok(self.outcome(py, &plan, finished))
@@ -118,7 +118,7 @@ impl Host {
 
     /// While an exploration reports its progress: `learned`, as `explore` returns them.
     fn learned(&self) -> Vec<Vec<(String, u32)>> {
-        self.state().learning.schedules().to_vec()
+        self.state().exploration.learning.schedules().to_vec()
     }
 
     /// The algorithms, the default first.
@@ -157,34 +157,35 @@ impl Host {
         if state.greenlets.closing {
             return Err(PyValueError::new_err("the host is closed"));
         }
-        let explorer = plan.first_explorer(&mut state.identities, &state.recording.steps)?;
+        let explorer = plan.first_explorer(&mut state.identities, &state.exploration.recording.steps)?;
         let followed = plan.scheduled_steps(&mut state.identities)?;
         state.driver = Driver::new(explorer, plan.memory(), Meter::new(plan.limits));
         let buffers_stores = state.driver.memory.buffers_stores();
         let weak = WeakMemory::new(buffers_stores, plan.memory_model == "pso", followed);
         let chooses_reads = state.driver.memory.chooses_reads();
         let model = chooses_reads.then_some(plan.memory_model.as_str());
-        let reads = ChosenReads::new(plan.chosen_reads || chooses_reads, model);
+        let reads = ChosenReads::new(plan.repeated.chosen_reads || chooses_reads, model);
         let former = (std::mem::replace(&mut state.heap.weak, weak), std::mem::replace(&mut state.heap.reads, reads));
-        state.settings = plan.settings(state.driver.requirements().is_exhaustive);
-        state.clocks.most_jumps = plan.clock_jumps;
-        state.primitives.queues.by_cells = !chooses_reads && state.driver.requirements().takes_parts;
-        state.primitives.queues.are_primitives = !plan.library_queues;
-        state.primitives.pools.are_primitives = !plan.library_pools;
-        state.races.detector = (plan.data_races != RacePolicy::Ignore).then(DataRaces::default);
-        state.races.are_errors = plan.data_races == RacePolicy::Error;
-        state.races.ends_execution = plan.stop_at_failure && state.races.are_errors;
-        state.learning.begin(plan.learns());
-        state.refusals.forget();
+        state.exploration.settings = plan.settings(state.driver.requirements().is_exhaustive);
+        state.waits.clocks.most_jumps = plan.hosting.clock_jumps;
+        state.waits.primitives.queues.by_cells = !chooses_reads && state.driver.requirements().takes_parts;
+        state.waits.primitives.queues.are_primitives = !plan.hosting.library_queues;
+        state.waits.primitives.pools.are_primitives = !plan.hosting.library_pools;
+        state.exploration.races.detector = (plan.data_races != RacePolicy::Ignore).then(DataRaces::default);
+        state.exploration.races.are_errors = plan.data_races == RacePolicy::Error;
+        state.exploration.races.ends_execution = plan.stop_at_failure && state.exploration.races.are_errors;
+        state.exploration.learning.begin(plan.learns());
+        state.exploration.refusals.forget();
         state.run.difference = None;
-        state.symbolic.used = false;
-        state.symbolic.solver = plan.solver.as_ref().map(|solver| solver.clone_ref(py));
+        state.exploration.symbolic.used = false;
+        state.exploration.symbolic.solver = plan.solver.as_ref().map(|solver| solver.clone_ref(py));
         if let Some(solver) = &plan.solver {
-            let solver = PythonSolver::new(solver.clone_ref(py), state.symbolic.error.clone());
+            let solver = PythonSolver::new(solver.clone_ref(py), state.exploration.symbolic.error.clone());
             state.driver.execution.conditions().solve_with(Box::new(solver));
         }
-        state.recording.recorder = plan.recorder.as_ref().map(|recorder| recorder.clone_ref(py));
-        self.recording.store(state.recording.recorder.is_some(), Ordering::Relaxed);
+        state.exploration.recording.recorder =
+            plan.listeners.recorder.as_ref().map(|recorder| recorder.clone_ref(py));
+        self.recording.store(state.exploration.recording.recorder.is_some(), Ordering::Relaxed);
         // Destructors are model code, which uses the host.
         drop(guard);
         drop(former);
@@ -197,7 +198,7 @@ impl Host {
         let state = self.state();
         let can_begin_again = match plan.repeats() {
             true => plan.follows(),
-            false => !matches!(state.learning.restart(), Some(Restart::Visible | Restart::Library)),
+            false => !matches!(state.exploration.learning.restart(), Some(Restart::Visible | Restart::Library)),
         };
         state.types.computes && !state.code.sees_operands && can_begin_again
     }
@@ -214,21 +215,22 @@ impl Host {
             if self.include_wanted(py)? {
                 // What ran so far ran without it.
                 let mut state = self.state();
-                state.assumptions.forget(AssumptionKind::ForeignCode);
-                state.refusals.forget();
-                state.learning.begin_anew_whatever_else(Restart::Library);
+                state.exploration.assumptions.forget(AssumptionKind::ForeignCode);
+                state.exploration.refusals.forget();
+                state.exploration.learning.begin_anew_whatever_else(Restart::Library);
             }
             if self.lacks_operands(plan) {
                 let mut state = self.state();
-                state.refusals.forget();
-                state.learning.begin_anew_whatever_else(Restart::Operands);
+                state.exploration.refusals.forget();
+                state.exploration.learning.begin_anew_whatever_else(Restart::Operands);
             }
             let (summary, restart, stop) = {
                 let mut state = self.state();
                 state.tell_of_spin_reads();
-                let divided = if state.learning.restart().is_none() { state.divided_operation(py) } else { None };
+                let divided =
+                    if state.exploration.learning.restart().is_none() { state.divided_operation(py) } else { None };
                 if let Some(refusal) = divided {
-                    state.refusals.add(Refusal::Coded(refusal));
+                    state.exploration.refusals.add(Refusal::Coded(refusal));
                     return Ok(false);
                 }
                 let summary = state.driver.end_execution(end);
@@ -236,19 +238,19 @@ impl Host {
                 // What is learned of operations makes others of them, also of those that are repeated; but it comes to
                 // an end.
                 faults += usize::from(state.driver.fault().is_some());
-                let misled = match state.learning.restart() {
+                let misled = match state.exploration.learning.restart() {
                     Some(Restart::Library | Restart::Operands) => true,
                     Some(Restart::Visible) => state.driver.wants_values() || !plan.repeats() && faults <= MOST_FAULTS,
                     _ => false,
                 };
                 if let (false, Some(kind)) = (misled, state.driver.explorer().findings().refusal) {
-                    state.refusals.add(Refusal::Untreated(construct(kind)));
+                    state.exploration.refusals.add(Refusal::Untreated(construct(kind)));
                 }
                 let differs = !misled && state.driver.fault().is_some();
                 let stop = state.given_up() || differs;
-                (summary, state.learning.restart(), stop)
+                (summary, state.exploration.learning.restart(), stop)
             };
-            let solver_error = self.state().symbolic.error.take();
+            let solver_error = self.state().exploration.symbolic.error.take();
             if let Some(error) = solver_error {
                 return Err(error);
             }
@@ -260,14 +262,14 @@ impl Host {
                     let schedule = self.schedule(py)?.extract()?;
                     let mut guard = self.state();
                     let state = &mut *guard;
-                    state.learning.go_on_with(schedule);
-                    let explorer = plan.explorer(&mut state.identities, &state.recording.steps)?;
+                    state.exploration.learning.go_on_with(schedule);
+                    let explorer = plan.explorer(&mut state.identities, &state.exploration.recording.steps)?;
                     state.driver.restart(explorer);
                     if !state.driver.meter.allows_execution(0) {
                         return Ok(false);
                     }
                     drop(guard);
-                    if let Some(on_failure) = &plan.on_failure {
+                    if let Some(on_failure) = &plan.listeners.on_failure {
                         let go_on = on_failure.bind(py).call1((py.None(), PyList::empty(py)))?;
                         if go_on.is(pyo3::types::PyBool::new(py, false)) {
                             return Ok(false);
@@ -278,7 +280,7 @@ impl Host {
                 Some(Restart::ModuleState | Restart::Rebound) => {
                     // It may have shown before what races, too.
                     let schedule = self.schedule(py)?.extract()?;
-                    self.state().learning.note_schedule(schedule);
+                    self.state().exploration.learning.note_schedule(schedule);
                     return Ok(false);
                 }
                 Some(Restart::Library | Restart::Operands) => return Ok(false),
@@ -290,7 +292,7 @@ impl Host {
                 if summary.end == End::Cut && !keeps_going_on_failure {
                     self.state().driver.counts.count_failed();
                 }
-                if let Some(on_failure) = &plan.on_failure {
+                if let Some(on_failure) = &plan.listeners.on_failure {
                     for failure in failures {
                         let go_on = on_failure.bind(py).call1((failure, self.schedule(py)?))?;
                         if go_on.is(pyo3::types::PyBool::new(py, false)) {
@@ -311,7 +313,7 @@ impl Host {
                 let gc = py.import("gc")?;
                 self.restore(py, || gc.call_method0(intern!(py, "collect")).map(drop))?;
             }
-            if let Some(progress) = &plan.on_progress {
+            if let Some(progress) = &plan.listeners.on_progress {
                 if reported.elapsed() >= BETWEEN_REPORTS {
                     reported = Instant::now();
                     if !self.report_progress(py, progress.bind(py))? {

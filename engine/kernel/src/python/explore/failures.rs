@@ -35,7 +35,7 @@ impl Host {
             found.push(Failed { kind, thread, exception: Some(failure.exception), ..Failed::default() });
         }
         let broken = !found.is_empty();
-        for race in std::mem::take(&mut state.races.found) {
+        for race in std::mem::take(&mut state.exploration.races.found) {
             let [other, thread] = [race.first, race.second].map(|thread| state.identities.path(thread).to_owned());
             let (other, location) = (Some(other), Some(race.location.0));
             found.push(Failed { kind: "data-race", thread, other, location, ..Failed::default() });
@@ -71,7 +71,7 @@ impl Host {
             let thread = first.map_or_else(String::new, |thread| state.identities.path(*thread).to_owned());
             found.push(Failed { kind, thread, waiting, ..Failed::default() });
         }
-        let only_warnings = !broken && !deadlocked && !state.races.are_errors;
+        let only_warnings = !broken && !deadlocked && !state.exploration.races.are_errors;
         (found, only_warnings)
     }
 }

@@ -8,15 +8,23 @@ use crate::python::explore::plan::Plan;
 use crate::python::explore::refusals::Refusal;
 use crate::python::host::Host;
 
-/// How an exploration has ended; `_kernel.pyi` says what each field means.
+/// What was explored; `_kernel.pyi` says what each field means.
 #[pyclass(frozen, get_all, module = "dpor._kernel")]
-pub struct Outcome {
+#[derive(Clone)]
+pub struct Explored {
     executions: u64,
     blocked: u64,
     redundant: u64,
     cut: u64,
     events: u64,
     seconds: f64,
+    classes: Option<u64>,
+}
+
+/// How an exploration has ended; `_kernel.pyi` says what each field means.
+#[pyclass(frozen, get_all, module = "dpor._kernel")]
+pub struct Outcome {
+    explored: Explored,
     complete: bool,
     bound: Option<&'static str>,
     uncontrolled: Option<String>,
@@ -27,14 +35,13 @@ pub struct Outcome {
     rebinding: Vec<Variable>,
     frontier: Option<String>,
     learned: Vec<Schedule>,
-    classes: Option<u64>,
     lacks_root: bool,
     nondeterminism: Option<Difference>,
     divergence: Option<(usize, String)>,
 }
 
 #[pymethods]
-impl Outcome {
+impl Explored {
     /// All executions that were begun.
     #[getter]
     fn interleavings(&self) -> u64 {
@@ -56,28 +63,30 @@ impl Host {
             .divergence
             .map(|divergence| (divergence.step, state.identities.path(divergence.thread).to_owned()));
         let mut outcome = Outcome {
-            executions: counts.executions,
-            blocked: counts.blocked,
-            redundant: counts.redundant,
-            cut: counts.cut,
-            events: counts.events,
-            seconds: state.driver.meter.elapsed().as_secs_f64(),
+            explored: Explored {
+                executions: counts.executions,
+                blocked: counts.blocked,
+                redundant: counts.redundant,
+                cut: counts.cut,
+                events: counts.events,
+                seconds: state.driver.meter.elapsed().as_secs_f64(),
+                classes: findings.classes,
+            },
             complete: !unfinished && exhaustive && counts.cut == 0,
             bound: bound.map(|bound| bound.name()),
             uncontrolled: None,
             forbidden: None,
             untreated: None,
             error: None,
-            restart: state.learning.restart().and_then(|restart| told_restart(restart, plan)),
-            rebinding: state.learning.rebinding().to_vec(),
+            restart: state.exploration.learning.restart().and_then(|restart| told_restart(restart, plan)),
+            rebinding: state.exploration.learning.rebinding().to_vec(),
             frontier,
-            learned: state.learning.schedules().to_vec(),
-            classes: findings.classes,
+            learned: state.exploration.learning.schedules().to_vec(),
             lacks_root: findings.lacks_root,
             nondeterminism: state.told_difference(),
             divergence,
         };
-        match state.refusals.met() {
+        match state.exploration.refusals.met() {
             None => {}
             Some(Refusal::Untreated(what)) => outcome.untreated = Some(what),
             Some(Refusal::Forbidden(forbidden)) => outcome.forbidden = Some(forbidden.told()),

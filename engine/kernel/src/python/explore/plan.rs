@@ -35,20 +35,35 @@ pub struct Plan {
     /// The path of the root thread of the value-centric search; None for the first that `main` spawns.
     pub root: Option<String>,
     pub limits: Limits,
-    /// For `replay`, the choices of one execution: path of thread (or flush, see `FLUSH`) and outcome; for `follow`,
-    /// its recorded operations, where the outcome of a store that went through a store buffer is its number.
-    pub steps: Vec<(String, u32)>,
-    /// For `replay`: whether to go on once the steps have ended.
-    pub complete: bool,
-    /// For `parsimonious`: what is left of explorations that were stopped; empty to explore everything.
+    /// What is left of explorations that were stopped (`parsimonious`); empty to explore everything.
     pub frontiers: Vec<String>,
-    /// For `context-bound`: how many switches an execution may have.
+    /// How many switches an execution may have (`context-bound`).
     pub bound: usize,
-    /// For `replay` and `follow`: whether loads read from the writes that the steps name.
-    pub chosen_reads: bool,
-    /// For `replay` and `follow`: whether `wait_until` is a loop that looks.
-    pub waits_by_spinning: bool,
+    pub repeated: Repeated,
+    pub hosting: Hosting,
     pub stop_at_failure: bool,
+    pub data_races: RacePolicy,
+    /// Decides which sides of a symbolic branch are satisfiable: `solver(literals, condition) -> (bool, bool)`.
+    pub solver: Option<Py<PyAny>>,
+    pub listeners: Listeners,
+}
+
+/// What executions follow that are run again (`replay`, `follow`, `learn`).
+#[derive(Default)]
+pub struct Repeated {
+    /// For `replay` the choices of one execution: path of thread (or flush, see `FLUSH`) and outcome; for `follow` its
+    /// recorded operations, where the outcome of a store that went through a store buffer is its number.
+    pub steps: Vec<(String, u32)>,
+    /// Whether to go on once the steps have ended.
+    pub complete: bool,
+    /// Whether loads read from the writes that the steps name.
+    pub chosen_reads: bool,
+    /// Whether `wait_until` is a spinloop.
+    pub waits_by_spinning: bool,
+}
+
+/// How the model is hosted.
+pub struct Hosting {
     pub everything_visible: bool,
     /// Whether every location counts as one that threads race for, where that decides which code is instrumented; by
     /// default if every one is visible.
@@ -61,9 +76,25 @@ pub struct Plan {
     pub library_queues: bool,
     /// The same for futures and pools.
     pub library_pools: bool,
-    pub data_races: RacePolicy,
-    /// Decides which sides of a symbolic branch are satisfiable: `solver(literals, condition) -> (bool, bool)`.
-    pub solver: Option<Py<PyAny>>,
+}
+
+impl Default for Hosting {
+    fn default() -> Hosting {
+        Hosting {
+            everything_visible: false,
+            everything_races: None,
+            fresh_modules: false,
+            spurious_wakeups: false,
+            clock_jumps: 0,
+            library_queues: false,
+            library_pools: true,
+        }
+    }
+}
+
+/// Who is told what happens.
+#[derive(Default)]
+pub struct Listeners {
     pub recorder: Option<Py<PyAny>>,
     pub on_failure: Option<Py<PyAny>>,
     pub on_progress: Option<Py<PyAny>>,
@@ -77,25 +108,14 @@ impl Default for Plan {
             explorer_options: ExplorerOptions { samples: 1000, ..ExplorerOptions::default() },
             root: None,
             limits: Limits::default(),
-            steps: Vec::new(),
-            complete: false,
             frontiers: Vec::new(),
             bound: 0,
-            chosen_reads: false,
-            waits_by_spinning: false,
+            repeated: Repeated::default(),
+            hosting: Hosting::default(),
             stop_at_failure: true,
-            everything_visible: false,
-            everything_races: None,
-            fresh_modules: false,
-            spurious_wakeups: false,
-            clock_jumps: 0,
-            library_queues: false,
-            library_pools: true,
             data_races: RacePolicy::Ignore,
             solver: None,
-            recorder: None,
-            on_failure: None,
-            on_progress: None,
+            listeners: Listeners::default(),
         }
     }
 }
@@ -134,25 +154,25 @@ impl Plan {
             "preemption_bound" => self.limits.preemption_bound = value.extract()?,
             "timeout" => self.limits.timeout = value.extract::<Option<f64>>()?.map(duration).transpose()?,
             "bound" => self.bound = value.extract()?,
-            "steps" => self.steps = value.extract::<Option<_>>()?.unwrap_or_default(),
+            "steps" => self.repeated.steps = value.extract::<Option<_>>()?.unwrap_or_default(),
             "reads_from" => self.explorer_options.reads_from = value.extract()?,
-            "waits_by_spinning" => self.waits_by_spinning = value.extract()?,
-            "chosen_reads" => self.chosen_reads = value.extract()?,
+            "waits_by_spinning" => self.repeated.waits_by_spinning = value.extract()?,
+            "chosen_reads" => self.repeated.chosen_reads = value.extract()?,
             "frontiers" => self.frontiers = value.extract()?,
-            "complete" => self.complete = value.extract()?,
+            "complete" => self.repeated.complete = value.extract()?,
             "stop_at_failure" => self.stop_at_failure = value.extract()?,
-            "everything_visible" => self.everything_visible = value.extract()?,
-            "everything_races" => self.everything_races = value.extract()?,
-            "fresh_modules" => self.fresh_modules = value.extract()?,
-            "spurious_wakeups" => self.spurious_wakeups = value.extract()?,
-            "library_queues" => self.library_queues = value.extract()?,
-            "library_pools" => self.library_pools = value.extract()?,
-            "clock_jumps" => self.clock_jumps = value.extract()?,
+            "everything_visible" => self.hosting.everything_visible = value.extract()?,
+            "everything_races" => self.hosting.everything_races = value.extract()?,
+            "fresh_modules" => self.hosting.fresh_modules = value.extract()?,
+            "spurious_wakeups" => self.hosting.spurious_wakeups = value.extract()?,
+            "library_queues" => self.hosting.library_queues = value.extract()?,
+            "library_pools" => self.hosting.library_pools = value.extract()?,
+            "clock_jumps" => self.hosting.clock_jumps = value.extract()?,
             "data_races" => self.data_races = race_policy(&value.extract::<String>()?)?,
             "solver" => self.solver = value.extract()?,
-            "recorder" => self.recorder = value.extract()?,
-            "on_failure" => self.on_failure = value.extract()?,
-            "on_progress" => self.on_progress = value.extract()?,
+            "recorder" => self.listeners.recorder = value.extract()?,
+            "on_failure" => self.listeners.on_failure = value.extract()?,
+            "on_progress" => self.listeners.on_progress = value.extract()?,
             _ => return Err(PyTypeError::new_err("there is no such argument")),
         }
         Ok(())
@@ -164,7 +184,7 @@ impl Plan {
         match self.algorithm.as_str() {
             "follow" => return Ok(Box::new(Replay::following(self.replay_steps(identities)?, noted.clone()))),
             "replay" | "learn" => {
-                return Ok(Box::new(Replay::new(self.replay_steps(identities)?, self.complete)));
+                return Ok(Box::new(Replay::new(self.replay_steps(identities)?, self.repeated.complete)));
             }
             "context-bound" => return Ok(Box::new(ContextBound::new(self.bound))),
             _ => {}
@@ -193,12 +213,12 @@ impl Plan {
     /// The settings, for an explorer that sees every execution or does not.
     pub fn settings(&self, is_exhaustive: bool) -> Settings {
         Settings {
-            everything_visible: self.everything_visible,
-            everything_races: self.everything_races.unwrap_or(self.everything_visible),
-            fresh_modules: self.fresh_modules,
+            everything_visible: self.hosting.everything_visible,
+            everything_races: self.hosting.everything_races.unwrap_or(self.hosting.everything_visible),
+            fresh_modules: self.hosting.fresh_modules,
             stop_at_failure: self.stop_at_failure,
-            spurious_wakeups: self.spurious_wakeups,
-            waits_by_spinning: self.waits_by_spinning || self.chosen_reads,
+            spurious_wakeups: self.hosting.spurious_wakeups,
+            waits_by_spinning: self.repeated.waits_by_spinning || self.repeated.chosen_reads,
             spins_wait: !self.learns() || !is_exhaustive,
         }
     }
@@ -215,7 +235,7 @@ impl Plan {
                 None => Err(PyValueError::new_err(format!("{path:?} is not the path of a thread"))),
             }
         };
-        self.steps.iter().map(&mut find).collect()
+        self.repeated.steps.iter().map(&mut find).collect()
     }
 
     /// For a schedule that is followed: which of its stores went through a buffer.
@@ -234,7 +254,7 @@ impl Plan {
     /// Whether reads-from is chosen.
     fn chooses_reads(&self) -> bool {
         match self.algorithm.as_str() {
-            "replay" => self.chosen_reads,
+            "replay" => self.repeated.chosen_reads,
             "graph" | "concolic" => self.memory_model != "sc" || self.explorer_options.reads_from,
             _ => false,
         }

@@ -36,14 +36,14 @@ impl State {
         if self.is_over() {
             return;
         }
-        if let Some(races) = &mut self.races.detector {
+        if let Some(races) = &mut self.exploration.races.detector {
             for access in accesses {
                 // An operation on a cell races on the cell, not on the container that it announces itself on.
                 if matches!(access.mode, AccessMode::Read | AccessMode::Write) {
-                    self.races.found.extend(races.access(self.current, access.location, access.mode));
+                    self.exploration.races.found.extend(races.access(self.current, access.location, access.mode));
                 }
             }
-            if self.races.ends_execution && !self.races.found.is_empty() {
+            if self.exploration.races.ends_execution && !self.exploration.races.found.is_empty() {
                 self.run.halted = true;
             }
         }
@@ -53,10 +53,10 @@ impl State {
     #[inline]
     pub fn synchronise(&mut self, operation: &Operation) {
         use OperationKind::*;
-        if self.races.detector.is_some() && self.heap.reads.enabled {
+        if self.exploration.races.detector.is_some() && self.heap.reads.enabled {
             self.synchronise_by_reads(operation);
         }
-        let Some(races) = &mut self.races.detector else { return };
+        let Some(races) = &mut self.exploration.races.detector else { return };
         match operation.kind {
             Spawn => races.spawn(self.current, ThreadId(operation.detail)),
             Join => races.join(self.current, ThreadId(operation.detail)),
@@ -78,7 +78,7 @@ impl State {
             // The event has done so, by its order.
             return;
         }
-        if let Some(races) = &mut self.races.detector {
+        if let Some(races) = &mut self.exploration.races.detector {
             races.synchronise(self.current, location, reads_only);
         }
     }

@@ -206,15 +206,15 @@ impl Host {
     /// next one.
     pub fn knows_race(&self) -> bool {
         let mut state = self.state();
-        let races = state.races.ends_execution && !state.races.found.is_empty();
-        races && std::mem::replace(&mut state.races.told, true)
+        let races = state.exploration.races.ends_execution && !state.exploration.races.found.is_empty();
+        races && std::mem::replace(&mut state.exploration.races.told, true)
     }
 
     #[cold]
     fn tell(&self, py: Python<'_>, word: Word, target: Value, key: Value, value: Value, event: bool) {
         {
             let Some(state) = self.awake() else { return };
-            if state.predicates.evaluating || !state.executes() {
+            if state.waits.predicates.evaluating || !state.executes() {
                 // A look whether a thread that waits may go on is no step of it.
                 return;
             }
@@ -224,7 +224,7 @@ impl Host {
         }
         let (current, number) = {
             let mut state = self.state();
-            let step = state.recording.steps.get() as u32 + 1;
+            let step = state.exploration.recording.steps.get() as u32 + 1;
             (state.current, state.heap.reads.number(step))
         };
         if self.knows_race() {
@@ -255,7 +255,7 @@ impl Host {
             if thread == state.current {
                 state.thread(thread).waiting = None;
             }
-            let recorder = state.recording.recorder(py);
+            let recorder = state.exploration.recording.recorder(py);
             (recorder, state.identities.path(thread).to_owned())
         };
         let Some(recorder) = recorder else { return };
@@ -272,7 +272,7 @@ impl Host {
             Err(error) => error.write_unraisable(py, None),
         }
         let state = self.state();
-        state.recording.steps.set(state.recording.steps.get() + 1);
+        state.exploration.recording.steps.set(state.exploration.recording.steps.get() + 1);
     }
 
     /// Tell the recorder that the current thread may have to wait.
@@ -285,7 +285,7 @@ impl Host {
             let mut state = self.state();
             let current = state.current;
             state.thread(current).waiting = Some((word, target.map(|object| object.clone().unbind())));
-            let recorder = state.recording.recorder(py);
+            let recorder = state.exploration.recording.recorder(py);
             (recorder, state.identities.path(current).to_owned())
         };
         let Some(recorder) = recorder else { return };
@@ -324,7 +324,7 @@ impl Host {
                 })
                 .collect()
         };
-        let recorder = self.state().recording.recorder(py);
+        let recorder = self.state().exploration.recording.recorder(py);
         if let Some(recorder) = recorder {
             for entry in waiting {
                 self.asleep(|| recorder.call_method1(py, intern!(py, "blocked"), entry))?;

@@ -82,7 +82,7 @@ impl State {
         let execution = &self.driver.execution;
         let planned = self.driver.explorer().planning().map_or(0, |explorer| explorer.planned()).min(execution.len());
         let events = &execution.events()[..planned];
-        let divided = self.symbolic.early.iter().find(|early| {
+        let divided = self.exploration.symbolic.early.iter().find(|early| {
             let own =
                 |event: &&Event| event.thread == early.thread && (early.begin..early.end).contains(&event.index);
             let seen = |write: &Event| {
@@ -155,7 +155,7 @@ impl Host {
     /// The calling thread has made a symbolic value called `name`.
     fn made_symbolic(&self, py: Python<'_>, name: &Bound<'_, PyString>, value: &Bound<'_, PyAny>) -> PyResult<()> {
         self.had_effect(py, "makes a symbolic value")?;
-        self.state().symbolic.used = true;
+        self.state().exploration.symbolic.used = true;
         self.note(py, Word::Nondet, None, Some(name.as_any()), Some(value), false);
         Ok(())
     }
@@ -163,7 +163,7 @@ impl Host {
     /// What decides symbolic branches, as it was given to `explore`.
     #[getter]
     pub fn solver(&self, py: Python<'_>) -> Option<Py<PyAny>> {
-        self.state().symbolic.solver.as_ref().map(|solver| solver.clone_ref(py))
+        self.state().exploration.symbolic.solver.as_ref().map(|solver| solver.clone_ref(py))
     }
 
     /// Whether the code that runs is a predicate of `wait_until`.
@@ -174,7 +174,7 @@ impl Host {
 
     /// Give the check up with a coded error.
     fn refuse(&self, py: Python<'_>, error: Py<PyAny>) -> PyResult<()> {
-        self.state().refusals.add(Refusal::Coded(error));
+        self.state().exploration.refusals.add(Refusal::Coded(error));
         Err(self.uncontrolled(py, "has a symbolic value where none can be".to_owned()))
     }
 }
@@ -182,7 +182,7 @@ impl Host {
 impl Host {
     #[inline]
     pub fn is_symbolic(&self, value: &Bound<'_, PyAny>) -> bool {
-        self.awake().is_some_and(|mut state| state.symbolic.used && state.types.facts(value).symbolic)
+        self.awake().is_some_and(|mut state| state.exploration.symbolic.used && state.types.facts(value).symbolic)
     }
 
     /// Make a call of built-in code, which is one operation: if it branches, no other thread comes in between.
@@ -224,7 +224,7 @@ impl Host {
     pub fn refuse_weak_exchange(&self, py: Python<'_>) -> PyResult<()> {
         let solver = {
             let state = self.state();
-            match &state.symbolic.solver {
+            match &state.exploration.symbolic.solver {
                 Some(solver) if state.heap.reads.failing_orders_less => solver.clone_ref(py),
                 _ => return Ok(()),
             }
@@ -241,7 +241,7 @@ impl Host {
             let current = state.current;
             let inside = state.driver.explorer().planning().is_some_and(|explorer| explorer.is_early())
                 && state.thread(current).builtin_calls > 0;
-            match &state.symbolic.solver {
+            match &state.exploration.symbolic.solver {
                 Some(solver) if inside => solver.clone_ref(py),
                 _ => return Ok(()),
             }
@@ -251,14 +251,14 @@ impl Host {
         let current = state.current;
         let begin = state.thread(current).operation_began;
         let end = state.driver.threads.get(current).events;
-        state.symbolic.early.push(EarlyBranch { thread: current, begin, end, refusal });
+        state.exploration.symbolic.early.push(EarlyBranch { thread: current, begin, end, refusal });
         Ok(())
     }
 
     /// The solver, once the model has made a symbolic value.
     fn solver_in_use<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
         let state = self.state();
-        let solver = state.symbolic.solver.as_ref().filter(|_| state.symbolic.used)?;
+        let solver = state.exploration.symbolic.solver.as_ref().filter(|_| state.exploration.symbolic.used)?;
         Some(solver.bind(py).clone())
     }
 
@@ -328,7 +328,7 @@ impl Host {
         object: &Bound<'py, PyAny>,
         key: &Bound<'py, PyAny>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        if !self.state().symbolic.used
+        if !self.state().exploration.symbolic.used
             || key.is_exact_instance_of::<PyInt>()
             || key.is_exact_instance_of::<PyString>()
         {
@@ -365,7 +365,7 @@ impl Host {
 
     /// Let a dict or set that built-in code has just made hold numbers where it was given symbolic values.
     pub fn concrete_content(&self, object: &Bound<'_, PyAny>) -> PyResult<()> {
-        if !self.state().symbolic.used {
+        if !self.state().exploration.symbolic.used {
             return Ok(());
         }
         if let Ok(dict) = object.cast::<PyDict>() {

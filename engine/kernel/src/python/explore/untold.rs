@@ -33,7 +33,7 @@ impl State {
     /// The running thread has carried out an operation that is no event.
     #[inline]
     pub fn remember_quiet(&mut self, accesses: &[Access]) {
-        if self.recording.recorder.is_some() {
+        if self.exploration.recording.recorder.is_some() {
             let writes =
                 accesses.iter().any(|access| !matches!(access.mode, AccessMode::Read | AccessMode::IntentRead));
             let location = accesses.first().map_or(LocationId::NONE, |access| access.location);
@@ -44,7 +44,7 @@ impl State {
     /// The running thread has carried out an operation that is an event.
     #[inline]
     pub fn remember_event(&mut self, operation: &Operation) {
-        if self.recording.recorder.is_some() {
+        if self.exploration.recording.recorder.is_some() {
             let writes = operation.kind != OperationKind::Load;
             self.owe(Untold { location: operation.target, writes, event: true, raced: false });
         }
@@ -52,8 +52,8 @@ impl State {
 
     fn owe(&mut self, operation: Untold) {
         let plain = !self.heap.weak.buffers_stores && !self.heap.reads.enabled;
-        if plain && !self.predicates.evaluating {
-            let (current, raced) = (self.current, !self.races.found.is_empty());
+        if plain && !self.waits.predicates.evaluating {
+            let (current, raced) = (self.current, !self.exploration.races.found.is_empty());
             let untold = &mut self.thread(current).untold;
             if let Some(last) = untold.last_mut() {
                 last.raced = raced;

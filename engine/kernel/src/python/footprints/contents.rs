@@ -7,6 +7,7 @@ use crate::operation::LocationId;
 use crate::python::footprints::fixed_containers::ContainerFacts;
 use crate::python::hooks::instance_dicts::InstanceDicts;
 use crate::python::identities::identity::ObjectId;
+use crate::python::identities::shown_names::Shown;
 
 /// What is known from all executions so far.
 #[derive(Default)]
@@ -14,6 +15,7 @@ pub struct Contents {
     pub containers: ContainerFacts,
     pub instance_dicts: InstanceDicts,
     pub nesting: Nesting,
+    pub shown: Shown,
 }
 
 /// Objects that race inside of others that race.

@@ -39,7 +39,7 @@ impl Host {
     pub fn note_drawn_number(&self, py: Python<'_>, function: &str) {
         let knows = {
             let state = self.state();
-            !state.executes() || state.assumptions.knows(AssumptionKind::DrawnNumber, function)
+            !state.executes() || state.exploration.assumptions.knows(AssumptionKind::DrawnNumber, function)
         };
         if !knows && runs_first_party(py, PASSING_ON) {
             self.assume(py, AssumptionKind::DrawnNumber, function);
@@ -110,7 +110,7 @@ impl Host {
         let py = object.py();
         let knows = {
             let state = self.state();
-            !state.executes() || state.assumptions.knows(AssumptionKind::HashOrder, "a set")
+            !state.executes() || state.exploration.assumptions.knows(AssumptionKind::HashOrder, "a set")
         };
         if !knows && is_in_drawn_order(object).unwrap_or(true) && runs_first_party(py, &[]) {
             self.assume(py, AssumptionKind::HashOrder, "a set");

@@ -65,7 +65,7 @@ impl State {
         let by_several = || self.contents.containers.inserting.get(&container.length) == Some(&None);
         if depends && by_several() {
             self.contents.containers.ordered.insert(container.length);
-            self.learning.learned();
+            self.exploration.learning.learned();
         }
     }
 
@@ -86,7 +86,7 @@ impl State {
             && is_namespace()
             && self.contents.containers.namespaces.insert(container.object)
         {
-            self.learning.learned();
+            self.exploration.learning.learned();
         }
     }
 
@@ -99,12 +99,12 @@ impl State {
     /// Note that an event changes many cells at once.
     pub fn note_rewritten(&mut self, container: Container) {
         if container.kind.has_cells()
-            && self.learning.is_on()
+            && self.exploration.learning.is_on()
             && self.is_visible(container.whole)
             && !self.has_no_company()
             && self.contents.containers.rewritten.insert(container.length)
         {
-            self.learning.must_begin_anew();
+            self.exploration.learning.must_begin_anew();
         }
     }
 

@@ -302,7 +302,7 @@ impl State {
     /// An operation takes instances of this type as wholes.
     pub fn take_whole(&mut self, token: u32) {
         if self.types.note_taken_whole(token) {
-            self.learning.learned();
+            self.exploration.learning.learned();
         }
     }
 }
@@ -457,7 +457,7 @@ impl Host {
             state.plain_access(&accesses_if(makes));
             let may_make = token.is_some_and(|token| {
                 if makes && state.types.note_gaining(token) {
-                    state.learning.learned();
+                    state.exploration.learning.learned();
                 }
                 state.types.is_gaining(token)
             });

@@ -187,13 +187,13 @@ impl State {
     fn accesses_of<'py>(&mut self, mut look: Look<'py>) -> (Accesses, Owners, Found<'py>) {
         for (location, owner) in std::mem::take(&mut look.movable) {
             if self.contents.nesting.note(location, owner) {
-                self.learning.learned();
+                self.exploration.learning.learned();
             }
         }
         look.owners.retain(|owner| self.contents.nesting.contains(*owner));
         if !look.owners.is_empty() && self.driver.wants_values() {
             let what = "a container inside of another one, both of which other threads change";
-            self.refusals.add(Refusal::Untreated(what));
+            self.exploration.refusals.add(Refusal::Untreated(what));
         }
         (look.accesses, look.owners, look.found)
     }
@@ -280,7 +280,7 @@ impl State {
             return;
         }
         let facts = self.types.facts(object);
-        if self.shown.names || facts.kind == TypeKind::Module {
+        if self.contents.shown.names || facts.kind == TypeKind::Module {
             self.look_at_names(look, object, facts.kind);
         }
         match facts.kind {
@@ -360,7 +360,7 @@ impl Host {
         if !state.running() {
             return true;
         }
-        if state.shown.names && depth >= Depth::Text {
+        if state.contents.shown.names && depth >= Depth::Text {
             return false;
         }
         let facts = state.types.facts(object);
@@ -445,7 +445,7 @@ impl Host {
     fn check_fresh_inside<'py>(&self, py: Python<'py>, depth: Depth, found: &Found<'py>) -> PyResult<()> {
         {
             let state = self.state();
-            if !state.puts_back() || state.settings.fresh_modules {
+            if !state.puts_back() || state.exploration.settings.fresh_modules {
                 return Ok(());
             }
         }

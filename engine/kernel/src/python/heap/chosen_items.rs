@@ -94,8 +94,8 @@ impl Host {
             if state.is_over() {
                 return Err(Self::aborted());
             }
-            if state.learning.restart().is_none() {
-                state.refusals.add(Refusal::Untreated(what));
+            if state.exploration.learning.restart().is_none() {
+                state.exploration.refusals.add(Refusal::Untreated(what));
             }
         }
         self.leave(py, End::Cut)
@@ -107,15 +107,15 @@ impl Host {
     fn keep_order<T>(&self, py: Python<'_>, container: LocationId, what: &'static str) -> PyResult<T> {
         let keeps_order = {
             let mut state = self.state();
-            let can = state.learning.is_on()
+            let can = state.exploration.learning.is_on()
                 && !state.heap.reads.objects_are_fences
                 && state.heap.reads.containers.contains(&container);
             // While the exploration is about to begin anew, part of what was accessed is no event, and may seem
             // unordered.
-            if can && state.learning.restart().is_none() {
+            if can && state.exploration.learning.restart().is_none() {
                 state.heap.keeps_order.insert(container);
-                state.assumptions.add(py, AssumptionKind::ContainerOrder, "", None);
-                state.learning.must_begin_anew();
+                state.exploration.assumptions.add(py, AssumptionKind::ContainerOrder, "", None);
+                state.exploration.learning.must_begin_anew();
             }
             can
         };

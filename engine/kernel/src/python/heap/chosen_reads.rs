@@ -142,7 +142,7 @@ impl State {
             .weak
             .followed
             .as_ref()
-            .and_then(|steps| steps.get(self.recording.steps.get()..))
+            .and_then(|steps| steps.get(self.exploration.recording.steps.get()..))
             .unwrap_or_default();
         rest.iter().find(|step| step.thread == self.current && !step.is_flush).map_or(0, |step| step.number)
     }
@@ -216,7 +216,7 @@ impl State {
         };
         let reads = matches!(operation.kind, Load | ReadModifyWrite | CompareExchange);
         let (thread, order, source) = (self.current, operation.order, self.heap.reads.read_from);
-        let Some(races) = &mut self.races.detector else { return };
+        let Some(races) = &mut self.exploration.races.detector else { return };
         if operation.kind == Fence {
             races.fence(thread, order);
         }
@@ -232,7 +232,7 @@ impl State {
     /// Whether a symbolic value is the same as another is a branch.
     pub fn exchange_token(&mut self, value: &Bound<'_, PyAny>) -> Option<u32> {
         const OBJECTS: u32 = 1 << 31;
-        if self.symbolic.used && self.types.facts(value).symbolic {
+        if self.exploration.symbolic.used && self.types.facts(value).symbolic {
             return Some(ANY_VALUE);
         }
         match self.identities.value_token(value) {

@@ -91,7 +91,7 @@ impl Host {
     #[inline]
     pub fn keeps_undo(&self) -> bool {
         let state = self.state();
-        state.predicates.used && state.phase == Phase::Running
+        state.waits.predicates.used && state.phase == Phase::Running
     }
 
     /// Keep what the last event, a write of the running thread, is about to replace.

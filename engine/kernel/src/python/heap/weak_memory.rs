@@ -121,7 +121,7 @@ impl State {
         }
         match &self.heap.weak.followed {
             Some(steps) => {
-                let rest = steps.get(self.recording.steps.get()..).unwrap_or_default();
+                let rest = steps.get(self.exploration.recording.steps.get()..).unwrap_or_default();
                 let own = rest.iter().find(|step| step.thread == self.current && !step.is_flush);
                 own.map_or_else(|| self.is_visible(location), |step| step.number > 0)
             }
@@ -184,7 +184,7 @@ impl Host {
                 _ => 0,
             };
             let released = match store.place {
-                Place::Atomic { .. } => state.races.detector.as_mut().map(|races| races.release(owner)),
+                Place::Atomic { .. } => state.exploration.races.detector.as_mut().map(|races| races.release(owner)),
                 _ => {
                     state.plain_access(&store.accesses);
                     None
@@ -233,7 +233,7 @@ impl Host {
             if state.driver.commit(agent, footprint.accesses, footprint.before).is_err() {
                 return Ok(false);
             }
-            if let (Some(races), Some(released)) = (&mut state.races.detector, &buffered.released) {
+            if let (Some(races), Some(released)) = (&mut state.exploration.races.detector, &buffered.released) {
                 races.publish(buffered.store.location, released);
             }
             Rc::new(buffered)
@@ -262,7 +262,7 @@ impl Host {
         let key = key.as_ref().map(|key| key.bind(py));
         self.note_flush(py, owner, Some(target.bind(py)), key, Some(store.value.bind(py)), number);
         let state = self.state();
-        let failed = state.settings.stop_at_failure && !state.run.failures.is_empty();
+        let failed = state.exploration.settings.stop_at_failure && !state.run.failures.is_empty();
         Ok(!state.run.halted && !failed)
     }
 

@@ -106,7 +106,7 @@ impl State {
         }
         let key = key.and_then(|key| self.cell_key(dict, key));
         if self.contents.instance_dicts.note_written(container.object, key) {
-            self.learning.learned();
+            self.exploration.learning.learned();
         }
     }
 
@@ -178,7 +178,7 @@ impl Host {
         }
         if let (TypeKind::Immutable, Some(id)) = (facts.kind, state.function(object)) {
             if state.heap.reads.enabled && state.executes() {
-                state.refusals.add(Refusal::Untreated("the attributes of a function as a dict"));
+                state.exploration.refusals.add(Refusal::Untreated("the attributes of a function as a dict"));
             }
             state.contents.instance_dicts.note(id, facts.token);
             state.contents.instance_dicts.note_of_function(id);
@@ -189,7 +189,7 @@ impl Host {
             let id = state.object(object, facts);
             if facts.kind == TypeKind::Class {
                 if state.heap.reads.enabled && state.executes() {
-                    state.refusals.add(Refusal::Untreated("the attributes of a class as a dict"));
+                    state.exploration.refusals.add(Refusal::Untreated("the attributes of a class as a dict"));
                 }
                 state.take_whole(facts.token);
                 return state.alias(namespace, id);

@@ -101,10 +101,11 @@ impl Host {
         let depth = if formats { Depth::Text } else { Depth::Items };
         // A width is a number, whoever words a text for what.
         let has_widths = formats && left.str()?.to_str()?.contains('*');
-        let concrete = match has_widths && right.is_exact_instance_of::<PyTuple>() && self.state().symbolic.used {
-            true => Some(self.concrete(right)?),
-            false => None,
-        };
+        let concrete =
+            match has_widths && right.is_exact_instance_of::<PyTuple>() && self.state().exploration.symbolic.used {
+                true => Some(self.concrete(right)?),
+                false => None,
+            };
         let right = concrete.as_ref().unwrap_or(right);
         let parts = self.reading_parts(&[left.clone(), right.clone()], depth);
         let (result, event) = self.operate_on_wholes(py, &parts, depth, || apply(operator, in_place, left, right))?;

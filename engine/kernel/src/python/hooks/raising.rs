@@ -65,8 +65,8 @@ impl State {
         if !stored || !self.executes() || self.threads.len() < 2 {
             return;
         }
-        if !std::mem::replace(&mut self.shown.raised, true) {
-            self.learning.learned();
+        if !std::mem::replace(&mut self.contents.shown.raised, true) {
+            self.exploration.learning.learned();
         }
         if self.has_no_company() || !name.to_str().is_ok_and(is_stored_unseen) {
             return;
@@ -80,7 +80,7 @@ impl State {
 
     /// Whether to raise an exception is an operation. A predicate of `wait_until` may raise those that come up in it.
     fn raising_is_seen(&self, exception: &Bound<'_, PyAny>) -> bool {
-        self.shown.raised && (self.phase != Phase::Probing || self.objects.made(exception).is_some())
+        self.contents.shown.raised && (self.phase != Phase::Probing || self.objects.made(exception).is_some())
     }
 }
 

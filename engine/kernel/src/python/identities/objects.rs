@@ -148,7 +148,7 @@ impl State {
             // Classes and modules are who they are by name, whoever accesses them first.
             let token = self.types.name_token(object);
             let id = self.identities.part(ObjectId::NAMED, KeyId(token), facts.token);
-            if self.settings.fresh_modules {
+            if self.exploration.settings.fresh_modules {
                 self.remember(object, id);
             } else {
                 self.objects.permanent.insert(object, id);

@@ -67,9 +67,9 @@ impl Host {
     fn names_change(&self, object: &Bound<'_, PyAny>) {
         let named = self.kind(object) == TypeKind::Class || self.callable_kind(object) == CallableKind::Function;
         let Some(mut state) = self.awake().filter(|state| named && state.running()) else { return };
-        if state.has_no_company() || std::mem::replace(&mut state.shown.names, true) {
+        if state.has_no_company() || std::mem::replace(&mut state.contents.shown.names, true) {
             return;
         }
-        state.learning.learned();
+        state.exploration.learning.learned();
     }
 }

@@ -81,8 +81,8 @@ impl Host {
             return Ok(());
         }
         let news = state.lasting.subclasses.note(name, asked);
-        if news && state.learning.is_on() {
-            state.learning.learned();
+        if news && state.exploration.learning.is_on() {
+            state.exploration.learning.learned();
             return Ok(());
         }
         let made = || listed.iter().filter(|class| state.lasting.subclasses.is_made(class)).count();

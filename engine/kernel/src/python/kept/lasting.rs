@@ -253,12 +253,12 @@ impl Host {
             let container = if object.is_exact_instance_of::<PyDict>() { state.container(object) } else { None };
             let of_function =
                 container.is_some_and(|container| state.contents.instance_dicts.is_of_function(container.object));
-            if of_function && state.puts_back() && !state.settings.fresh_modules {
+            if of_function && state.puts_back() && !state.exploration.settings.fresh_modules {
                 drop(state);
                 return self.keep_original(object);
             }
             let lasting = state.is_permanent(object) || state.code.builtins.kind_of(object) == CallableKind::Function;
-            state.puts_back() && !state.settings.fresh_modules && lasting
+            state.puts_back() && !state.exploration.settings.fresh_modules && lasting
         };
         match permanent && !self.keep_counter(object) {
             true => Err(self.restart_with(py, Restart::ModuleState)),
@@ -295,7 +295,7 @@ impl Host {
         {
             let state = self.state();
             if !state.lasting.contains(namespace) {
-                return Ok(state.settings.fresh_modules);
+                return Ok(state.exploration.settings.fresh_modules);
             }
         }
         let value = namespace.get_item(name)?.map(Bound::unbind);
@@ -309,8 +309,8 @@ impl Host {
         let py = exception.py();
         let lasts = {
             let mut state = self.state();
-            let lasts =
-                state.lasting.contains(exception) || state.is_permanent(exception) && !state.settings.fresh_modules;
+            let lasts = state.lasting.contains(exception)
+                || state.is_permanent(exception) && !state.exploration.settings.fresh_modules;
             lasts && state.puts_back() && state.lasting.raised.insert(exception.as_ptr() as usize)
         };
         if !lasts {

@@ -55,7 +55,7 @@ impl Host {
     fn outlives_executions(&self, object: &Bound<'_, PyAny>) -> bool {
         let state = self.state();
         state.puts_back()
-            && !state.settings.fresh_modules
+            && !state.exploration.settings.fresh_modules
             && !state.lasting.contains(object)
             && state.is_permanent(object)
     }
@@ -67,7 +67,7 @@ impl Host {
         let state = self.state();
         state.objects.current(object).is_some_and(|id| {
             !state.lasting.contains(object)
-                && (state.settings.fresh_modules || !state.contents.instance_dicts.is_of_function(id))
+                && (state.exploration.settings.fresh_modules || !state.contents.instance_dicts.is_of_function(id))
         })
     }
 

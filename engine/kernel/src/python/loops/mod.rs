@@ -254,7 +254,7 @@ impl State {
     /// The running thread's last event, which could have changed something, has only read.
     pub fn note_silent_event_in_loops(&mut self, reads: &[Access]) {
         let id = EventId((self.driver.position() as u32).saturating_sub(1));
-        self.spins.silent_writes.push(id);
+        self.waits.spins.silent_writes.push(id);
         self.note_in_loops(reads, id);
     }
 
@@ -267,7 +267,7 @@ impl State {
         let position = self.driver.position();
         // What the thread stored itself it has seen already, in its store buffer.
         let is_news = |writer: &EventId| {
-            execution.event(*writer).owner() != thread && !self.spins.silent_writes.contains(writer)
+            execution.event(*writer).owner() != thread && !self.waits.spins.silent_writes.contains(writer)
         };
         spin.reads
             .iter()
@@ -357,7 +357,7 @@ impl State {
         let spin_reads: Vec<SpinRead> =
             reads.map(|(read, event)| SpinRead { event: *event, location: read.location }).collect();
         if let Some(explorer) = self.driver.explorer_mut().spinning() {
-            explorer.found_spin_reads(&spin_reads, &self.spins.silent_writes);
+            explorer.found_spin_reads(&spin_reads, &self.waits.spins.silent_writes);
         }
     }
 
@@ -378,7 +378,7 @@ impl State {
             .filter(|event| self.explores_reads() && self.is_chosen(*event))
             .collect();
         let execution = &self.driver.execution;
-        let silent = &self.spins.silent_writes;
+        let silent = &self.waits.spins.silent_writes;
         let fairness = self.driver.explorer().fairness();
         if !loads.is_empty() && fairness.is_some_and(|fair| !fair.reads_for_ever(execution, &loads, silent)) {
             return Vec::new();
@@ -389,8 +389,8 @@ impl State {
     /// What stands for the run through a loop that the running thread begins.
     pub fn next_loop(&mut self) -> u64 {
         // A generator takes the number along to other threads.
-        self.spins.tokens += 1;
-        self.spins.tokens
+        self.waits.spins.tokens += 1;
+        self.waits.spins.tokens
     }
 
     /// What the head of the loop `token` has to do; None if the iteration had a side effect.
@@ -460,14 +460,14 @@ impl Host {
             let me = state.current;
             let may_go_on = state.can_go_on(me, &spin);
             state.thread(me).loops.spin = Some(spin);
-            if state.settings.spins_wait {
+            if state.exploration.settings.spins_wait {
                 if may_go_on {
                     state.thread(me).loops.spin = None;
                     return Ok(());
                 }
                 state.driver.threads.count_predicate_waiter(1);
             }
-            (me, state.settings.spins_wait)
+            (me, state.exploration.settings.spins_wait)
         };
         self.note_waiting(py, word, None);
         if !waits {

@@ -293,8 +293,9 @@ impl Host {
         let raced = {
             let Some(mut state) = self.awake().filter(|state| state.phase == Phase::Running) else { return Ok(()) };
             let (accesses, _) = state.whole_accesses(&Looking::at(parts, &[], depth));
-            let races =
-                |access: &Access| state.settings.everything_races || state.identities.is_visible(access.location);
+            let races = |access: &Access| {
+                state.exploration.settings.everything_races || state.identities.is_visible(access.location)
+            };
             accesses.iter().any(races)
         };
         if !raced {

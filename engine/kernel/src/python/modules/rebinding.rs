@@ -88,7 +88,7 @@ impl State {
     /// An attribute of a class or module is deleted.
     pub fn note_deleted_from_class(&mut self, name: &Bound<'_, PyString>) {
         if !self.is_alone() && self.types.note_rebound(name) {
-            self.learning.must_begin_anew();
+            self.exploration.learning.must_begin_anew();
         }
     }
 }
@@ -116,7 +116,7 @@ impl Host {
         };
         if rebinds && self.state().types.note_rebound(name) {
             let mut state = self.state();
-            state.learning.must_begin_anew();
+            state.exploration.learning.must_begin_anew();
         }
         Ok(())
     }
@@ -234,7 +234,7 @@ impl Host {
         }
         // The thread goes on up to its next visible operation: a module that binds its names when they are asked for
         // binds many. One that an execution has noted which had another reason to begin anew is still to be learned.
-        state.learning.note_rebinding(variable);
+        state.exploration.learning.note_rebinding(variable);
         Ok(())
     }
 }

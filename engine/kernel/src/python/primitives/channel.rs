@@ -63,7 +63,7 @@ pub struct QueueFacts {
 impl State {
     /// A new state for a queue whose location is known.
     pub fn channel_state(&mut self, location: LocationId, kind: QueueKind) -> PrimitiveState {
-        let facts = &self.primitives.queues;
+        let facts = &self.waits.primitives.queues;
         let by_cells = facts.by_cells && !facts.are_looked_at && kind.order == Order::FirstFirst;
         let cells = by_cells.then(|| Cells {
             back: self.identities.cell(location, BACK),
@@ -71,7 +71,7 @@ impl State {
             slots: Vec::new(),
             rooms: Vec::new(),
         });
-        let hands_on = self.primitives.queues.hand_on_tasks;
+        let hands_on = self.waits.primitives.queues.hand_on_tasks;
         let channel = Channel::new(kind.capacity, kind.counts_tasks, hands_on, cells);
         PrimitiveState::Channel(channel.taken_at_most(kind.taken))
     }
@@ -254,8 +254,8 @@ impl ChannelObject {
         }
         if by_cells {
             let mut state = host.state();
-            state.primitives.queues.are_looked_at = true;
-            state.learning.must_begin_anew();
+            state.waits.primitives.queues.are_looked_at = true;
+            state.exploration.learning.must_begin_anew();
             return Ok(tell(self.length() as u32));
         }
         self.primitive.read(py)?;
@@ -278,7 +278,7 @@ impl ChannelObject {
             channel.is_some_and(|channel| channel.has_cells() && channel.would_hand_on(state.current))
         };
         if hands_on {
-            host.state().primitives.queues.hand_on_tasks = true;
+            host.state().waits.primitives.queues.hand_on_tasks = true;
             return Err(host.restart_with(py, Restart::Visible));
         }
         let (effect, event) = self.operate(py, OperationKind::ChannelDone)?;

@@ -55,8 +55,8 @@ impl Host {
     pub fn wait_in_pool(&self, py: Python<'_>, operation: &Operation) -> PyResult<()> {
         let waits = {
             let state = self.state();
-            let by_whom = || state.primitives.pools.must_not_wait.contains(&state.current);
-            !state.primitives.pools.must_not_wait.is_empty()
+            let by_whom = || state.waits.primitives.pools.must_not_wait.contains(&state.current);
+            !state.waits.primitives.pools.must_not_wait.is_empty()
                 && match operation.kind {
                     OperationKind::Acquire => false,
                     OperationKind::Release => state.driver.memory.holder(operation.target) != Some(state.current),
@@ -233,12 +233,12 @@ impl Completion {
 }
 
 fn is_closed(state: &State) -> bool {
-    state.executes() && state.primitives.pools.are_primitives && !state.primitives.pools.are_open
+    state.executes() && state.waits.primitives.pools.are_primitives && !state.waits.primitives.pools.are_open
 }
 
 /// Something uses what only the library's own code has: explore again with that.
 fn open(host: &Host, py: Python<'_>) -> PyErr {
-    host.state().primitives.pools.are_open = true;
+    host.state().waits.primitives.pools.are_open = true;
     host.restart_with(py, Restart::Visible)
 }
 
@@ -283,9 +283,9 @@ impl Completion {
     #[staticmethod]
     fn overflow(py: Python<'_>, number: u32) -> PyResult<u32> {
         let host = require_host(py)?;
-        let known = host.get().state().primitives.pools.overflow;
+        let known = host.get().state().waits.primitives.pools.overflow;
         if number > known {
-            host.get().state().primitives.pools.overflow = number;
+            host.get().state().waits.primitives.pools.overflow = number;
             return Err(host.get().restart_with(py, Restart::Visible));
         }
         Ok(known)
@@ -298,7 +298,7 @@ impl Completion {
         let host = require_host(py)?;
         let mut state = host.get().state();
         let current = state.current;
-        state.primitives.pools.must_not_wait.insert(current);
+        state.waits.primitives.pools.must_not_wait.insert(current);
         Ok(())
     }
 

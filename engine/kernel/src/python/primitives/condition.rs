@@ -56,10 +56,10 @@ impl Condition {
     /// second would find what the first has found, and a loop around the wait would never end.
     fn may_wake_spuriously(&self, lock: LocationId) -> bool {
         let state = self.primitive.host().state();
-        if !state.settings.spurious_wakeups {
+        if !state.exploration.settings.spurious_wakeups {
             return false;
         }
-        let last = state.primitives.spurious_at.get(&(state.current, self.primitive.location()));
+        let last = state.waits.primitives.spurious_at.get(&(state.current, self.primitive.location()));
         last.is_none_or(|taken| *taken != state.driver.memory.primitives().times_taken(lock))
     }
 
@@ -125,7 +125,7 @@ impl Condition {
             primitives.restore_depth(lock_location, depth.max(1));
             let taken = primitives.times_taken(lock_location);
             if woke_spuriously {
-                state.primitives.spurious_at.insert((current, own), taken);
+                state.waits.primitives.spurious_at.insert((current, own), taken);
             }
         }
         host.note_bool(py, Word::Acquire, lock, true, true);
@@ -150,7 +150,7 @@ impl Condition {
         host.state().affect_loops();
         let seen = {
             let state = host.state();
-            state.shown.waits || state.driver.memory.primitives().has_timed_waiter(primitive.location())
+            state.contents.shown.waits || state.driver.memory.primitives().has_timed_waiter(primitive.location())
         };
         let (effect, event) = if seen {
             (host.perform(py, operation, 1, |_| Footprint::default())?, true)

@@ -49,8 +49,8 @@ impl Event {
         }
         if !set {
             let mut state = primitive.host().state();
-            if !std::mem::replace(&mut state.primitives.flags_are_cleared, true) {
-                state.learning.must_begin_anew();
+            if !std::mem::replace(&mut state.waits.primitives.flags_are_cleared, true) {
+                state.exploration.learning.must_begin_anew();
             }
         }
         let (_, event) = primitive.operate(py, Operation::new(kind, primitive.location(), 0))?;
@@ -160,7 +160,7 @@ impl Event {
         let host = primitive.host();
         host.note_waiting(py, Word::Wait, Some(slf.as_any()));
         let look = Operation::new(OperationKind::FlagRead, primitive.location(), 0);
-        let two_steps = host.state().primitives.flags_are_cleared;
+        let two_steps = host.state().waits.primitives.flags_are_cleared;
         if timeout.is_some() || two_steps {
             let (effect, event) = primitive.operate(py, look)?;
             let set = effect == Effect::Done(1);

@@ -60,7 +60,7 @@ impl LockCore {
             Standing::Over => return Err(Host::aborted()),
         }
         let host = primitive.host();
-        if self.reentrant && self.owned() && !host.state().shown.waits {
+        if self.reentrant && self.owned() && !host.state().contents.shown.waits {
             // Nobody else can tell how deep a thread holds its own lock.
             let mut state = host.state();
             let current = state.current;
@@ -106,7 +106,7 @@ impl LockCore {
                 return Err(primitive.misused(py, error));
             }
             let mut state = host.state();
-            let deep = !state.shown.waits
+            let deep = !state.contents.shown.waits
                 && matches!(
                     state.driver.memory.primitives().get(primitive.location()),
                     Some(PrimitiveState::Mutex { depth, .. }) if *depth > 1
@@ -137,7 +137,7 @@ impl LockCore {
     /// Have the lock taken as often as that by the running thread, which holds it. No other thread may be able to tell.
     fn set_depth(&self, py: Python<'_>, depth: u32) -> PyResult<()> {
         let mut state = self.primitive.host().state();
-        if state.shown.waits {
+        if state.contents.shown.waits {
             drop(state);
             let what = "saves how often an RLock is held, whose text other threads read";
             return Err(self.primitive.host().uncontrolled(py, what.to_owned()));

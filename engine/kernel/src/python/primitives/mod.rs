@@ -113,7 +113,7 @@ impl PrimitiveFacts {
 impl State {
     /// Make the primitives of modules for an execution. One that was used while modules were imported is left out.
     pub fn make_imported(&mut self) {
-        let mut all = std::mem::take(&mut self.primitives.imported);
+        let mut all = std::mem::take(&mut self.waits.primitives.imported);
         for imported in &mut all {
             let found = *imported.found.get_or_insert_with(|| imported.plain.load(Ordering::Relaxed));
             // Destructors use it between executions.
@@ -126,12 +126,12 @@ impl State {
                 self.driver.memory.create(imported.location, state);
             }
         }
-        self.primitives.imported = all;
+        self.waits.primitives.imported = all;
     }
 
     /// What an execution has left in the queues of modules.
     pub fn take_imported_items(&mut self) -> Vec<Py<PyAny>> {
-        let queues = self.primitives.imported.iter().filter_map(|imported| imported.queue.as_ref());
+        let queues = self.waits.primitives.imported.iter().filter_map(|imported| imported.queue.as_ref());
         queues.filter(|queue| queue.was_empty == Some(true)).flat_map(|queue| channel::drain(&queue.items)).collect()
     }
 }
@@ -187,7 +187,7 @@ impl Primitive {
                 Some(state) if live => host_state.driver.memory.create(location, state),
                 Some(state) if imported => {
                     let (made, plain) = (plain.load(Ordering::Relaxed), plain.clone());
-                    host_state.primitives.imported.push(Imported {
+                    host_state.waits.primitives.imported.push(Imported {
                         location,
                         state,
                         made,
@@ -237,7 +237,8 @@ impl Primitive {
             host_state.driver.memory.create(self.location(), state);
         } else if host_state.phase == Phase::Idle {
             let location = self.location();
-            let own = host_state.primitives.imported.iter_mut().rev().find(|imported| imported.location == location);
+            let own =
+                host_state.waits.primitives.imported.iter_mut().rev().find(|imported| imported.location == location);
             if let Some(own) = own {
                 (own.state, own.made) = (state, plain);
             }
@@ -274,7 +275,7 @@ impl Primitive {
     fn require_own(&self, py: Python<'_>) -> PyResult<()> {
         let lasts = {
             let state = self.host().state();
-            state.puts_back() && self.execution == 0 && !state.settings.fresh_modules
+            state.puts_back() && self.execution == 0 && !state.exploration.settings.fresh_modules
         };
         match lasts {
             true => Err(self.host().restart_with(py, Restart::ModuleState)),
@@ -315,7 +316,7 @@ impl Primitive {
         let (phase, execution, imported) = {
             let state = self.host().state();
             let made = || state.driver.memory.primitives().get(self.location()).is_some();
-            let imported = self.imported && !state.settings.fresh_modules && made();
+            let imported = self.imported && !state.exploration.settings.fresh_modules && made();
             (state.phase, state.run.number, imported)
         };
         match phase {
@@ -379,7 +380,7 @@ impl Primitive {
         let seen = {
             let mut state = self.host().state();
             if state.phase == Phase::Probing {
-                state.predicates.probed.extend(footprint);
+                state.waits.predicates.probed.extend(footprint);
                 return Ok(false);
             }
             let Some(seen) = footprint.iter().find(|access| state.is_visible(access.location)) else {

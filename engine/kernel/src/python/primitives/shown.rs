@@ -66,8 +66,8 @@ fn held(py: Python<'_>, lock: &Primitive) -> PyResult<(u64, u32)> {
 
 /// From now on it is an operation to take an RLock again, and to notify.
 fn show_waits(state: &mut State) {
-    if !state.has_no_company() && !std::mem::replace(&mut state.shown.waits, true) {
-        state.learning.must_begin_anew();
+    if !state.has_no_company() && !std::mem::replace(&mut state.contents.shown.waits, true) {
+        state.exploration.learning.must_begin_anew();
     }
 }
 

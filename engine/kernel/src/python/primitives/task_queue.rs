@@ -33,7 +33,9 @@ impl TaskQueue {
     fn make(py: Python<'_>, capacity: u32, last_first: bool) -> PyResult<Option<TaskQueue>> {
         let host = require_host(py)?;
         let takes = host.get().awake().is_some_and(|state| {
-            state.executes() && state.primitives.queues.are_primitives && !state.primitives.queues.are_open
+            state.executes()
+                && state.waits.primitives.queues.are_primitives
+                && !state.waits.primitives.queues.are_open
         });
         if !takes {
             return Ok(None);
@@ -59,7 +61,7 @@ impl TaskQueue {
             Standing::Over => return Err(Host::aborted()),
         }
         let host = self.channel.primitive.host();
-        host.state().primitives.queues.are_open = true;
+        host.state().waits.primitives.queues.are_open = true;
         Err(host.restart_with(py, Restart::Visible))
     }
 

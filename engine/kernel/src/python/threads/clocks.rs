@@ -69,32 +69,32 @@ impl State {
     pub fn pass_time(&mut self, seconds: f64) {
         let current = self.current;
         self.thread(current).time += seconds.max(0.0);
-        self.clocks.has_passed = true;
-        if !self.clocks.sleepers.contains(&current) {
-            self.clocks.sleepers.push(current);
+        self.waits.clocks.has_passed = true;
+        if !self.waits.clocks.sleepers.contains(&current) {
+            self.waits.clocks.sleepers.push(current);
         }
     }
 
     /// Whether time may pass for the running thread before it looks at a clock.
     pub fn clock_may_jump(&self) -> bool {
-        self.clocks.jumps.get(&self.current).copied().unwrap_or(0) < self.clocks.most_jumps
+        self.waits.clocks.jumps.get(&self.current).copied().unwrap_or(0) < self.waits.clocks.most_jumps
     }
 
     /// Let so much time pass for the running thread that whatever ends after a time has ended.
     pub fn jump_clock(&mut self) {
-        *self.clocks.jumps.entry(self.current).or_default() += 1;
+        *self.waits.clocks.jumps.entry(self.current).or_default() += 1;
         self.pass_time(JUMP);
     }
 
     /// Whether a clock that the running thread looks at would show what its explorer does not tell apart.
     pub fn clock_is_blurred(&self) -> bool {
-        self.driver.wants_values() && self.clocks.sleepers.iter().any(|thread| *thread != self.current)
+        self.driver.wants_values() && self.waits.clocks.sleepers.iter().any(|thread| *thread != self.current)
     }
 
     /// The last event, an operation of the running thread, took place.
     #[inline]
     pub fn note_event_in_clocks(&mut self, operation: &Operation) {
-        if self.clocks.has_passed {
+        if self.waits.clocks.has_passed {
             self.hand_on_time(operation);
         }
     }
@@ -112,13 +112,13 @@ impl State {
         let current = self.current;
         let mut now = self.thread(current).time;
         for access in &accesses {
-            let Some(stamps) = self.clocks.stamps.get(&access.location) else { continue };
+            let Some(stamps) = self.waits.clocks.stamps.get(&access.location) else { continue };
             let before = AccessMode::ALL.into_iter().zip(stamps).filter(|(mode, _)| mode.conflicts(access.mode));
             now = before.fold(now, |now, (_, stamp)| now.max(*stamp));
         }
         self.thread(current).time = now;
         for access in &accesses {
-            let stamp = &mut self.clocks.stamps.entry(access.location).or_default()[access.mode as usize];
+            let stamp = &mut self.waits.clocks.stamps.entry(access.location).or_default()[access.mode as usize];
             *stamp = stamp.max(now);
         }
     }

@@ -1,5 +1,11 @@
 //! Model threads, which are greenlets of one thread of the system, and what the runtime layer asks for them.
 
+use clocks::Clocks;
+use predicates::Predicates;
+
+use crate::python::loops::Spins;
+use crate::python::primitives::PrimitiveFacts;
+
 pub mod clocks;
 pub mod greenlets;
 pub mod outside;
@@ -9,3 +15,12 @@ pub mod run;
 pub mod services;
 pub mod switching;
 pub mod waiting;
+
+/// What threads wait for, and what is known of it.
+#[derive(Default)]
+pub struct Waits {
+    pub primitives: PrimitiveFacts,
+    pub predicates: Predicates,
+    pub spins: Spins,
+    pub clocks: Clocks,
+}

@@ -162,7 +162,7 @@ impl Host {
         if !plain {
             return self.leave_untreated(py, "classes that are registered with abstract ones while threads run");
         }
-        self.state().learning.must_begin_anew();
+        self.state().exploration.learning.must_begin_anew();
         Ok(())
     }
 
@@ -177,7 +177,7 @@ impl Host {
     fn mark_module_state(&self, py: Python<'_>) -> PyResult<()> {
         let restarts = {
             let state = self.state();
-            state.puts_back() && !state.settings.fresh_modules
+            state.puts_back() && !state.exploration.settings.fresh_modules
         };
         if restarts {
             return Err(self.restart_with(py, Restart::ModuleState));

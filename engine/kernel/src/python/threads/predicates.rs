@@ -39,7 +39,7 @@ impl State {
         if shared.iter().any(|access| writes(access) && self.is_visible(access.location)) {
             return Err(self.forbid(py, "writes"));
         }
-        self.predicates.probed.extend(shared);
+        self.waits.predicates.probed.extend(shared);
         Ok(())
     }
 }
@@ -60,8 +60,8 @@ impl State {
             if !self.is_visible(read.location) {
                 self.make_visible(read.location);
             }
-            if self.predicates.joint_reads.insert(read.location) {
-                self.learning.learned();
+            if self.waits.predicates.joint_reads.insert(read.location) {
+                self.exploration.learning.learned();
             }
         }
     }
@@ -70,7 +70,7 @@ impl State {
     /// locations only, they can have decided that it does not read the others.
     pub fn with_joint_writes(&mut self, reads: &[Access]) -> Vec<Access> {
         let mut all = reads.to_vec();
-        if reads.iter().any(|read| self.predicates.joint_reads.contains(&read.location)) {
+        if reads.iter().any(|read| self.waits.predicates.joint_reads.contains(&read.location)) {
             all.push(Access { location: self.joint_location(), mode: AccessMode::Read });
         }
         all
@@ -83,7 +83,7 @@ impl State {
     /// Add to what an event accesses the location that all writes to jointly read locations share, and that of all
     /// writes inside of what races.
     pub fn order_joint_writes(&mut self, operation: &Operation, footprint: &mut Footprint) {
-        if self.predicates.joint_reads.is_empty() && self.contents.nesting.is_empty() {
+        if self.waits.predicates.joint_reads.is_empty() && self.contents.nesting.is_empty() {
             return;
         }
         let current = self.current;
@@ -94,7 +94,7 @@ impl State {
         let may_write = operation.kind == OperationKind::CompareExchange;
         let written = accesses.iter().filter(|access| may_write || writes(access)).map(|access| access.location);
         let written: SmallVec<[LocationId; 2]> = written.collect();
-        if written.iter().any(|location| self.predicates.joint_reads.contains(location)) {
+        if written.iter().any(|location| self.waits.predicates.joint_reads.contains(location)) {
             accesses.push(Access { location: self.joint_location(), mode: AccessMode::Write });
         }
         for owner in written.iter().flat_map(|location| self.contents.nesting.owners(*location)) {
@@ -156,23 +156,23 @@ impl State {
     /// The object was made by the predicate that runs, for itself.
     pub fn belongs_to_predicate(&mut self, object: &Bound<'_, PyAny>) {
         if let Some(made) = self.objects.made(object) {
-            self.predicates.own_objects.insert(made);
+            self.waits.predicates.own_objects.insert(made);
         }
     }
 
     /// Whether a location is of something that a predicate has made for itself.
     #[inline]
     pub fn is_predicates_own(&self, location: LocationId) -> bool {
-        !self.predicates.own_objects.is_empty()
-            && self.predicates.own_objects.contains(&self.identities.info(location).object)
+        !self.waits.predicates.own_objects.is_empty()
+            && self.waits.predicates.own_objects.contains(&self.identities.info(location).object)
     }
 
     /// The predicate that runs does what it may not do: the check is given up, whatever the predicate makes of the
     /// error that this returns.
     pub fn forbid(&mut self, py: Python<'_>, what: &str) -> PyErr {
-        if !self.refusals.any() {
+        if !self.exploration.refusals.any() {
             let place = Caller::find(py).and_then(|caller| caller.place(py));
-            self.refusals.add(Refusal::Forbidden(Forbidden { what: what.to_owned(), place }));
+            self.exploration.refusals.add(Refusal::Forbidden(Forbidden { what: what.to_owned(), place }));
         }
         Host::aborted()
     }

@@ -219,7 +219,7 @@ impl Host {
     /// The running thread is about to look at a clock: explore whether time has passed since it did so last, as often
     /// as `clock_jumps` says. Returns whether time may pass in this check.
     fn let_clock_jump(&self, py: Python<'_>) -> PyResult<bool> {
-        if self.state().clocks.most_jumps == 0 {
+        if self.state().waits.clocks.most_jumps == 0 {
             return Ok(false);
         }
         self.only_outside_predicates(py, "looks at the clock")?;

@@ -63,7 +63,7 @@ impl Host {
             if state.given_up()
                 || state.run.halted
                 || matches!(
-                    state.learning.restart(),
+                    state.exploration.learning.restart(),
                     Some(Restart::ModuleState | Restart::Rebound | Restart::Library)
                 )
             {
@@ -83,7 +83,7 @@ impl Host {
                     self.evaluate_predicates(py)?;
                     state = self.state();
                 }
-                if state.refusals.forbids() {
+                if state.exploration.refusals.forbids() {
                     Turn::End(End::Cut)
                 } else {
                     state.driver.next_turn()
@@ -286,7 +286,7 @@ impl Host {
                     let stop = state.run.ended.is_some()
                         || state.given_up()
                         || state.run.halted
-                        || (state.settings.stop_at_failure && !state.run.failures.is_empty());
+                        || (state.exploration.settings.stop_at_failure && !state.run.failures.is_empty());
                     if stop {
                         Turn::End(End::Cut)
                     } else {
@@ -329,27 +329,27 @@ impl Host {
             let mut state = self.state();
             state.greenlets.hub = Some(hub);
             state.run.begin();
-            state.recording.steps.set(0);
-            state.races.begin();
-            state.primitives.begin();
-            state.clocks.begin_execution();
+            state.exploration.recording.steps.set(0);
+            state.exploration.races.begin();
+            state.waits.primitives.begin();
+            state.waits.clocks.begin_execution();
             state.contents.instance_dicts.begin_execution();
-            state.predicates.own_objects.clear();
+            state.waits.predicates.own_objects.clear();
             state.identities.begin_execution();
-            state.spins.begin();
-            state.symbolic.early.clear();
+            state.waits.spins.begin();
+            state.exploration.symbolic.early.clear();
             for thread in &mut state.threads {
                 thread.time = 0.0;
                 thread.builtin_calls = 0;
                 thread.looks = false;
                 thread.untold.clear();
             }
-            if state.settings.fresh_modules {
+            if state.exploration.settings.fresh_modules {
                 state.types.forget();
             }
             state.run.number += 1;
             state.driver.begin_execution();
-            if !state.settings.fresh_modules {
+            if !state.exploration.settings.fresh_modules {
                 state.make_imported();
             }
             state.phase = Phase::Running;
@@ -406,7 +406,7 @@ impl Host {
         if endless {
             self.asleep(|| self.release_objects());
             let what = "has destructors that make objects with destructors without end".to_owned();
-            self.state().refusals.add(Refusal::Uncontrolled(what));
+            self.state().exploration.refusals.add(Refusal::Uncontrolled(what));
         }
         self.asleep(|| self.put_originals_back(py))
     }

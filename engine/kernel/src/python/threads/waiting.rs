@@ -36,7 +36,7 @@ impl Host {
             let mut state = self.state();
             let me = state.current;
             let created = state.identities.created_by(me);
-            let own = std::mem::take(&mut state.predicates.own_objects);
+            let own = std::mem::take(&mut state.waits.predicates.own_objects);
             (std::mem::replace(&mut state.phase, Phase::Probing), me, created, own)
         };
         let value = predicate.call0().and_then(|value| Ok((self.truth(py, &value)?, value)));
@@ -46,8 +46,8 @@ impl Host {
         }
         // What it made is gone, and how often it is evaluated is nobody's business.
         state.identities.create_again(me, created);
-        state.predicates.own_objects = own;
-        let ends = state.given_up() || state.learning.restart().is_some();
+        state.waits.predicates.own_objects = own;
+        let ends = state.given_up() || state.exploration.learning.restart().is_some();
         if matches!(&value, Err(error) if error.is_instance_of::<Abort>(py)) && !ends {
             state.forbid(py, RAISES_ABORT);
         }
@@ -72,8 +72,8 @@ impl Host {
         let (me, predicate) = {
             let mut state = self.state();
             let me = std::mem::replace(&mut state.current, thread);
-            state.predicates.evaluating = true;
-            state.predicates.probed.clear();
+            state.waits.predicates.evaluating = true;
+            state.waits.predicates.probed.clear();
             (me, state.thread(thread).predicate.as_ref().map(|predicate| predicate.clone_ref(py)))
         };
         let held = match predicate {
@@ -81,9 +81,9 @@ impl Host {
             None => Ok(false),
         };
         let mut state = self.state();
-        state.predicates.evaluating = false;
+        state.waits.predicates.evaluating = false;
         state.current = me;
-        let reads = std::mem::take(&mut state.predicates.probed);
+        let reads = std::mem::take(&mut state.waits.predicates.probed);
         for read in &reads {
             if !state.is_visible(read.location) {
                 state.make_visible(read.location);
@@ -133,7 +133,7 @@ impl Host {
     pub fn wait_by_looking(&self, py: Python<'_>, predicate: &Bound<'_, PyAny>) -> PyResult<()> {
         let name = name_of(predicate);
         loop {
-            if self.state().predicates.joint.contains(&name) {
+            if self.state().waits.predicates.joint.contains(&name) {
                 let (value, held, spin) = self.look_at_once(py, predicate)?;
                 if held {
                     self.note(py, Word::WaitUntil, None, None, Some(&value), false);
@@ -153,20 +153,20 @@ impl Host {
             self.state().thread(me).looks = false;
             if matches!(&looked, Err(error) if error.is_instance_of::<Abort>(py))
                 && self.state().phase == Phase::Running
-                && self.state().learning.restart().is_none()
+                && self.state().exploration.learning.restart().is_none()
             {
                 return self.forbidden(py, RAISES_ABORT);
             }
             let seen = self.state().looked(token)?;
             let Some((spin, looks)) = seen else {
-                let symbolic = self.state().symbolic.used;
+                let symbolic = self.state().exploration.symbolic.used;
                 if symbolic {
                     return self.leave_untreated(py, "wait_until with a predicate that decides a symbolic value");
                 }
                 return self.forbidden(py, what_it_does(OperationKind::WaitUntil));
             };
             let (held, value) = looked?;
-            let exploring = !self.state().settings.spins_wait;
+            let exploring = !self.state().exploration.settings.spins_wait;
             if exploring && looks > 1 {
                 if self.state().heap.reads.enabled {
                     let what = "wait_until with a predicate that looks at shared state more than once";
@@ -194,14 +194,14 @@ impl Host {
         let joint = Access { location: self.state().joint_location(), mode: AccessMode::Read };
         let operation = Operation::new(OperationKind::Load, joint.location, 0);
         self.perform(py, operation, 1, |_| Footprint::of(smallvec![joint]))?;
-        self.state().predicates.probed.clear();
+        self.state().waits.predicates.probed.clear();
         let looked = self.probe_predicate(py, predicate);
-        if self.state().refusals.forbids() {
+        if self.state().exploration.refusals.forbids() {
             return self.leave(py, End::Cut);
         }
         let spin = {
             let mut state = self.state();
-            let reads = std::mem::take(&mut state.predicates.probed);
+            let reads = std::mem::take(&mut state.waits.predicates.probed);
             state.join(&reads);
             Spin::of_predicate(joint, state.last_event())
         };
@@ -215,8 +215,8 @@ impl Host {
         {
             let mut state = self.state();
             state.join(reads);
-            state.predicates.joint.insert(predicate);
-            state.learning.must_begin_anew();
+            state.waits.predicates.joint.insert(predicate);
+            state.exploration.learning.must_begin_anew();
         }
         self.leave(py, End::Cut)
     }
@@ -255,19 +255,19 @@ impl Host {
         let predicate = self.control(py, predicate)?;
         let looks = {
             let state = self.state();
-            state.settings.waits_by_spinning || state.driver.requirements().waits_by_spinning
+            state.exploration.settings.waits_by_spinning || state.driver.requirements().waits_by_spinning
         };
         if looks {
             return self.wait_by_looking(py, &predicate);
         }
         if !self.state().driver.requirements().treats(OperationKind::WaitUntil) {
-            self.state().refusals.add(Refusal::Untreated("wait_until"));
+            self.state().exploration.refusals.add(Refusal::Untreated("wait_until"));
             return self.leave(py, End::Cut);
         }
         let me = {
             let mut state = self.state();
-            if !std::mem::replace(&mut state.predicates.used, true) {
-                state.learning.learned();
+            if !std::mem::replace(&mut state.waits.predicates.used, true) {
+                state.exploration.learning.learned();
             }
             let me = state.current;
             state.thread(me).predicate = Some(predicate.clone().unbind());
@@ -293,7 +293,7 @@ impl Host {
         }
         self.state().thread(me).predicate = None;
         let held = self.probe_predicate(py, &predicate);
-        if self.state().refusals.forbids() {
+        if self.state().exploration.refusals.forbids() {
             return self.leave(py, End::Cut);
         }
         self.note(py, Word::WaitUntil, None, None, Some(&held?.1), true);
