@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from dpor_lsp.command_line import main
+from dpor_lsp.cli.command_line import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -17,7 +17,7 @@ from dpor.reading import read_file
 if TYPE_CHECKING:
     from dpor.errors import DporError
     from dpor.results import ModelInfo
-    from dpor_lsp.checker import Checker
+    from dpor_lsp.checking.checker import Checker
 
 _MARK = b"dpor"
 _WORKER_KEY = "dpor_unchecked_models"
@@ -134,8 +134,8 @@ class DporSession:
 
     def checker(self, root: Path) -> Checker:
         """Return the checker of a project; raises DporError for settings that are not accepted."""
-        from dpor_lsp.arguments import Arguments, Mode
-        from dpor_lsp.preparation import make_checker
+        from dpor_lsp.cli.arguments import Arguments, Mode
+        from dpor_lsp.cli.preparation import make_checker
 
         if root not in self._checkers:
             self._checkers[root] = make_checker(Arguments(Mode.CHECK), root)
@@ -210,9 +210,9 @@ class DporItem(pytest.Item):
 
     def runtest(self) -> None:
         """Check the model in a worker process, unless the cache knows the answer."""
+        from dpor_lsp.checking.scheduler import Job, run_job
+        from dpor_lsp.cli.targets import Found, Overrides, target_of
         from dpor_lsp.project import read_settings
-        from dpor_lsp.scheduler import Job, run_job
-        from dpor_lsp.targets import Found, Overrides, target_of
 
         timeout = self.config.getoption("--dpor-timeout")
         options: dict[str, Any] = {} if timeout is None else {"timeout": timeout}
@@ -253,8 +253,8 @@ class NotAsExpectedError(Exception):
         """Return the text report of the result."""
         from dataclasses import replace
 
+        from dpor_lsp.cli.report import Entry
         from dpor_lsp.formats.text import Style, entry
-        from dpor_lsp.report import Entry
 
         return entry(Entry(replace(self.result, output=""), self.root), Style()).rstrip()
 

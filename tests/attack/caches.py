@@ -21,7 +21,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from dpor_lsp.cache import FILE, FOLDER
+from dpor_lsp.checking.cache import FILE, FOLDER
 
 PATIENCE = 60.0
 STEPS = 4

@@ -26,7 +26,7 @@ def main() -> None:
 
         plain.serve(options.module, named, options.patience, options.every)
     else:
-        from dpor_lsp.worker import enlarge_stack
+        from dpor_lsp.checking.worker import enlarge_stack
         from fidelity import checked
 
         enlarge_stack()

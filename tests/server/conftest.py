@@ -27,7 +27,7 @@ from dpor.results import (
     ViolationKind,
     WaitingThread,
 )
-from dpor_lsp.check_target import CheckTarget
+from dpor_lsp.checking.check_target import CheckTarget
 
 # The start of every acting worker: it reads its request and can answer as the real one does.
 ACTOR = """

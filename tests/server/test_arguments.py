@@ -12,7 +12,7 @@ import pytest
 from dpor.codes import Code
 from dpor.errors import DporError
 from dpor.options import OPTIONS
-from dpor_lsp.arguments import Mode, parse
+from dpor_lsp.cli.arguments import Mode, parse
 from dpor_lsp.options import ENGINE_OPTIONS
 
 

@@ -9,7 +9,7 @@ import pytest
 from dpor.codes import Code
 from dpor.errors import DporError
 from dpor.results import ModelInfo
-from dpor_lsp.assignments import assigned_parameters, check_names, parse_assignments
+from dpor_lsp.cli.assignments import assigned_parameters, check_names, parse_assignments
 
 SOURCE = """
 SIZE = 3

@@ -17,10 +17,10 @@ from dpor.codes import Code
 from dpor.contents import UNSTABLE, Contents, Kind, key_of
 from dpor.counterexample.schedule import Schedule, encode
 from dpor.results import AssumptionKind, ModelResult, Reason, Verdict, Violation
-from dpor_lsp.cache import FILE, FOLDER, Cache
-from dpor_lsp.cached_rows import digest
-from dpor_lsp.check_target import CheckTarget
-from dpor_lsp.fingerprint import Hasher
+from dpor_lsp.checking.cache import FILE, FOLDER, Cache
+from dpor_lsp.checking.cached_rows import digest
+from dpor_lsp.checking.check_target import CheckTarget
+from dpor_lsp.checking.fingerprint import Hasher
 
 MakeTarget = Callable[..., CheckTarget]
 MakeResult = Callable[..., ModelResult]
@@ -372,9 +372,9 @@ import sys
 from pathlib import Path
 from dpor.contents import Kind, current, key_of
 from dpor.results import CheckRequest, ModelInfo, ModelResult, Verdict
-from dpor_lsp.cache import Cache
-from dpor_lsp.fingerprint import Hasher
-from dpor_lsp.check_target import CheckTarget
+from dpor_lsp.checking.cache import Cache
+from dpor_lsp.checking.fingerprint import Hasher
+from dpor_lsp.checking.check_target import CheckTarget
 root, first = Path(sys.argv[1]), int(sys.argv[2])
 cache = Cache(root, lambda code, message: sys.exit(message))
 for n in range(first, first + 20):

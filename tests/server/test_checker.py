@@ -13,11 +13,11 @@ import pytest
 
 from dpor.codes import Code
 from dpor.results import ModelResult, Reason, Verdict
-from dpor_lsp.check_target import CheckTarget
-from dpor_lsp.checker import Checker, RunSettings
-from dpor_lsp.report import exit_code
-from dpor_lsp.scheduler import Event, Finished, Progressed, Started
-from dpor_lsp.targets import Problem
+from dpor_lsp.checking.check_target import CheckTarget
+from dpor_lsp.checking.checker import Checker, RunSettings
+from dpor_lsp.checking.scheduler import Event, Finished, Progressed, Started
+from dpor_lsp.cli.report import exit_code
+from dpor_lsp.cli.targets import Problem
 
 Act = Callable[[str], list[str]]
 MakeTarget = Callable[..., CheckTarget]

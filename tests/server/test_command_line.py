@@ -159,7 +159,7 @@ def test_a_parameter_that_no_model_has_is_refused(run_command: Run, bank: Path) 
 
 def test_a_cached_check_imports_little(bank: Path) -> None:
     code = (
-        "import sys; from dpor_lsp.command_line import main; main(['--check', 'missing.py']);"
+        "import sys; from dpor_lsp.cli.command_line import main; main(['--check', 'missing.py']);"
         "heavy = {'rich', 'watchdog', 'jsonschema', 'subprocess', 'dpor.checking', 'asyncio',"
         " 'importlib.metadata', 'junitparser', 'greenlet', 'pygls', 'lsprotocol'};"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"

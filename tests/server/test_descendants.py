@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from dpor_lsp import descendants
+from dpor_lsp.checking import descendants
 
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="only there are such processes found"

@@ -9,10 +9,10 @@ from collections.abc import Callable
 import pytest
 
 from dpor.results import Progress
-from dpor_lsp.check_target import CheckTarget, Limits
-from dpor_lsp.display import LateDisplay
-from dpor_lsp.progress import describe
-from dpor_lsp.scheduler import Job, Progressed, Started
+from dpor_lsp.checking.check_target import CheckTarget, Limits
+from dpor_lsp.checking.scheduler import Job, Progressed, Started
+from dpor_lsp.cli.display import LateDisplay
+from dpor_lsp.cli.progress import describe
 
 MakeTarget = Callable[..., CheckTarget]
 

@@ -16,9 +16,9 @@ from dpor.assumptions import assumption, refused_if_strict
 from dpor.codes import Code
 from dpor.results import AssumptionKind, ModelResult, Reason, SourceSpan, Verdict, Violation
 from dpor_lsp import formats
+from dpor_lsp.cli.report import Entry, Report
 from dpor_lsp.formats import text as format_text
 from dpor_lsp.formats.text import Style
-from dpor_lsp.report import Entry, Report
 
 MakeResult = Callable[..., ModelResult]
 ASSUMPTION = assumption(AssumptionKind.FOREIGN_CODE, "tinydb", SourceSpan("m.py", 2))

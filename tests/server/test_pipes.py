@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from dpor_lsp.pipes import Mark, MarkedPipe
+from dpor_lsp.checking.pipes import Mark, MarkedPipe
 
 
 def read(pipe: MarkedPipe) -> list[bytes | Mark]:
@@ -39,8 +39,8 @@ def test_all_that_was_written_before_the_end_is_read_while_another_end_stays_ope
 def test_a_mark_comes_between_what_was_written_before_and_after(
     size: int, drawn: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dpor_lsp.pipes.READ_SIZE", size)
-    monkeypatch.setattr("dpor_lsp.pipes.secrets.randbelow", lambda _: drawn)
+    monkeypatch.setattr("dpor_lsp.checking.pipes.READ_SIZE", size)
+    monkeypatch.setattr("dpor_lsp.checking.pipes.secrets.randbelow", lambda _: drawn)
     pipe = MarkedPipe()
     pipe.ask()
     os.write(pipe.write_end, b"one\0\0")

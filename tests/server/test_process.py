@@ -14,10 +14,10 @@ import pytest
 from dpor.checkpoints import Checkpoint
 from dpor.codes import Code
 from dpor.results import Progress, Verdict
-from dpor_lsp.check_target import CheckTarget, Limits
-from dpor_lsp.head_and_tail import OUTPUT_LIMIT, HeadAndTail
-from dpor_lsp.outcomes import check_outcome
-from dpor_lsp.process import (
+from dpor_lsp.checking.check_target import CheckTarget, Limits
+from dpor_lsp.checking.head_and_tail import OUTPUT_LIMIT, HeadAndTail
+from dpor_lsp.checking.outcomes import check_outcome
+from dpor_lsp.checking.process import (
     Cancellation,
     Ending,
     Share,
@@ -140,7 +140,7 @@ def test_progress_is_passed_on(act: Act, make_target: MakeTarget) -> None:
 def test_a_hang_ends_at_the_parents_deadline(
     act: Act, make_target: MakeTarget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dpor_lsp.process.OVERTIME", 0.0)
+    monkeypatch.setattr("dpor_lsp.checking.process.OVERTIME", 0.0)
     target = make_target()
     limits = Limits(timeout=0.3)
     end = run(target, act("progress(5)\nwhile True: time.sleep(9)"), limits)
@@ -154,7 +154,7 @@ def test_a_hang_ends_at_the_parents_deadline(
 def test_silence_ends_a_worker_that_has_no_timeout(
     act: Act, make_target: MakeTarget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dpor_lsp.process.WATCHDOG_MARGIN", 0.0)
+    monkeypatch.setattr("dpor_lsp.checking.process.WATCHDOG_MARGIN", 0.0)
     assert run(make_target(), act("time.sleep(99)"), Limits(hang=0.3)).ending is Ending.HUNG
 
 
@@ -178,7 +178,7 @@ class LateReader(Worker):
 def test_a_result_that_is_read_long_after_the_workers_end_arrives(
     act: Act, make_target: MakeTarget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dpor_lsp.pipes.READ_SIZE", 1)
+    monkeypatch.setattr("dpor_lsp.checking.pipes.READ_SIZE", 1)
     worker = LateReader(act("answer(output='x' * 60000)"))
     threading.Thread(target=worker.wait_and_read).start()
     end = run_worker(make_target().request, Limits(), cancellation=Cancellation(), start=lambda: worker)
@@ -189,7 +189,7 @@ def test_a_result_that_is_read_long_after_the_workers_end_arrives(
 def test_a_worker_is_silent_only_if_there_is_nothing_left_to_read(
     act: Act, make_target: MakeTarget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dpor_lsp.process.WATCHDOG_MARGIN", 0.0)
+    monkeypatch.setattr("dpor_lsp.checking.process.WATCHDOG_MARGIN", 0.0)
 
     class AskedLate(LateReader):
         """Its parent finds no time to read what it writes until it seems to have been silent for too long."""

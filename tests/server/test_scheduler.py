@@ -9,10 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from dpor.results import CheckRequest, ModelInfo, ReplayRequest, Verdict
-from dpor_lsp.check_target import CheckTarget, Limits
-from dpor_lsp.pool import WorkerPool, warm_command
-from dpor_lsp.process import Worker
-from dpor_lsp.scheduler import Event, Finished, Job, Replayed, Scheduler, TurnQueue
+from dpor_lsp.checking.check_target import CheckTarget, Limits
+from dpor_lsp.checking.pool import WorkerPool, warm_command
+from dpor_lsp.checking.process import Worker
+from dpor_lsp.checking.scheduler import Event, Finished, Job, Replayed, Scheduler, TurnQueue
 
 Act = Callable[[str], list[str]]
 MakeTarget = Callable[..., CheckTarget]

@@ -15,10 +15,10 @@ import pytest
 
 from dpor.codes import Code
 from dpor.results import ModelResult, Verdict
-from dpor_lsp import sharing
-from dpor_lsp.check_target import CheckTarget
-from dpor_lsp.checker import Checker, RunSettings
-from dpor_lsp.scheduler import Event, Progressed
+from dpor_lsp.checking import sharing
+from dpor_lsp.checking.check_target import CheckTarget
+from dpor_lsp.checking.checker import Checker, RunSettings
+from dpor_lsp.checking.scheduler import Event, Progressed
 
 Act = Callable[[str], list[str]]
 MakeTarget = Callable[..., CheckTarget]

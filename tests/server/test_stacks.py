@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dpor.results import SourceSpan
-from dpor_lsp.stacks import last_seen
+from dpor_lsp.checking.stacks import last_seen
 
 SOURCE = """\
 def helper(x):

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from dpor.codes import Code
+from dpor_lsp.cli.targets import Found, Overrides, Problem, find_targets, plan
 from dpor_lsp.project import Settings
-from dpor_lsp.targets import Found, Overrides, Problem, find_targets, plan
 
 TWO = (
     "import dpor\n@dpor.model\ndef first(n: int = 1): pass\n@dpor.model(timeout=5, k=2)\ndef second(): pass\n"

@@ -12,7 +12,7 @@ import pytest
 from dpor.checking import check_model
 from dpor.results import CheckRequest, ReplayRequest
 from dpor.tracing import trace_model
-from dpor_lsp.command_line import main
+from dpor_lsp.cli.command_line import main
 from dpor_lsp.trace_view import render
 
 MODEL = """

@@ -14,9 +14,9 @@ import pytest
 
 from dpor.codes import Code
 from dpor.results import ModelResult, Verdict
-from dpor_lsp.check_target import CheckTarget, Limits
-from dpor_lsp.outcomes import check_outcome
-from dpor_lsp.process import Cancellation, run_worker, worker_command
+from dpor_lsp.checking.check_target import CheckTarget, Limits
+from dpor_lsp.checking.outcomes import check_outcome
+from dpor_lsp.checking.process import Cancellation, run_worker, worker_command
 
 MakeTarget = Callable[..., CheckTarget]
 Check = Callable[..., ModelResult]
@@ -26,7 +26,7 @@ import ctypes, os, subprocess, sys, time, types
 from dpor.codes import Code
 from dpor.errors import DporError
 from dpor.results import ModelResult, Progress, SourceSpan, Verdict
-import dpor_lsp.worker
+import dpor_lsp.checking.worker
 
 def check_model(request, on_progress, sharing):
     scope = dict(globals(), on_progress=on_progress, request=request)
@@ -37,7 +37,7 @@ def check_model(request, on_progress, sharing):
 engine = types.ModuleType("dpor.checking")
 engine.check_model = check_model
 sys.modules["dpor.checking"] = engine
-dpor_lsp.worker.main()
+dpor_lsp.checking.worker.main()
 """
 
 

@@ -9,6 +9,6 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parent / "server"))
 
-from dpor_lsp.command_line import main
+from dpor_lsp.cli.command_line import main
 
 sys.exit(main())

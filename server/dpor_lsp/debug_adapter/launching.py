@@ -12,17 +12,17 @@ from dpor.codes import Code
 from dpor.counterexample.trace_document import TraceDocument
 from dpor.errors import DporError, reason_of_system
 from dpor.results import Progress, Verdict
-from dpor_lsp.arguments import Arguments, Mode
-from dpor_lsp.check_target import CheckTarget
-from dpor_lsp.checker import Checker
+from dpor_lsp.checking.check_target import CheckTarget
+from dpor_lsp.checking.checker import Checker
+from dpor_lsp.checking.outcomes import check_outcome
+from dpor_lsp.checking.process import Cancellation, run_worker
+from dpor_lsp.cli.arguments import Arguments, Mode
+from dpor_lsp.cli.preparation import make_checker, only_model, overrides, run_root
+from dpor_lsp.cli.replaying import Pinned, replay_request
+from dpor_lsp.cli.report import raised
+from dpor_lsp.cli.targets import MODEL_SEPARATOR
 from dpor_lsp.debug_adapter.answers import shown
 from dpor_lsp.options import ENGINE_OPTIONS, did_you_mean, read_option
-from dpor_lsp.outcomes import check_outcome
-from dpor_lsp.preparation import make_checker, only_model, overrides, run_root
-from dpor_lsp.process import Cancellation, run_worker
-from dpor_lsp.replaying import Pinned, replay_request
-from dpor_lsp.report import raised
-from dpor_lsp.targets import MODEL_SEPARATOR
 from dpor_lsp.trace import load_trace, record_trace
 
 STARTS = ("matters", "first", "failure")

@@ -12,12 +12,12 @@ from typing import IO, Any
 from dpor.codes import Code
 from dpor.counterexample.trace_document import TraceDocument
 from dpor.errors import DporError
+from dpor_lsp.checking.process import Cancellation
+from dpor_lsp.cli.report import ExitCode
 from dpor_lsp.debug_adapter.framing import ClientGoneError, ProtocolError, Reader, Writer
 from dpor_lsp.debug_adapter.handlers import serve_request
 from dpor_lsp.debug_adapter.launching import Launch, load
 from dpor_lsp.debug_adapter.session import Session
-from dpor_lsp.process import Cancellation
-from dpor_lsp.report import ExitCode
 
 _Event = dict[str, Any] | Callable[[], None] | ProtocolError | None
 _LAST_REQUESTS = 0.3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpor_lsp.report import Report
+from dpor_lsp.cli.report import Report
 
 
 def render(report: Report, name: str) -> str:

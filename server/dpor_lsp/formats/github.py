@@ -7,9 +7,9 @@ from pathlib import Path
 
 from dpor.codes import Code
 from dpor.results import ModelResult, Reason, SourceSpan, Verdict, Violation
+from dpor_lsp.cli.report import Entry, Report
 from dpor_lsp.formats import text as format_text
 from dpor_lsp.formats import wording
-from dpor_lsp.report import Entry, Report
 
 
 def render(report: Report) -> str:

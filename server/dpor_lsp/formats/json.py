@@ -21,7 +21,7 @@ from dpor.results import (
     WaitingThread,
     to_json,
 )
-from dpor_lsp.report import Report
+from dpor_lsp.cli.report import Report
 
 VERSION = 3
 _MOST_BITS = 14_000

@@ -10,9 +10,9 @@ from junitparser import Error, Failure, JUnitXml, TestCase, TestSuite
 from junitparser.junitparser import FinalResult
 
 from dpor.results import ModelResult, Verdict
+from dpor_lsp.cli.report import Entry, Report
 from dpor_lsp.formats import text as format_text
 from dpor_lsp.formats import wording
-from dpor_lsp.report import Entry, Report
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

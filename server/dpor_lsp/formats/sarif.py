@@ -15,9 +15,9 @@ from dpor.lines import split_lines
 from dpor.reading import read_file
 from dpor.results import Assumption, ModelResult, SourceSpan, TraceStep, Verdict, Violation
 from dpor_lsp import DISTRIBUTION, version
+from dpor_lsp.cli.report import Entry, ExitCode, Report
 from dpor_lsp.formats import wording
 from dpor_lsp.formats.json import dumps
-from dpor_lsp.report import Entry, ExitCode, Report
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 ROOT_ID = "SRCROOT"

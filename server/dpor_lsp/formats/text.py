@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TextIO
 
 from dpor.results import Assumption, ModelResult, Verdict
+from dpor_lsp.cli.report import Entry, Report
 from dpor_lsp.formats import wording
-from dpor_lsp.report import Entry, Report
 
 DEFAULT_WIDTH = 100
 INDENT = "  "

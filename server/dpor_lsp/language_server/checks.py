@@ -9,14 +9,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dpor.results import ModelResult, Verdict
-from dpor_lsp.check_target import CheckTarget
+from dpor_lsp.checking.check_target import CheckTarget
+from dpor_lsp.checking.scheduler import Event, Finished, Job, Progressed, Replayed, Started
 from dpor_lsp.language_server import wording
 from dpor_lsp.language_server.checks_progress import ChecksProgress
 from dpor_lsp.language_server.findings import Finding
 from dpor_lsp.language_server.planning import PlannedModel
 from dpor_lsp.language_server.records import STATE_OF, FileRecord, ModelRecord, State
 from dpor_lsp.language_server.running import Runner
-from dpor_lsp.scheduler import Event, Finished, Job, Progressed, Replayed, Started
 
 if TYPE_CHECKING:
     from dpor_lsp.language_server.session import Session

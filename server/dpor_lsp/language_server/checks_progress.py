@@ -6,9 +6,9 @@ import asyncio
 import itertools
 
 from dpor.results import Progress
+from dpor_lsp.checking.scheduler import Job
 from dpor_lsp.language_server import wording
 from dpor_lsp.language_server.client import Client
-from dpor_lsp.scheduler import Job
 
 PATIENCE = 0.5
 """Seconds that a check may take before it is worth showing progress."""

@@ -14,12 +14,12 @@ from typing import Any
 
 from dpor.codes import Code
 from dpor.errors import DporError
-from dpor_lsp.fingerprint import environment_stamp
+from dpor_lsp.checking.fingerprint import environment_stamp
 
 _PROBE = """
 import json, sys
 import greenlet, dpor._kernel
-from dpor_lsp.fingerprint import environment_stamp
+from dpor_lsp.checking.fingerprint import environment_stamp
 print(json.dumps({"stamp": environment_stamp(), "paths": sys.path}))
 """
 _PROBE_SECONDS = 20.0

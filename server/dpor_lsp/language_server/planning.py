@@ -16,9 +16,10 @@ from dpor.discovery import PACKAGE
 from dpor.errors import DporError
 from dpor.reading import read_file
 from dpor.results import ModelResult, Reason, ReplayRequest, SourceSpan, to_json
-from dpor_lsp.cache import Cache
-from dpor_lsp.check_target import CheckTarget, Limits
-from dpor_lsp.fingerprint import Hasher
+from dpor_lsp.checking.cache import Cache
+from dpor_lsp.checking.check_target import CheckTarget, Limits
+from dpor_lsp.checking.fingerprint import Hasher
+from dpor_lsp.cli.targets import Found, Overrides, target_of
 from dpor_lsp.language_server.analysis import ModelOutline, Outline, outline
 from dpor_lsp.language_server.documents import Document
 from dpor_lsp.language_server.environment import Environment, Environments
@@ -34,7 +35,6 @@ from dpor_lsp.language_server.positions import Encoding
 from dpor_lsp.language_server.settings import DEFAULT_TIMEOUT, EditorSettings
 from dpor_lsp.options import DEFAULT_HANG_TIMEOUT, DEFAULT_MEMORY_LIMIT
 from dpor_lsp.project import Settings, find_root, read_settings
-from dpor_lsp.targets import Found, Overrides, target_of
 
 _ERROR = DiagnosticSeverity.Error
 

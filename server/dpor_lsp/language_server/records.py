@@ -13,12 +13,12 @@ from lsprotocol import types
 from dpor.codes import Code
 from dpor.counterexample.phrases import place_of
 from dpor.results import ModelResult, Progress, Reason, Verdict
-from dpor_lsp.check_target import CheckTarget
+from dpor_lsp.checking.check_target import CheckTarget
+from dpor_lsp.checking.scheduler import Job
 from dpor_lsp.language_server import wording
 from dpor_lsp.language_server.analysis import ModelOutline, Outline
 from dpor_lsp.language_server.environment import Environment
 from dpor_lsp.language_server.findings import Finding
-from dpor_lsp.scheduler import Job
 
 
 class State(enum.Enum):

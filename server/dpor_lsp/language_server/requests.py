@@ -8,10 +8,10 @@ from typing import Any
 
 from dpor.errors import DporError
 from dpor.results import ReplayRequest
-from dpor_lsp.cache import FOLDER
+from dpor_lsp.checking.cache import FOLDER
+from dpor_lsp.checking.process import worker_command
 from dpor_lsp.language_server.commands import refused, require_model, require_violation
 from dpor_lsp.language_server.server import DporServer
-from dpor_lsp.process import worker_command
 
 
 def register(server: DporServer) -> None:

@@ -8,10 +8,10 @@ import threading
 from collections.abc import Callable
 
 from dpor.results import ReplayRequest
-from dpor_lsp.check_target import CheckTarget, Limits
-from dpor_lsp.pool import WorkerPool, warm_command
-from dpor_lsp.process import Worker
-from dpor_lsp.scheduler import Event, Finished, Job, Scheduler
+from dpor_lsp.checking.check_target import CheckTarget, Limits
+from dpor_lsp.checking.pool import WorkerPool, warm_command
+from dpor_lsp.checking.process import Worker
+from dpor_lsp.checking.scheduler import Event, Finished, Job, Scheduler
 
 MOST_SPARE = 3
 """How many workers wait at most: one for a replay, one for a check, one for the next."""

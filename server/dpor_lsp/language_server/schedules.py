@@ -11,7 +11,7 @@ from pathlib import Path
 
 from dpor.lines import split_lines
 from dpor.results import Violation
-from dpor_lsp.cache import FOLDER
+from dpor_lsp.checking.cache import FOLDER
 
 WIDTH = 100
 

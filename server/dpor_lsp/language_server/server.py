@@ -10,12 +10,12 @@ from typing import Any
 from pygls.lsp.server import LanguageServer
 
 from dpor_lsp import version
+from dpor_lsp.checking.scheduler import Event
 from dpor_lsp.language_server.client import Client
 from dpor_lsp.language_server.running import Runner
 from dpor_lsp.language_server.session import Session
 from dpor_lsp.language_server.wire.converting import strict_converter
 from dpor_lsp.language_server.wire.protocol import Protocol
-from dpor_lsp.scheduler import Event
 
 
 class DporServer(LanguageServer):

@@ -19,7 +19,8 @@ from dpor.discovery import find_model_files
 from dpor.errors import DporError
 from dpor.lines import split_lines
 from dpor.results import ModelResult, SourceSpan
-from dpor_lsp.check_target import CheckTarget
+from dpor_lsp.checking.check_target import CheckTarget
+from dpor_lsp.checking.scheduler import Event
 from dpor_lsp.language_server.checks import Checks
 from dpor_lsp.language_server.client import Client
 from dpor_lsp.language_server.documents import Document, path_of, uri_of
@@ -31,7 +32,6 @@ from dpor_lsp.language_server.replaying import Replays
 from dpor_lsp.language_server.running import Runner
 from dpor_lsp.language_server.settings import CheckOn, EditorSettings
 from dpor_lsp.language_server.text_changes import affected, move
-from dpor_lsp.scheduler import Event
 
 DEBOUNCE = 0.25
 """Seconds without an edit after which a changed text is looked at."""

@@ -16,10 +16,10 @@ from dpor.codes import Code
 from dpor.errors import DporError, reason_of_system
 
 if TYPE_CHECKING:
+    from dpor_lsp.checking.scheduler import Event
     from dpor_lsp.language_server.running import Runner
     from dpor_lsp.language_server.server import DporServer
     from dpor_lsp.language_server.wire.framing import MessageReader
-    from dpor_lsp.scheduler import Event
 
 LAST_MOMENT = 1.5
 """Seconds after which the process ends even if something does not let go."""

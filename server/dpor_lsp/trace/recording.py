@@ -13,10 +13,10 @@ from dpor.counterexample.trace_document import TRACE_VERSION, TraceDocument
 from dpor.errors import DporError
 from dpor.reading import read_file
 from dpor.results import Reason, ReplayRequest, TraceRequest, from_json, to_json
-from dpor_lsp.check_target import Limits
-from dpor_lsp.outcomes import failure
-from dpor_lsp.process import Cancellation, Ending, run_worker
-from dpor_lsp.report import raised
+from dpor_lsp.checking.check_target import Limits
+from dpor_lsp.checking.outcomes import failure
+from dpor_lsp.checking.process import Cancellation, Ending, run_worker
+from dpor_lsp.cli.report import raised
 from dpor_lsp.trace.storage import load_trace, save_trace, trace_of_json
 
 _FOLDER = "traces"

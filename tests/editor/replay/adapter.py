@@ -2,6 +2,6 @@
 
 import sys
 
-from dpor_lsp.command_line import main
+from dpor_lsp.cli.command_line import main
 
 sys.exit(main(["--debug-adapter"]))

@@ -17,7 +17,7 @@ from lsp_editor import PATIENCE, Editor, RequestError
 from lsp_models import COUNTER, ENDLESS, LATE
 from lsp_processes import running_workers
 
-from dpor_lsp.cache import FOLDER
+from dpor_lsp.checking.cache import FOLDER
 
 Write = Callable[[str, str], Path]
 Launch = Callable[..., Editor]

@@ -137,8 +137,9 @@ def test_memory_stays_flat(editor: Editor, write: Write) -> None:
 def test_the_command_line_loads_nothing_of_the_server(project: Path, write: Write) -> None:
     write("counter.py", COUNTER)
     code = (
-        "import sys, json; from dpor_lsp.command_line import main; main(['--check', 'counter.py', '--format', 'json', "
-        "'--output', 'x.json']); print(json.dumps(sorted({'pygls', 'lsprotocol'} & set(sys.modules))))"
+        "import sys, json; from dpor_lsp.cli.command_line import main; "
+        "main(['--check', 'counter.py', '--format', 'json', '--output', 'x.json']); "
+        "print(json.dumps(sorted({'pygls', 'lsprotocol'} & set(sys.modules))))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=project, capture_output=True, text=True, timeout=60, check=True

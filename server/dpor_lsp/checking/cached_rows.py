@@ -21,7 +21,7 @@ from dpor.contents import UNSTABLE, Kind, key_of, parts_of
 from dpor.counterexample.schedule import decode, model_id
 from dpor.errors import DporError
 from dpor.results import VERSION, ModelResult, Reason, Verdict, from_json
-from dpor_lsp.check_target import CheckTarget
+from dpor_lsp.checking.check_target import CheckTarget
 from dpor_lsp.options import ENGINE_OPTIONS, read_option
 
 _NOT_KEPT = {Code.TIMEOUT, Code.CANCELLED}

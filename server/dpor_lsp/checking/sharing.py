@@ -26,12 +26,12 @@ from dpor.codes import Code
 from dpor.contents import incomplete_if_changed, joined
 from dpor.options import Algorithm
 from dpor.results import Assumption, ModelResult, Progress, Verdict, from_json
-from dpor_lsp.check_target import CheckTarget, Limits
-from dpor_lsp.outcomes import check_outcome
-from dpor_lsp.process import Cancellation, Ending, Share, Worker, WorkerEnd, run_worker
+from dpor_lsp.checking.check_target import CheckTarget, Limits
+from dpor_lsp.checking.outcomes import check_outcome
+from dpor_lsp.checking.process import Cancellation, Ending, Share, Worker, WorkerEnd, run_worker
 
 if TYPE_CHECKING:
-    from dpor_lsp.scheduler import Job
+    from dpor_lsp.checking.scheduler import Job
 
 ASK_AFTER = 0.3
 """Seconds for which a part is explored before a part of it is asked for."""

@@ -10,11 +10,11 @@ from typing import Any
 from dpor.codes import Code
 from dpor.errors import DporError
 from dpor.results import Reason, ReplayRequest, ReplayResult, Verdict, from_json
-from dpor_lsp.check_target import CheckTarget
-from dpor_lsp.checker import Checker
-from dpor_lsp.outcomes import failure
-from dpor_lsp.process import Cancellation, Ending, run_worker
-from dpor_lsp.report import ExitCode, raised
+from dpor_lsp.checking.check_target import CheckTarget
+from dpor_lsp.checking.checker import Checker
+from dpor_lsp.checking.outcomes import failure
+from dpor_lsp.checking.process import Cancellation, Ending, run_worker
+from dpor_lsp.cli.report import ExitCode, raised
 
 
 @dataclass(frozen=True)

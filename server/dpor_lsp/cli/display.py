@@ -8,8 +8,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dpor_lsp.progress import ProgressDisplay
-    from dpor_lsp.scheduler import Event, Job
+    from dpor_lsp.checking.scheduler import Event, Job
+    from dpor_lsp.cli.progress import ProgressDisplay
 
 PATIENCE = 0.5
 """Seconds that a check may take before it is worth a display, which costs more to load than a small check."""
@@ -36,14 +36,14 @@ class LateDisplay(AbstractContextManager["LateDisplay"]):
         if self._display is not None:
             self._display.observe(event)
             return
-        from dpor_lsp.scheduler import Finished, Progressed, Started
+        from dpor_lsp.checking.scheduler import Finished, Progressed, Started
 
         if isinstance(event, Started):
             self._running[event.job] = event
         elif isinstance(event, Finished):
             self._running.pop(event.job, None)
         elif isinstance(event, Progressed) and event.progress.seconds >= PATIENCE:
-            from dpor_lsp.progress import ProgressDisplay
+            from dpor_lsp.cli.progress import ProgressDisplay
 
             self._display = ProgressDisplay()
             for started in self._running.values():

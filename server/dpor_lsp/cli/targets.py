@@ -14,9 +14,9 @@ from dpor.discovery import find_model_files, find_models, pass_over
 from dpor.errors import DporError, reason_of_system
 from dpor.reading import read_source, require_readable
 from dpor.results import CheckRequest, ModelInfo, ModelResult, Reason, SourceSpan, Verdict
-from dpor_lsp.assignments import assigned_parameters, check_names
-from dpor_lsp.check_target import CheckTarget
-from dpor_lsp.failures import reason_of
+from dpor_lsp.checking.check_target import CheckTarget
+from dpor_lsp.checking.failures import reason_of
+from dpor_lsp.cli.assignments import assigned_parameters, check_names
 from dpor_lsp.options import did_you_mean
 from dpor_lsp.project import Settings, find_root, relative_name
 

@@ -17,7 +17,7 @@ from dpor.checkpoints import Checkpoint
 from dpor.codes import Code
 from dpor.contents import Kind, key_of
 from dpor.results import VERSION, ModelResult, to_json
-from dpor_lsp.cached_rows import (
+from dpor_lsp.checking.cached_rows import (
     Counterexample,
     MisfitError,
     digest,
@@ -28,8 +28,8 @@ from dpor_lsp.cached_rows import (
     read_result,
     stored_contents,
 )
-from dpor_lsp.check_target import CheckTarget
-from dpor_lsp.fingerprint import Hasher, continuation_key, environment_stamp, request_key
+from dpor_lsp.checking.check_target import CheckTarget
+from dpor_lsp.checking.fingerprint import Hasher, continuation_key, environment_stamp, request_key
 
 FOLDER = ".dpor_cache"
 _LAYOUT = 2

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from dpor.checkpoints import Checkpoint
 from dpor.codes import Code
 from dpor.results import ModelResult, Progress, Reason, ReplayRequest, ReplayResult, Verdict, from_json
-from dpor_lsp.check_target import CheckTarget, Limits
-from dpor_lsp.failures import reason_of
-from dpor_lsp.outcomes import cancelled, check_outcome, unchecked
-from dpor_lsp.process import Cancellation, Ending, Worker, run_worker
-from dpor_lsp.sharing import Places, SharedCheck, can_continue
+from dpor_lsp.checking.check_target import CheckTarget, Limits
+from dpor_lsp.checking.failures import reason_of
+from dpor_lsp.checking.outcomes import cancelled, check_outcome, unchecked
+from dpor_lsp.checking.process import Cancellation, Ending, Worker, run_worker
+from dpor_lsp.checking.sharing import Places, SharedCheck, can_continue
 
 
 @dataclass(eq=False)

@@ -6,7 +6,7 @@ import contextlib
 import threading
 from collections.abc import Sequence
 
-from dpor_lsp.process import Worker, worker_command
+from dpor_lsp.checking.process import Worker, worker_command
 
 
 def warm_command(interpreter: str) -> list[str]:

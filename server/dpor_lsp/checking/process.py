@@ -20,10 +20,10 @@ from typing import Any, cast
 
 from dpor.checkpoints import Checkpoint
 from dpor.results import CheckRequest, Progress, ReplayRequest, TraceRequest, from_json, to_json
-from dpor_lsp.check_target import Limits
-from dpor_lsp.descendants import VARIABLE, end_descendants, end_marked, new_mark
-from dpor_lsp.head_and_tail import HeadAndTail
-from dpor_lsp.pipes import Mark, MarkedPipe
+from dpor_lsp.checking.check_target import Limits
+from dpor_lsp.checking.descendants import VARIABLE, end_descendants, end_marked, new_mark
+from dpor_lsp.checking.head_and_tail import HeadAndTail
+from dpor_lsp.checking.pipes import Mark, MarkedPipe
 
 KILL_GRACE = 0.1
 """Seconds between asking a worker to end and ending it."""
@@ -100,7 +100,7 @@ class Cancellation:
 def worker_command(interpreter: str = sys.executable) -> list[str]:
     """Return the command line of a worker under an interpreter (default: this one)."""
     # -P: a file of the user's beside the working directory must not stand in for a module of the worker.
-    return [interpreter, "-P", "-m", "dpor_lsp.worker"]
+    return [interpreter, "-P", "-m", "dpor_lsp.checking.worker"]
 
 
 def run_worker(

@@ -1,4 +1,6 @@
-"""The process in which one model is checked, replayed or traced: `python -m dpor_lsp.worker`, started by `process`.
+"""The process in which one model is checked, replayed or traced: `python -m dpor_lsp.checking.worker`.
+
+`process` starts it.
 
 One line of JSON comes in on standard input. What standard error was at the start becomes the private channel, on
 which JSON lines go out; whatever else appears there (an interpreter that cannot start, the stacks that faulthandler
@@ -32,7 +34,7 @@ from dpor.results import (
     to_json,
 )
 from dpor.runtime.outside.real import system
-from dpor_lsp.descendants import adopt_orphans, end_descendants
+from dpor_lsp.checking.descendants import adopt_orphans, end_descendants
 
 PROGRESS_INTERVAL = 0.1
 GRACE = 1.0
@@ -250,7 +252,7 @@ def _reason(error: BaseException) -> Reason:
             f"the model ended the interpreter with {titled(error)}",
             "raise another exception, or return from the function",
         )
-    from dpor_lsp.failures import reason_of
+    from dpor_lsp.checking.failures import reason_of
 
     return reason_of(error)
 

@@ -16,19 +16,19 @@ from watchdog.observers import Observer
 from dpor.contents import Kind, key_of
 from dpor.errors import DporError
 from dpor.results import ModelResult
-from dpor_lsp.arguments import Arguments
-from dpor_lsp.check_target import CheckTarget
-from dpor_lsp.checker import Checker
-from dpor_lsp.console import deliver, fail
-from dpor_lsp.display import LateDisplay
-from dpor_lsp.fingerprint import Hasher, dependency_files
+from dpor_lsp.checking.check_target import CheckTarget
+from dpor_lsp.checking.checker import Checker
+from dpor_lsp.checking.fingerprint import Hasher, dependency_files
+from dpor_lsp.checking.scheduler import Event, Finished, Interrupted, Job, Scheduler
+from dpor_lsp.cli.arguments import Arguments
+from dpor_lsp.cli.console import deliver, fail
+from dpor_lsp.cli.display import LateDisplay
+from dpor_lsp.cli.interrupts import interrupts_as_events
+from dpor_lsp.cli.preparation import Skipped, make_checker, planned, run_root
+from dpor_lsp.cli.report import Entry, ExitCode, Report
+from dpor_lsp.cli.targets import Problem, split_target
 from dpor_lsp.formats import text as format_text
 from dpor_lsp.formats import wording
-from dpor_lsp.interrupts import interrupts_as_events
-from dpor_lsp.preparation import Skipped, make_checker, planned, run_root
-from dpor_lsp.report import Entry, ExitCode, Report
-from dpor_lsp.scheduler import Event, Finished, Interrupted, Job, Scheduler
-from dpor_lsp.targets import Problem, split_target
 
 if TYPE_CHECKING:
     from watchdog.observers.api import BaseObserver

@@ -7,15 +7,13 @@ from typing import TypeVar
 
 from dpor.codes import Code
 from dpor.errors import DporError, reason_of_system
-from dpor_lsp.arguments import Arguments
-from dpor_lsp.assignments import parse_assignments
-from dpor_lsp.check_target import CheckTarget
-from dpor_lsp.checker import Checker, RunSettings
-from dpor_lsp.console import warn
-from dpor_lsp.options import DEFAULT_HANG_TIMEOUT, DEFAULT_MEMORY_LIMIT
-from dpor_lsp.project import Settings, find_root, read_settings
-from dpor_lsp.report import raised
-from dpor_lsp.targets import (
+from dpor_lsp.checking.check_target import CheckTarget
+from dpor_lsp.checking.checker import Checker, RunSettings
+from dpor_lsp.cli.arguments import Arguments
+from dpor_lsp.cli.assignments import parse_assignments
+from dpor_lsp.cli.console import warn
+from dpor_lsp.cli.report import raised
+from dpor_lsp.cli.targets import (
     MODEL_SEPARATOR,
     Found,
     Overrides,
@@ -25,6 +23,8 @@ from dpor_lsp.targets import (
     plan,
     split_target,
 )
+from dpor_lsp.options import DEFAULT_HANG_TIMEOUT, DEFAULT_MEMORY_LIMIT
+from dpor_lsp.project import Settings, find_root, read_settings
 
 Value = TypeVar("Value")
 

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 from dpor.codes import Code
 from dpor.errors import DporError
-from dpor_lsp.arguments import Arguments, Mode, parse
-from dpor_lsp.console import PROGRAM, deliver, fail, leave_streams, make_streams_safe, warn
-from dpor_lsp.report import Entry, ExitCode, Report, raised
+from dpor_lsp.cli.arguments import Arguments, Mode, parse
+from dpor_lsp.cli.console import PROGRAM, deliver, fail, leave_streams, make_streams_safe, warn
+from dpor_lsp.cli.report import Entry, ExitCode, Report, raised
 
 if TYPE_CHECKING:
-    from dpor_lsp.check_target import CheckTarget
-    from dpor_lsp.checker import Checker
-    from dpor_lsp.replaying import Pinned
-    from dpor_lsp.targets import Found, Overrides, Problem
+    from dpor_lsp.checking.check_target import CheckTarget
+    from dpor_lsp.checking.checker import Checker
+    from dpor_lsp.cli.replaying import Pinned
+    from dpor_lsp.cli.targets import Found, Overrides, Problem
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -35,7 +35,7 @@ def main(words: Sequence[str] | None = None) -> int:
         # Whoever read the report has gone, and wants to hear no more of it.
         return ExitCode.ERROR
     except Exception as error:
-        from dpor_lsp.failures import reason_of
+        from dpor_lsp.checking.failures import reason_of
 
         fail(raised(reason_of(error)))
         return ExitCode.ERROR
@@ -60,7 +60,7 @@ def _run(arguments: Arguments) -> int:
     if arguments.mode is Mode.REPLAY:
         return _replay(arguments)
     if arguments.watch:
-        from dpor_lsp.watch import watch
+        from dpor_lsp.cli.watch import watch
 
         return watch(arguments)
     return _check(arguments)
@@ -87,7 +87,7 @@ def warn_of_terminal() -> None:
 
 
 def _check(arguments: Arguments) -> ExitCode:
-    from dpor_lsp.preparation import Skipped, make_checker, planned, run_root
+    from dpor_lsp.cli.preparation import Skipped, make_checker, planned, run_root
 
     root = run_root(arguments)
     started, clock = time.time(), time.monotonic()
@@ -119,7 +119,7 @@ def _interrupted(code: ExitCode) -> ExitCode:
 
 def _checked(arguments: Arguments, checker: Checker, items: Sequence[CheckTarget | Problem]) -> list[Entry]:
     """Check everything, with a live display on a terminal and each text entry printed when it is due."""
-    from dpor_lsp.display import LateDisplay
+    from dpor_lsp.cli.display import LateDisplay
 
     streaming = arguments.format == "text" and arguments.output is None
     entries: list[Entry] = []
@@ -139,9 +139,9 @@ def _print_entry(entry: Entry) -> None:
 
 
 def _list(arguments: Arguments) -> ExitCode:
+    from dpor_lsp.cli.preparation import Skipped, found, run_root
+    from dpor_lsp.cli.targets import Found
     from dpor_lsp.formats import json as format_json
-    from dpor_lsp.preparation import Skipped, found, run_root
-    from dpor_lsp.targets import Found
 
     items = found(arguments, run_root(arguments), Skipped())
     models = [item for item in items if isinstance(item, Found)]
@@ -170,10 +170,10 @@ def _fail_with(problem: Problem) -> None:
 
 
 def _replay(arguments: Arguments) -> ExitCode:
+    from dpor_lsp.cli.preparation import make_checker, only_model, overrides, run_root
+    from dpor_lsp.cli.replaying import Pinned, replay, replay_exit_code
     from dpor_lsp.formats import json as format_json
     from dpor_lsp.formats import text as format_text
-    from dpor_lsp.preparation import make_checker, only_model, overrides, run_root
-    from dpor_lsp.replaying import Pinned, replay, replay_exit_code
 
     root = run_root(arguments)
     checker = make_checker(arguments, root)
@@ -207,7 +207,7 @@ def _replay(arguments: Arguments) -> ExitCode:
 
 def _last_schedule(checker: Checker, target: CheckTarget) -> Pinned | None:
     """The last counterexample if it can still be followed, or else that of a check that is made now."""
-    from dpor_lsp.replaying import found_schedule, kept_schedule, why_not
+    from dpor_lsp.cli.replaying import found_schedule, kept_schedule, why_not
 
     kept = kept_schedule(checker, target)
     if kept is None:
@@ -224,7 +224,7 @@ def _last_schedule(checker: Checker, target: CheckTarget) -> Pinned | None:
 
 def _write_page(file: str, checker: Checker, target: CheckTarget, pinned: Pinned) -> ExitCode:
     """Record a schedule and write it as a page; the exit code is that of a replay."""
-    from dpor_lsp.replaying import replay_request
+    from dpor_lsp.cli.replaying import replay_request
     from dpor_lsp.trace import record_trace
     from dpor_lsp.trace_view import render
 

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 from dpor.codes import Code
 from dpor.results import ModelResult, Reason, Verdict
-from dpor_lsp.cache import Cache
-from dpor_lsp.check_target import CheckTarget, Limits
+from dpor_lsp.checking.cache import Cache
+from dpor_lsp.checking.check_target import CheckTarget, Limits
+from dpor_lsp.cli.report import Entry
+from dpor_lsp.cli.targets import Problem
 from dpor_lsp.options import DEFAULT_HANG_TIMEOUT, DEFAULT_MEMORY_LIMIT, Seconds
-from dpor_lsp.report import Entry
-from dpor_lsp.targets import Problem
 
 if TYPE_CHECKING:
     from dpor.checkpoints import Checkpoint
-    from dpor_lsp.scheduler import Event, Job
+    from dpor_lsp.checking.scheduler import Event, Job
 
 
 @dataclass(frozen=True)
@@ -94,8 +94,8 @@ class Checker:
         if not self.settings.resume:
             return self.find(target)
         # Imported here: a run that the cache answers needs no processes and no threads.
-        from dpor_lsp.outcomes import unchecked
-        from dpor_lsp.sharing import can_continue
+        from dpor_lsp.checking.outcomes import unchecked
+        from dpor_lsp.checking.sharing import can_continue
 
         if not can_continue(target):
             reason = Reason(
@@ -113,7 +113,7 @@ class Checker:
         return cache.find_checkpoint(target) if self.settings.resume and cache else None
 
     def _keep(self, job: Job, result: ModelResult, checkpoint: Checkpoint | None) -> None:
-        from dpor_lsp.sharing import can_continue
+        from dpor_lsp.checking.sharing import can_continue
 
         # What a bound stopped in several steps is not what a check with that bound would say.
         if job.checkpoint is None or result.verdict is not Verdict.INCOMPLETE:
@@ -159,8 +159,8 @@ class Checker:
     ) -> Generator[None, None, None]:
         """Check what has no entry yet; yields whenever an entry was added."""
         # Imported here: a run that the cache answers needs no processes and no threads.
-        from dpor_lsp.interrupts import interrupts_as_events
-        from dpor_lsp.scheduler import Finished, Interrupted, Job, Scheduler
+        from dpor_lsp.checking.scheduler import Finished, Interrupted, Job, Scheduler
+        from dpor_lsp.cli.interrupts import interrupts_as_events
 
         events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         scheduler = Scheduler(self.jobs, events.put, self.command)

@@ -19,10 +19,10 @@ from dpor.results import (
     Verdict,
     from_json,
 )
-from dpor_lsp.check_target import CheckTarget, Limits
-from dpor_lsp.process import Ending, WorkerEnd
-from dpor_lsp.stacks import Stuck, last_seen
-from dpor_lsp.worker import out_of_memory
+from dpor_lsp.checking.check_target import CheckTarget, Limits
+from dpor_lsp.checking.process import Ending, WorkerEnd
+from dpor_lsp.checking.stacks import Stuck, last_seen
+from dpor_lsp.checking.worker import out_of_memory
 
 _OUT_OF_MEMORY_MARKS = ("memory allocation of", "MemoryError", "Cannot allocate memory")
 

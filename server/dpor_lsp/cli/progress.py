@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from dpor.results import Progress
+from dpor_lsp.checking.scheduler import Event, Finished, Job, Progressed, Started
 from dpor_lsp.formats.wording import duration
-from dpor_lsp.scheduler import Event, Finished, Job, Progressed, Started
 
 
 class ProgressDisplay:

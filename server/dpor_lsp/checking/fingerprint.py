@@ -15,7 +15,7 @@ from pathlib import Path
 from dpor import codes
 from dpor.contents import Kind, current, digest_of_text, key_of, parts_of
 from dpor.results import VERSION, to_json
-from dpor_lsp.check_target import CheckTarget
+from dpor_lsp.checking.check_target import CheckTarget
 
 SET_FOR_WORKERS = frozenset({"PYTHONHASHSEED", "PYTHONIOENCODING", "PYTHONFAULTHANDLER"})
 _OF_THE_LIBRARY = frozenset({"LANG", "LC_ALL", "LC_CTYPE", "TZ"})
@@ -128,7 +128,7 @@ def environment_stamp() -> str:
         sys.platform,
         *_variables(),
         *_code_stamp(Path(codes.__file__).parent),
-        *_code_stamp(Path(__file__).parent),
+        *_code_stamp(Path(__file__).parent.parent),
         *_installation_stamp(sys.path),
     ]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()

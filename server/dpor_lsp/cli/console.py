@@ -36,7 +36,7 @@ def deliver(text: str, output: str | None, option: str = "--output", *, utf_8: b
     """
     if output is not None:
         # Imported here because most reports go to standard output.
-        from dpor_lsp.files import write_report
+        from dpor_lsp.cli.files import write_report
 
         write_report(text, output, option)
         return
