@@ -12,11 +12,12 @@ use crate::python::calls::container_methods::makes_container;
 use crate::python::explore::recording::Word;
 use crate::python::footprints::container_effects::ContainerEffect;
 use crate::python::footprints::insides::own_dict;
-use crate::python::footprints::whole_reads::{given, Depth, Part};
+use crate::python::footprints::look::{Depth, Part};
+use crate::python::footprints::whole_reads::given;
 use crate::python::hooks::attributes::Through;
 use crate::python::host::Host;
 use crate::python::types::ancestry::{told_by_type, Ancestry};
-use crate::python::types::{is_heap_class, TypeKind};
+use crate::python::types::kinds::{is_heap_class, TypeKind};
 
 impl Host {
     pub fn call_builtin<'py>(

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCFunction, PyCode, PyDict, PyModule, PyString, PyTuple, PyType};
 
 use crate::python::calls::builtins::{interned, CallableKind};
-use crate::python::footprints::whole_reads::Depth;
+use crate::python::footprints::look::Depth;
 use crate::python::hooks::named_reads::Step;
 use crate::python::host::{report_uncontrolled, Host};
 use crate::python::state::Phase;

@@ -9,9 +9,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
 use crate::python::footprints::behind_iterators::{calls_back, calls_native_code, is_of_container};
-use crate::python::footprints::whole_reads::{reading_effect, Depth, Inside, Look};
+use crate::python::footprints::look::{Depth, Inside, Look};
+use crate::python::footprints::whole_reads::reading_effect;
 use crate::python::state::State;
-use crate::python::types::TypeKind;
+use crate::python::types::kinds::TypeKind;
 
 /// A value that code which was called back gives.
 #[derive(Clone, Copy)]

@@ -22,11 +22,12 @@ use crate::python::calls::callback_results::{CallbackResult, ResultUse, Results}
 use crate::python::calls::controlled_call::ControlledCall;
 use crate::python::calls::entered_code::Entry;
 use crate::python::footprints::container_effects::ContainerEffect;
-use crate::python::footprints::whole_reads::{reading_effect, Depth, Found, Inside, Looking, Part, Performed};
+use crate::python::footprints::look::{Depth, Found, Inside, Looking, Part, Performed};
+use crate::python::footprints::whole_reads::reading_effect;
 use crate::python::host::{require_host, Host};
 use crate::python::state::{Phase, State};
 use crate::python::threads::own_modules::OwnModule;
-use crate::python::types::TypeKind;
+use crate::python::types::kinds::TypeKind;
 
 /// An operation of built-in code that may call back.
 pub enum OpenOperation {

@@ -12,7 +12,7 @@ use crate::python::footprints::insides::own_dict;
 use crate::python::host::Host;
 use crate::python::primitives::is_own_class;
 use crate::python::types::ancestry::found_in_class;
-use crate::python::types::{is_heap_class, module_of, qualified_name};
+use crate::python::types::kinds::{is_heap_class, module_of, qualified_name};
 
 /// Classes in C of which a call of an instance changes nothing, or is known by the function in C that the instance is.
 const KNOWN: &[(&str, &str)] =

@@ -7,7 +7,8 @@ use pyo3::types::{PyFunction, PyString, PyType};
 use crate::python::modules::origins::Origin;
 use crate::python::types::ancestry::{holder_of, told_by_type};
 use crate::python::types::class_flags::is_made_at_run_time;
-use crate::python::types::{module_of, qualified_name, TypeTable};
+use crate::python::types::kinds::{module_of, qualified_name};
+use crate::python::types::TypeTable;
 
 /// Built-in classes whose `__new__` leaves what it is given to `__init__`.
 const LEAVES_TO_INIT: &[(&str, &str)] = &[

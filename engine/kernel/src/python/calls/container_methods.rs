@@ -10,12 +10,13 @@ use crate::python::calls::callbacks::{Callback, OpenOperation};
 use crate::python::explore::recording::Word;
 use crate::python::footprints::behind_iterators::{is_generator, GeneratorKind};
 use crate::python::footprints::container_effects::{method_effect, ContainerEffect};
-use crate::python::footprints::whole_reads::{looks_inside, reading_effect, Depth, Part};
+use crate::python::footprints::look::{Depth, Part};
+use crate::python::footprints::whole_reads::{looks_inside, reading_effect};
 use crate::python::hooks::items::has_builtin_items;
 use crate::python::host::Host;
 use crate::python::types::harmless_methods::is_harmless_method;
+use crate::python::types::kinds::TypeKind;
 use crate::python::types::native_types::{is_native, keeps_to_itself, leaves_buffers, takes_items};
-use crate::python::types::TypeKind;
 
 /// Whether the callable is a type of which every call makes a new container.
 pub fn makes_container(function: &Bound<'_, PyAny>) -> bool {

@@ -19,11 +19,12 @@ use crate::python::explore::assumptions::{package_of, AssumptionKind};
 use crate::python::explore::recording::Word;
 use crate::python::footprints::behind_iterators::{is_generator, runs_nothing, GeneratorKind};
 use crate::python::footprints::container_effects::{method_effect, ContainerEffect};
-use crate::python::footprints::whole_reads::{given, Depth, Part};
+use crate::python::footprints::look::{Depth, Part};
+use crate::python::footprints::whole_reads::given;
 use crate::python::hooks::attributes::Through;
 use crate::python::hooks::cells::cell_behind;
 use crate::python::host::{require_host, Host};
-use crate::python::types::TypeKind;
+use crate::python::types::kinds::TypeKind;
 
 /// A call of built-in or uninstrumented code, made a visible operation.
 #[pyclass(frozen, module = "dpor._kernel")]

@@ -6,7 +6,7 @@ use pyo3::types::{PyCFunction, PyFunction, PyType};
 
 use crate::python::explore::recording::Word;
 use crate::python::footprints::container_effects::ContainerEffect;
-use crate::python::footprints::whole_reads::{Depth, Part};
+use crate::python::footprints::look::{Depth, Part};
 use crate::python::host::Host;
 use crate::python::types::ancestry::found_in_class;
 use crate::python::types::class_flags::is_made_at_run_time;

@@ -40,8 +40,8 @@ use crate::python::primitives::atomic::Atomic;
 use crate::python::primitives::{is_own_class, Condition, Lock, RLock};
 use crate::python::types::ancestry::{found_in_class, holder_of, told_by_type, Ancestry};
 use crate::python::types::harmless_methods::{holder_of_harmful, is_harmless_method};
+use crate::python::types::kinds::{module_of, qualified_name, referent, TypeKind};
 use crate::python::types::native_types::is_of_value;
-use crate::python::types::{module_of, qualified_name, referent, TypeKind};
 
 impl Host {
     /// The receiver of a module-level method (`random.random`) is who it is by its place in the module.

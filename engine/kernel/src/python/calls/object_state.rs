@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyDict, PyTuple};
 
 use crate::python::footprints::insides::own_dict;
-use crate::python::footprints::whole_reads::Depth;
+use crate::python::footprints::look::Depth;
 use crate::python::heap::place::lacks_dict;
 use crate::python::host::Host;
 use crate::python::types::ancestry::{holder_of, told_by_type};

@@ -10,7 +10,7 @@ use crate::python::calls::builtins::BuiltinEffect;
 use crate::python::host::Host;
 use crate::python::types::ancestry::{found_in_class, holder_after, holder_of, told_by_type};
 use crate::python::types::attribute_kinds::AttributeKind;
-use crate::python::types::TypeKind;
+use crate::python::types::kinds::TypeKind;
 
 /// The functions of a property, in the order of its arguments.
 const FUNCTIONS: [&str; 3] = ["fget", "fset", "fdel"];

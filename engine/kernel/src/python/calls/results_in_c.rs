@@ -8,8 +8,8 @@ use pyo3::types::PyMemoryView;
 use crate::python::explore::assumptions::AssumptionKind;
 use crate::python::footprints::insides::referents;
 use crate::python::host::Host;
+use crate::python::types::kinds::TypeKind;
 use crate::python::types::native_types::is_native;
-use crate::python::types::TypeKind;
 
 impl Host {
     /// While a view of memory lives, what it shows cannot be resized; when it ends is not followed.

@@ -13,8 +13,9 @@ use crate::python::host::Host;
 use crate::python::types::ancestry::{found_in_class, holder_of, told_by_type, Ancestry};
 use crate::python::types::class_flags::is_made_at_run_time;
 use crate::python::types::harmless_methods::is_own_primitive;
+use crate::python::types::kinds::{module_of, qualified_name};
 use crate::python::types::native_types::is_immutable;
-use crate::python::types::{module_of, qualified_name, TypeTable};
+use crate::python::types::TypeTable;
 
 /// Attributes with special names that the interpreter does not call, or that hooks see when they are called.
 const SEEN: &[&str] = &[

@@ -10,10 +10,11 @@ use crate::operation::{AccessMode, Accesses};
 use crate::python::calls::callbacks::Callback;
 use crate::python::footprints::container_effects::ContainerEffect;
 use crate::python::footprints::insides::referents;
-use crate::python::footprints::whole_reads::{Inside, Look};
+use crate::python::footprints::look::{Inside, Look};
 use crate::python::identities::identity::KeyId;
 use crate::python::state::{access, State};
-use crate::python::types::{TypeFacts, TypeKind};
+use crate::python::types::kinds::TypeKind;
+use crate::python::types::TypeFacts;
 
 impl State {
     /// A step of a list's own iterator reads one item: note that, and return whether the object is one.

@@ -3,8 +3,8 @@
 use pyo3::prelude::*;
 use pyo3::types::{PySlice, PyType};
 
+use crate::python::types::kinds::TypeKind;
 use crate::python::types::native_types::keeps_bytes_or_text;
-use crate::python::types::TypeKind;
 
 /// What a container operation does, as far as conflicts go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -20,7 +20,7 @@ use crate::python::host::Host;
 use crate::python::identities::identity::{KeyId, ObjectId};
 use crate::python::state::{access, Phase, State};
 use crate::python::threads::switching::Footprint;
-use crate::python::types::TypeKind;
+use crate::python::types::kinds::TypeKind;
 
 /// The locations of one container.
 #[derive(Clone, Copy)]

@@ -14,7 +14,7 @@ use crate::python::footprints::insides::has_nothing_inside;
 use crate::python::host::Host;
 use crate::python::modules::module_variables::variables_of_module;
 use crate::python::threads::own_modules::OwnModule;
-use crate::python::types::module_of;
+use crate::python::types::kinds::module_of;
 
 /// Functions of the interpreter that tell how its memory is used, and which threads it has.
 const TELLING_OF_MEMORY: &[(&str, &[&str])] = &[

@@ -18,7 +18,7 @@ use crate::python::footprints::set_order::has_collisions;
 use crate::python::identities::identity::ObjectId;
 use crate::python::modules::module_variables::is_instrumented_namespace;
 use crate::python::state::{access, State};
-use crate::python::types::TypeKind;
+use crate::python::types::kinds::TypeKind;
 
 /// What is known of containers from all executions so far, by the locations of their lengths.
 #[derive(Default)]

@@ -15,13 +15,13 @@ use crate::python::calls::builtins::interned;
 use crate::python::calls::callables::receiver_in_c;
 use crate::python::calls::default_factories::factory_in_c;
 use crate::python::footprints::container_effects::method_effect;
-use crate::python::footprints::whole_reads::{Depth, Inside, Look};
+use crate::python::footprints::look::{Depth, Inside, Look};
 use crate::python::heap::place::lacks_dict;
 use crate::python::state::{access, State};
 use crate::python::types::ancestry::{found_in_class, told_by_type};
 use crate::python::types::harmless_methods::is_own_primitive;
+use crate::python::types::kinds::{is_heap_class, module_of, TypeKind};
 use crate::python::types::member_slots::MemberSlot;
-use crate::python::types::{is_heap_class, module_of, TypeKind};
 
 impl State {
     /// Collect what is in an object.

@@ -8,6 +8,7 @@ pub mod contents;
 pub mod drawn_numbers;
 pub mod fixed_containers;
 pub mod insides;
+pub mod look;
 pub mod set_order;
 pub mod slots;
 pub mod whole_reads;

@@ -9,7 +9,7 @@ use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PySet, PyString, PyTuple};
 use rustc_hash::FxHashSet;
 
 use crate::python::calls::entered_code::without_code;
-use crate::python::types::has_numbered_instances;
+use crate::python::types::kinds::has_numbered_instances;
 
 /// The places of CPython's smallest table, and what one of a larger table takes: a pointer and a hash.
 const LEAST_PLACES: isize = 8;

@@ -16,8 +16,9 @@ use crate::python::state::{access, Phase, State};
 use crate::python::threads::switching::Footprint;
 use crate::python::types::ancestry::{holder_after, holder_of, told_by_type};
 use crate::python::types::attribute_kinds::AttributeKind;
+use crate::python::types::kinds::TypeKind;
 use crate::python::types::native_types::{descriptor_kind, Descriptor};
-use crate::python::types::{TypeFacts, TypeKind};
+use crate::python::types::TypeFacts;
 
 /// A place that holds one value: an attribute, a module variable, a closure variable.
 #[derive(Clone, Copy)]

@@ -7,172 +7,24 @@
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use rustc_hash::FxHashSet;
-use smallvec::SmallVec;
 
-use crate::operation::{Access, AccessMode, Accesses, Buffering, LocationId, MemoryOrder, Operation, OperationKind};
+use crate::operation::{AccessMode, Accesses, Buffering, LocationId, MemoryOrder, Operation, OperationKind};
 use crate::python::calls::callables::receiver_in_c;
-use crate::python::calls::callback_results::{Results, ResultsRead};
 use crate::python::explore::recording::Word;
 use crate::python::explore::refusals::Refusal;
 use crate::python::footprints::behind_iterators::iterates;
 use crate::python::footprints::container_effects::ContainerEffect;
 use crate::python::footprints::insides::{has_nothing_inside, holds_objects, shows_what_it_holds};
+use crate::python::footprints::look::{Depth, Found, Inside, Look, Looking, Owners, Part, Performed};
 use crate::python::heap::undo::Undo;
-use crate::python::hooks::named_reads::Path;
 use crate::python::hooks::variables::Cell;
 use crate::python::host::Host;
-use crate::python::identities::identity::{KeyId, ObjectId};
+use crate::python::identities::identity::KeyId;
 use crate::python::modules::module_variables::instrumented_namespace;
 use crate::python::state::{access, Phase, State};
 use crate::python::threads::switching::Footprint;
+use crate::python::types::kinds::{referent, TypeKind};
 use crate::python::types::native_types::keeps_to_itself;
-use crate::python::types::{referent, TypeFacts, TypeKind};
-
-/// How deep an operation looks into the objects that it is given.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Depth {
-    /// At the items of a container, and at objects of which code without instrumentation gives the items.
-    Items,
-    /// Also at what is in the items, and at objects that code without instrumentation compares.
-    Comparison,
-    /// Also at what is in the items, and at objects that code without instrumentation turns into text.
-    Text,
-    /// At everything that can be reached.
-    Everything,
-}
-
-impl Depth {
-    pub fn looks_into(self, facts: &TypeFacts) -> bool {
-        match self {
-            Depth::Items => facts.items_by_foreign_code,
-            Depth::Comparison => facts.compared_by_foreign_code,
-            Depth::Text => facts.shown_by_foreign_code,
-            Depth::Everything => facts.kind == TypeKind::Instance,
-        }
-    }
-}
-
-pub type Owners = SmallVec<[ObjectId; 1]>;
-
-/// One object of an operation, and what the operation does to it.
-pub struct Part<'py> {
-    pub object: Bound<'py, PyAny>,
-    pub effect: ContainerEffect,
-}
-
-/// All that one operation looks at.
-#[derive(Clone, Copy)]
-pub struct Looking<'a, 'py> {
-    pub parts: &'a [Part<'py>],
-    pub paths: &'a [Path<'py>],
-    pub depth: Depth,
-    pub results: Results<'a, 'py>,
-    /// Objects that the operation may hold since it began.
-    pub held: &'a [(Bound<'py, PyAny>, Inside)],
-}
-
-impl<'a, 'py> Looking<'a, 'py> {
-    pub fn at(parts: &'a [Part<'py>], paths: &'a [Path<'py>], depth: Depth) -> Looking<'a, 'py> {
-        Looking { parts, paths, depth, results: Results::NONE, held: &[] }
-    }
-
-    fn writes(&self) -> bool {
-        self.parts.iter().any(|part| !part.effect.reads_only())
-    }
-}
-
-/// The objects that an operation looks at, and where they were found.
-pub type Found<'py> = Vec<(Bound<'py, PyAny>, Inside)>;
-
-/// How an operation on several objects was performed.
-pub enum Performed<'py> {
-    /// As an event, at which other threads may have run.
-    Event,
-    /// As none; these are the objects that it has looked at.
-    Quietly(Found<'py>),
-}
-
-/// Up to this many accesses, looking at each is faster than a set.
-const FEW_ACCESSES: usize = 16;
-
-/// What one look at objects found so far.
-pub struct Look<'py> {
-    pub depth: Depth,
-    pub results_read: ResultsRead,
-    seen: FxHashSet<usize>,
-    found_again: FxHashSet<usize>,
-    accesses: Accesses,
-    /// The same as a set, once they are many.
-    known: FxHashSet<Access>,
-    /// Locations that are read only as long as an object that races, the second, holds them.
-    movable: Vec<(LocationId, ObjectId)>,
-    /// Objects of the operation that race, or in which something does.
-    owners: Owners,
-    /// Objects to look at, and where they were found. They are kept, so that addresses keep their meaning.
-    found: Found<'py>,
-    next: usize,
-}
-
-/// Where an object was found: in which of the operation's, whether something around it races, and what is done to it.
-#[derive(Clone, Copy, Default)]
-pub struct Inside {
-    pub owner: Option<ObjectId>,
-    pub racing: bool,
-    /// Whether the operation may change it.
-    pub written: bool,
-    /// Whether the operation looks at everything in it, whatever the depth is elsewhere.
-    pub deep: bool,
-    /// Whether C code holds it.
-    pub native: bool,
-    /// Whether the operation takes one item from it, if it is an iterator.
-    pub step: bool,
-}
-
-impl<'py> Look<'py> {
-    pub fn finds(&mut self, object: Bound<'py, PyAny>, inside: Inside) {
-        if has_nothing_inside(&object) {
-            return;
-        }
-        let address = object.as_ptr() as usize;
-        if self.seen.insert(address) {
-            self.found.push((object, inside));
-        } else if inside.step && self.found_again.insert(address) {
-            // Two of those that hold it take an item each.
-            self.found.push((object, Inside { step: false, ..inside }));
-        }
-    }
-
-    pub fn races(&mut self, inside: Inside) {
-        if let (true, Some(owner)) = (inside.racing, inside.owner) {
-            if !self.owners.contains(&owner) {
-                self.owners.push(owner);
-            }
-        }
-    }
-
-    pub fn moves(&mut self, location: LocationId, inside: Inside) {
-        if let (true, Some(owner)) = (inside.racing, inside.owner) {
-            self.movable.push((location, owner));
-        }
-    }
-
-    pub fn add(&mut self, accesses: impl IntoIterator<Item = Access>) {
-        for access in accesses {
-            let is_new = if self.accesses.len() < FEW_ACCESSES {
-                !self.accesses.contains(&access)
-            } else {
-                if self.known.is_empty() {
-                    self.known.extend(self.accesses.iter().copied());
-                }
-                self.known.insert(access)
-            };
-            if is_new {
-                self.accesses.push(access);
-            }
-        }
-    }
-}
 
 impl State {
     /// What an operation on these objects accesses now, and those of them of which it reads different parts in
@@ -204,18 +56,7 @@ impl State {
     }
 
     fn look<'py>(&mut self, looking: &Looking<'_, 'py>) -> Look<'py> {
-        let mut look = Look {
-            depth: looking.depth,
-            results_read: ResultsRead::default(),
-            seen: FxHashSet::default(),
-            found_again: FxHashSet::default(),
-            accesses: Accesses::new(),
-            known: FxHashSet::default(),
-            movable: Vec::new(),
-            owners: Owners::new(),
-            found: Vec::new(),
-            next: 0,
-        };
+        let mut look = Look::of_depth(looking.depth);
         for Part { object, effect } in looking.parts {
             let inside = Inside { step: *effect == ContainerEffect::Step, ..Inside::default() };
             self.look_at(&mut look, object, *effect, inside);

@@ -23,12 +23,12 @@ use crate::python::explore::assumptions::AssumptionKind;
 use crate::python::explore::refusals::Refusal;
 use crate::python::footprints::container_effects::ContainerEffect;
 use crate::python::footprints::containers::{has_cell, Container};
+use crate::python::footprints::look::Looking;
 use crate::python::footprints::slots::Slot;
-use crate::python::footprints::whole_reads::Looking;
 use crate::python::host::Host;
 use crate::python::state::{Phase, State};
 use crate::python::threads::switching::Footprint;
-use crate::python::types::TypeKind;
+use crate::python::types::kinds::TypeKind;
 
 const MIXED: &str =
     "an object in which one thread stores items or attributes while another changes its size or takes it as a whole";

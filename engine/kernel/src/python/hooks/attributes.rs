@@ -22,7 +22,7 @@ use crate::python::modules::unseen_looks::refuse_new_attribute;
 use crate::python::state::{access, Phase};
 use crate::python::types::ancestry::holder_of;
 use crate::python::types::class_flags::tells_referents;
-use crate::python::types::{referent, TypeKind};
+use crate::python::types::kinds::{referent, TypeKind};
 
 /// Whether an access to an attribute goes to the `__getattribute__` or `__setattr__` of the object's class first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

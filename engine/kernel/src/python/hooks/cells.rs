@@ -9,7 +9,7 @@ use pyo3::types::{PyDict, PyList, PyString};
 use crate::operation::AccessMode;
 use crate::python::calls::builtins::BuiltinEffect;
 use crate::python::explore::assumptions::AssumptionKind;
-use crate::python::footprints::whole_reads::{Inside, Look};
+use crate::python::footprints::look::{Inside, Look};
 use crate::python::hooks::variables::Cell;
 use crate::python::host::Host;
 use crate::python::modules::module_variables::is_instrumented_namespace;

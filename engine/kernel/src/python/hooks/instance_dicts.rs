@@ -11,15 +11,16 @@ use crate::python::explore::refusals::Refusal;
 use crate::python::footprints::container_effects::ContainerEffect;
 use crate::python::footprints::containers::Container;
 use crate::python::footprints::insides::own_dict;
+use crate::python::footprints::look::{Depth, Part};
 use crate::python::footprints::slots::Slot;
-use crate::python::footprints::whole_reads::{Depth, Part};
 use crate::python::heap::place::lacks_dict;
 use crate::python::host::{report_uncontrolled, Host};
 use crate::python::identities::identity::{KeyId, ObjectId};
 use crate::python::modules::rebinding::can_be_hidden;
 use crate::python::state::State;
 use crate::python::types::harmless_methods::is_own;
-use crate::python::types::{module_of, qualified_name, TypeFacts, TypeKind};
+use crate::python::types::kinds::{module_of, qualified_name, TypeKind};
+use crate::python::types::TypeFacts;
 
 #[derive(Default)]
 pub struct InstanceDicts {

@@ -13,7 +13,8 @@ use crate::python::explore::recording::Word;
 use crate::python::footprints::container_effects::{item_effect, ContainerEffect};
 use crate::python::footprints::containers::{has_cell, is_from_end, Container};
 use crate::python::footprints::insides::has_nothing_inside;
-use crate::python::footprints::whole_reads::{reading_effect, Depth, Part};
+use crate::python::footprints::look::{Depth, Part};
+use crate::python::footprints::whole_reads::reading_effect;
 use crate::python::heap::place::Place;
 use crate::python::heap::weak_memory::Store;
 use crate::python::hooks::iteration::ListSteps;
@@ -21,8 +22,8 @@ use crate::python::host::{require_host, Host};
 use crate::python::modules::origins::Origin;
 use crate::python::state::access;
 use crate::python::types::ancestry::found_in_class;
+use crate::python::types::kinds::{referent, TypeKind, ITEMS};
 use crate::python::types::native_types::is_of_value;
-use crate::python::types::{referent, TypeKind, ITEMS};
 
 impl Host {
     /// The kind of an object as far as hooks care; `Immutable` outside executions.

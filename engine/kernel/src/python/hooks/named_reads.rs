@@ -7,13 +7,14 @@ use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyT
 
 use crate::operation::AccessMode;
 use crate::python::footprints::container_effects::ContainerEffect;
-use crate::python::footprints::whole_reads::{given, reading_effect, Depth, Inside, Look, Looking, Part};
+use crate::python::footprints::look::{Depth, Inside, Look, Looking, Part};
+use crate::python::footprints::whole_reads::{given, reading_effect};
 use crate::python::heap::place::is_intercepted;
 use crate::python::host::Host;
 use crate::python::state::State;
 use crate::python::threads::own_modules::OwnModule;
 use crate::python::types::ancestry::{holder_of, told_by_type};
-use crate::python::types::TypeKind;
+use crate::python::types::kinds::TypeKind;
 
 /// One step from an object to what is in it.
 pub enum Step<'py> {

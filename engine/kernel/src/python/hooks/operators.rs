@@ -12,7 +12,8 @@ use crate::python::calls::callbacks::OpenOperation;
 use crate::python::explore::recording::Word;
 use crate::python::footprints::container_effects::ContainerEffect;
 use crate::python::footprints::insides::has_nothing_inside;
-use crate::python::footprints::whole_reads::{reading_effect, Depth, Part};
+use crate::python::footprints::look::{Depth, Part};
+use crate::python::footprints::whole_reads::reading_effect;
 use crate::python::host::Host;
 
 /// The operators, by their numbers in `dpor.instrument.hooks.OPERATORS`.

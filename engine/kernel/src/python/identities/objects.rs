@@ -14,7 +14,8 @@ use crate::python::identities::made_functions::MadeFunctions;
 use crate::python::modules::module_variables::is_instrumented_namespace;
 use crate::python::state::{Phase, State};
 use crate::python::types::foreign_types::memory_owner;
-use crate::python::types::{TypeFacts, TypeKind};
+use crate::python::types::kinds::TypeKind;
+use crate::python::types::TypeFacts;
 
 /// The identities of one kind of objects by address; they are kept alive so that addresses keep their meaning.
 #[derive(Default)]

@@ -8,11 +8,11 @@ use pyo3::types::PyString;
 
 use crate::operation::AccessMode;
 use crate::python::calls::builtins::CallableKind;
-use crate::python::footprints::whole_reads::{Depth, Look};
+use crate::python::footprints::look::{Depth, Look};
 use crate::python::host::Host;
 use crate::python::modules::module_variables::instrumented_namespace;
 use crate::python::state::State;
-use crate::python::types::TypeKind;
+use crate::python::types::kinds::TypeKind;
 
 const SHOWN: &[&str] = &["__doc__", "__file__", "__loader__", "__module__", "__name__", "__qualname__", "__spec__"];
 

@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 use crate::python::explore::assumptions::AssumptionKind;
 use crate::python::host::Host;
 
-use crate::python::types::{module_of, qualified_name};
+use crate::python::types::kinds::{module_of, qualified_name};
 
 /// Classes by address. They may have ended, and others have their addresses.
 #[derive(Default)]

@@ -14,7 +14,7 @@ use crate::python::footprints::insides::{has_nothing_inside, referents};
 use crate::python::host::Host;
 use crate::python::types::ancestry::{told_by_type, Ancestry};
 use crate::python::types::harmless_methods::{is_own, is_own_primitive};
-use crate::python::types::{is_heap_class, module_of, qualified_name};
+use crate::python::types::kinds::{is_heap_class, module_of, qualified_name};
 
 /// Objects of modules that are not instrumented, and what has been looked at to find them.
 #[derive(Default)]

@@ -20,7 +20,8 @@ use crate::python::kept::restorable::slots_of;
 use crate::python::modules::module_variables::variables_of_module;
 use crate::python::modules::rebinding::OriginalAttribute;
 use crate::python::types::ancestry::told_by_type;
-use crate::python::types::{TypeFacts, TypeKind};
+use crate::python::types::kinds::TypeKind;
+use crate::python::types::TypeFacts;
 
 /// What an object was before an execution changed it.
 pub enum Original {

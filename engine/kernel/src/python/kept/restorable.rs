@@ -13,7 +13,7 @@ use crate::python::identities::objects::shown_by_memory_view;
 use crate::python::kept::lasting::Original;
 use crate::python::modules::rebinding::decides_meaning;
 use crate::python::types::ancestry::{told_by_type, Ancestry};
-use crate::python::types::{is_heap_class, module_of, qualified_name, TypeKind};
+use crate::python::types::kinds::{is_heap_class, module_of, qualified_name, TypeKind};
 
 /// Classes written in C of which an instance is its items, in their order, and nothing else that an operation on it
 /// changes.

@@ -21,13 +21,14 @@ use crate::python::calls::entered_code::Entry;
 use crate::python::explore::assumptions::{package_of, AssumptionKind};
 use crate::python::explore::learning::Restart;
 use crate::python::footprints::container_effects::ContainerEffect;
-use crate::python::footprints::whole_reads::{given, Depth, Looking, Part};
+use crate::python::footprints::look::{Depth, Looking, Part};
+use crate::python::footprints::whole_reads::given;
 use crate::python::host::Host;
 use crate::python::modules::unseen_readers::UnseenReaders;
 use crate::python::state::Phase;
 use crate::python::threads::own_modules::OwnModule;
 use crate::python::types::ancestry::told_by_type;
-use crate::python::types::{is_heap_class, TypeKind};
+use crate::python::types::kinds::{is_heap_class, TypeKind};
 
 #[derive(Default)]
 pub struct LeftModules {

@@ -18,7 +18,7 @@ use crate::python::modules::left_modules::{named_class, LeftModules};
 use crate::python::modules::module_variables::variables_of_module;
 use crate::python::state::Phase;
 use crate::python::types::ancestry::{told_by_type, Ancestry};
-use crate::python::types::is_heap_class;
+use crate::python::types::kinds::is_heap_class;
 
 /// What is done about code in Python.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -13,8 +13,8 @@ use crate::python::modules::module_variables::instrumented_namespace;
 use crate::python::state::State;
 use crate::python::types::ancestry::{holder_of, told_by_type};
 use crate::python::types::attribute_kinds::AttributeKind;
+use crate::python::types::kinds::TypeKind;
 use crate::python::types::native_types::{descriptor_kind, Descriptor};
-use crate::python::types::TypeKind;
 
 /// Attributes with two underscores that decide nothing of what other accesses to the object mean.
 const HARMLESS_DUNDERS: &[&str] = &[

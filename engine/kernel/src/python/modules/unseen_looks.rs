@@ -20,7 +20,8 @@ use crate::python::primitives::keeps_attributes;
 use crate::python::threads::own_modules::OwnModule;
 use crate::python::types::ancestry::{found_in_class, told_by_type, Ancestry};
 use crate::python::types::harmless_methods::is_own;
-use crate::python::types::{is_heap_class, module_of, tells_itself, TypeFacts, TypeKind};
+use crate::python::types::kinds::{is_heap_class, module_of, tells_itself, TypeKind};
+use crate::python::types::TypeFacts;
 
 impl LeftModules {
     /// Whether a class keeps what its code changes unseen, though the code runs on stand-ins.

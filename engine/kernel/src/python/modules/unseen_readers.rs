@@ -15,7 +15,7 @@ use crate::python::host::Host;
 use crate::python::modules::left_modules::named_class;
 use crate::python::types::ancestry::{told_by_type, Ancestry};
 use crate::python::types::harmless_methods::is_own;
-use crate::python::types::is_heap_class;
+use crate::python::types::kinds::is_heap_class;
 
 /// The names that code of one module's classes mentions.
 struct Reader {

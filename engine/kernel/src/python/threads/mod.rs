@@ -3,7 +3,7 @@
 use clocks::Clocks;
 use predicates::Predicates;
 
-use crate::python::loops::Spins;
+use crate::python::loops::spins::Spins;
 use crate::python::primitives::PrimitiveFacts;
 
 pub mod clocks;

@@ -16,7 +16,7 @@ use crate::operation::{Access, AccessMode, Accesses, LocationId, Operation, Oper
 use crate::python::explore::recording::Word;
 use crate::python::explore::refusals::Refusal;
 use crate::python::host::{Abort, Host};
-use crate::python::loops::Spin;
+use crate::python::loops::spins::Spin;
 use crate::python::state::{Phase, State};
 use crate::python::threads::predicates::what_it_does;
 use crate::python::threads::switching::Footprint;

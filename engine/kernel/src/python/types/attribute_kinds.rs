@@ -9,8 +9,8 @@ use crate::python::calls::properties::calls_other_code;
 use crate::python::hooks::raising::STORED_BY_RAISING;
 use crate::python::primitives::is_own_class;
 use crate::python::types::ancestry::{holder_of, told_by_type, Ancestry};
+use crate::python::types::kinds::{has_instance_dict, module_of};
 use crate::python::types::native_types::{descriptor_kind, Descriptor};
-use crate::python::types::{has_instance_dict, module_of};
 
 /// How an attribute of a type's instances behaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

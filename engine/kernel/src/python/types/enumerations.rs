@@ -9,7 +9,8 @@ use pyo3::types::{PyFunction, PyString, PyType};
 use crate::python::explore::assumptions::AssumptionKind;
 use crate::python::host::Host;
 use crate::python::types::ancestry::{found_in_class, Ancestry};
-use crate::python::types::{module_of, qualified_name, TypeTable};
+use crate::python::types::kinds::{module_of, qualified_name};
+use crate::python::types::TypeTable;
 
 /// What `enum` keeps for itself in a class, or in a member.
 const KEPT: &[&str] = &[

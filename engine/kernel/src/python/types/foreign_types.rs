@@ -5,7 +5,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 
 use crate::python::types::ancestry::{found_in_class, told_by_type, Ancestry};
-use crate::python::types::{is_heap_class, module_of, TypeTable, COMPARISONS};
+use crate::python::types::kinds::{is_heap_class, module_of, COMPARISONS};
+use crate::python::types::TypeTable;
 
 /// Operators with two operands: each has a method, one for the other side and one for an update in place.
 const BINARY: &[&str] = &[

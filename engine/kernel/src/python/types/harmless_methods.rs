@@ -8,7 +8,7 @@ use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyInt, PyString, PyType};
 
 use crate::python::primitives::is_own_class;
 use crate::python::types::ancestry::{holder_of, told_by_type};
-use crate::python::types::{module_of, qualified_name};
+use crate::python::types::kinds::{module_of, qualified_name};
 
 /// Methods of `object` that tell of nothing but the object's class and address.
 const OF_ALL: &[&str] = &[

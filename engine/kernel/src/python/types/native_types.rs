@@ -9,7 +9,7 @@ use pyo3::PyTypeInfo;
 use crate::python::primitives::is_own_class;
 use crate::python::types::ancestry::{holder_of, told_by_type, Ancestry};
 use crate::python::types::class_flags::{is_immutable_class, is_made_at_run_time};
-use crate::python::types::{module_of, qualified_name, TypeKind};
+use crate::python::types::kinds::{module_of, qualified_name, TypeKind};
 
 /// Types whose instances never change, or whose state is none that threads share; those of `builtins`.
 const IMMUTABLE_BUILTINS: &[&str] = &[
