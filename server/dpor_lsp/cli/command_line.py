@@ -52,7 +52,7 @@ def _run(arguments: Arguments) -> int:
     if arguments.mode is Mode.SERVE:
         return _serve(arguments)
     if arguments.mode is Mode.DEBUG_ADAPTER:
-        from dpor_lsp.debug_adapter import serve
+        from dpor_lsp.debug_adapter.serving import serve
 
         return serve()
     if arguments.mode is Mode.LIST:
