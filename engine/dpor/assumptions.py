@@ -158,7 +158,7 @@ def _words(kind: AssumptionKind, subject: str) -> tuple[str, str]:
             return (
                 f"a loop in {subject}() looks at a clock until a moment has come: time passed there by growing steps, "
                 "each after a turn or a few; other times, and more turns, were not explored",
-                "let the loop sleep between two looks, or wait with a time-out",
+                "wait with a time-out instead, as those of an Event or a Condition",
             )
         case AssumptionKind.FIXED_CLOCK:
             return (

@@ -1,4 +1,4 @@
-"""Loops that look at a clock until a moment has come, without sleeping."""
+"""Loops that look at a clock until a moment has come."""
 
 from __future__ import annotations
 
@@ -157,6 +157,53 @@ def test_a_loop_that_sleeps_is_given_no_other_time(tmp_path: Path, algorithm: st
     """
     result = check(tmp_path, body, algorithm=algorithm)
     assert result.verdict in {Verdict.VERIFIED, Verdict.INCOMPLETE}
+    assert kinds(result) == {AssumptionKind.FIXED_CLOCK}
+
+
+SLEEPING = """
+    done = []
+    setter = dpor.spawn(done.append, 1)
+    def poll():
+        deadline = time.monotonic() + 5
+        while not done and time.monotonic() < deadline:
+            time.sleep(0.01)
+    {start}
+    poll()
+    {after}
+    setter.join()
+"""
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("after", ["assert done", "assert not done"])
+def test_a_loop_that_only_sleeps_ends_at_its_deadline_or_before(
+    tmp_path: Path, algorithm: str, after: str
+) -> None:
+    result = check(tmp_path, SLEEPING.format(start="", after=after), algorithm=algorithm)
+    assert result.verdict is Verdict.VIOLATED
+    replayed = replay_model(ReplayRequest("model.py", "model", str(tmp_path), result.violations[0].schedule))
+    assert replayed.violation is not None
+
+
+@pytest.mark.parametrize(("start", "most"), [("", 12), ("other = dpor.spawn(poll)", 150)])
+def test_a_loop_that_only_sleeps_does_not_turn_for_each_of_its_sleeps(
+    tmp_path: Path, start: str, most: int
+) -> None:
+    result = check(tmp_path, SLEEPING.format(start=start, after="pass"))
+    assert result.verdict is Verdict.VERIFIED
+    assert result.executions <= most
+    assert AssumptionKind.POLLED_CLOCK in kinds(result)
+
+
+def test_the_first_turns_of_a_loop_that_only_sleeps_last_as_long_as_they_say(tmp_path: Path) -> None:
+    body = """
+    start = time.monotonic()
+    while time.monotonic() < start + 3:
+        time.sleep(1)
+    assert time.monotonic() < start + 3.1
+    """
+    result = check(tmp_path, body)
+    assert result.verdict is Verdict.VERIFIED
     assert kinds(result) == {AssumptionKind.FIXED_CLOCK}
 
 

@@ -1,12 +1,13 @@
-//! Loops that look at a clock until a moment has come, and do not sleep.
+//! Loops that look at a clock until a moment has come.
 //!
-//! Elsewhere time passes by sleeps and time-outs alone, so that such a loop would go round for ever. It also passes at
-//! the head of a loop, after
+//! Elsewhere time passes by sleeps and time-outs alone, so that a loop that does not sleep would go round for ever, and
+//! one that sleeps for a hundredth of what it waits for a hundred times. It also passes at the head of a loop, after
 //!
 //! - a turn that looked at a clock and did nothing else: the same local variables, the same locks, and reads only (see
 //!   `loops.rs`), or
 //! - one in `STRIDE` turns that looked at a clock, after `PATIENCE` others in a row that did so too, whatever else they
-//!   do. For these, code of the library that looks how long it may still wait looks at a clock, too.
+//!   do. For these, code of the library that looks how long it may still wait looks at a clock, too;
+//! - a turn that looked at a clock, slept and did nothing else, after `EXACT` others: a sleep may always last longer.
 //!
 //! The steps grow, so that a deadline far ahead is reached in few turns: that the loop turns more often, and that other
 //! times pass, is not explored, which the assumption `polled-clock` says. A loop that goes on after `MOST_STEPS` of
@@ -31,6 +32,9 @@ const FIRST_STEP: f64 = 0.001;
 const GROWTH: f64 = 4.0;
 const MOST_STEPS: u32 = 21;
 
+/// Turns in a row that sleep and do nothing else, which last as long as they say.
+const EXACT: u32 = 4;
+
 /// What moves a clock by less, in seconds, counts as nothing: `sleep(0)`.
 const LEAST_MOVE: f64 = 0.0005;
 
@@ -46,6 +50,10 @@ struct Run {
     time: f64,
     /// Turns in a row that looked while no time passed.
     idle: u32,
+    /// By how much the last turn moved the clock, in seconds.
+    moved: f64,
+    /// Turns in a row that only slept.
+    slept: u32,
     steps: u32,
     /// Whether the thread can be elsewhere between two turns, so that the run may go on after those further out.
     suspended: bool,
@@ -96,14 +104,28 @@ impl DeadlineLoops {
                 self.runs.remove(0);
             }
             let (looks, limit_looks) = (self.looks, self.limit_looks);
-            self.runs.push(Run { token, looks, limit_looks, time, idle: 0, steps: 0, suspended });
+            self.runs.push(Run {
+                token,
+                looks,
+                limit_looks,
+                time,
+                idle: 0,
+                moved: 0.0,
+                slept: 0,
+                steps: 0,
+                suspended,
+            });
             return if self.looks > 0 { Turn::Moved } else { Turn::Timeless };
         };
         self.runs[position..].rotate_left(1);
         let Some(run) = self.runs.last_mut() else { return Turn::Timeless };
         let looked = std::mem::replace(&mut run.looks, self.looks) != self.looks;
         let limited = std::mem::replace(&mut run.limit_looks, self.limit_looks) != self.limit_looks;
-        let moved = (std::mem::replace(&mut run.time, time) - time).abs() > LEAST_MOVE;
+        run.moved = (std::mem::replace(&mut run.time, time) - time).abs();
+        let moved = run.moved > LEAST_MOVE;
+        if !moved {
+            run.slept = 0;
+        }
         run.idle = if (looked || limited) && !moved { run.idle + 1 } else { 0 };
         if run.steps == MOST_STEPS {
             return Turn::Timeless;
@@ -116,10 +138,19 @@ impl DeadlineLoops {
         }
     }
 
-    /// How much time is to pass at the head of the loop that the last turn was of, in seconds.
+    /// The last turn slept and did nothing else, or it `did` something. Returns whether time is to pass.
+    pub fn note_sleep(&mut self, did: bool) -> bool {
+        let Some(run) = self.runs.last_mut() else { return false };
+        run.slept = if did { 0 } else { run.slept + 1 };
+        run.slept > EXACT
+    }
+
+    /// How much time is to pass at the head of the loop that the last turn was of, in seconds: more and more, in the
+    /// measure of what the loop sleeps, if it does.
     fn step(&mut self) -> f64 {
         let Some(run) = self.runs.last_mut() else { return 0.0 };
-        let step = FIRST_STEP * GROWTH.powi(run.steps as i32);
+        let first = if run.moved > LEAST_MOVE { run.moved } else { FIRST_STEP };
+        let step = first * GROWTH.powi(run.steps as i32);
         run.steps += 1;
         run.time += step;
         self.passed += step;

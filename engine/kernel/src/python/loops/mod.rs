@@ -295,6 +295,12 @@ impl State {
 }
 
 impl Host {
+    fn note_sleep(&self, did: bool) -> bool {
+        let mut state = self.state();
+        let current = state.current;
+        state.thread(current).loops.deadlines.note_sleep(did)
+    }
+
     /// The thread came back to the head of a loop as it was: let it stop or wait.
     pub fn spin(&self, py: Python<'_>, spin: Spin) -> PyResult<()> {
         let word = if spin.waits { Word::WaitUntil } else { Word::Spin };
@@ -384,9 +390,11 @@ impl Host {
                 self.state().compared(same, now)
             }
         };
+        let only_slept = turn == Turn::Moved && self.note_sleep(spin.is_none());
         match (spin, turn) {
             (Some(spin), Turn::Timeless) => self.spin(py, spin)?,
-            (Some(_), Turn::Looked | Turn::Idle) => {
+            (Some(_), Turn::Moved) if !only_slept => {}
+            (Some(_), Turn::Looked | Turn::Idle | Turn::Moved) => {
                 let current = self.state().current;
                 if let Some(watch) = self.state().thread(current).loops.watches.last_mut() {
                     watch.time_passed = true;
