@@ -195,6 +195,84 @@ def test_a_loop_that_only_sleeps_does_not_turn_for_each_of_its_sleeps(
     assert AssumptionKind.POLLED_CLOCK in kinds(result)
 
 
+AWAITING = """
+    done = []
+    async def work():
+        await asyncio.sleep(1)
+        done.append(1)
+    async def poll():
+        deadline = {clock}() + 5
+        while not done and {clock}() < deadline:
+            {turn}
+            await asyncio.sleep(0.01)
+    async def main():
+        task = asyncio.create_task(work())
+        await poll()
+        {after}
+        await task
+    asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("clock", ["time.monotonic", "asyncio.get_running_loop().time"])
+def test_a_task_that_only_sleeps_does_not_turn_for_each_of_its_sleeps(tmp_path: Path, clock: str) -> None:
+    result = check(tmp_path, AWAITING.format(clock=clock, turn="pass", after="pass"))
+    assert result.verdict is Verdict.VERIFIED
+    assert result.executions <= 15
+    assert AssumptionKind.POLLED_CLOCK in kinds(result)
+
+
+@pytest.mark.parametrize("after", ["assert done", "assert not done"])
+def test_a_task_that_only_sleeps_ends_at_its_deadline_or_before(tmp_path: Path, after: str) -> None:
+    result = check(tmp_path, AWAITING.format(clock="time.monotonic", turn="pass", after=after))
+    assert result.verdict is Verdict.VIOLATED
+    replayed = replay_model(ReplayRequest("model.py", "model", str(tmp_path), result.violations[0].schedule))
+    assert replayed.violation is not None
+
+
+@pytest.mark.parametrize("turn", ["turns += 1", "turned.append(1)", "box.turns += 1"])
+def test_a_task_that_does_something_turns_for_each_of_its_sleeps(tmp_path: Path, turn: str) -> None:
+    body = f"""
+    turned = []
+    class Box:
+        turns = 0
+    box = Box()
+    async def poll():
+        turns = 0
+        deadline = time.monotonic() + 2
+        while time.monotonic() < deadline:
+            {turn}
+            await asyncio.sleep(0.1)
+        return turns
+    counts = asyncio.run(poll()), len(turned), box.turns
+    assert max(counts) in (19, 20)
+    """
+    result = check(tmp_path, body)
+    assert result.verdict is Verdict.VERIFIED, result.violations
+    assert kinds(result) == {AssumptionKind.FIXED_CLOCK}
+
+
+def test_what_another_task_does_meanwhile_is_not_what_a_polling_task_does(tmp_path: Path) -> None:
+    body = """
+    turned = []
+    async def count():
+        for _ in range(3):
+            turned.append(1)
+            await asyncio.sleep(0)
+    async def poll():
+        deadline = time.monotonic() + 5
+        while time.monotonic() < deadline:
+            await asyncio.sleep(0.01)
+    async def main():
+        await asyncio.gather(count(), poll())
+    asyncio.run(main())
+    assert len(turned) == 3
+    """
+    result = check(tmp_path, body)
+    assert result.verdict is Verdict.VERIFIED
+    assert AssumptionKind.POLLED_CLOCK in kinds(result)
+
+
 def test_the_first_turns_of_a_loop_that_only_sleeps_last_as_long_as_they_say(tmp_path: Path) -> None:
     body = """
     start = time.monotonic()

@@ -358,6 +358,7 @@ READING = {
 
 OUTSIDE = {
     *(
+        "enter_lane",
         "keep",
         "keep_of_model",
         "keep_of_module",

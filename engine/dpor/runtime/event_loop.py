@@ -260,6 +260,7 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
         task = task_of(handle)
         thread: Thread = self._host.current_thread()
         thread.dpor_lane = None if task is None else task._name
+        self._host.enter_lane(0 if task is None else task.dpor_hash)
         try:
             handle._context.run(self._host.callee(handle._callback), *handle._args)
         except Exception as error:
@@ -275,6 +276,7 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
             )
         finally:
             thread.dpor_lane = None
+            self._host.enter_lane(0)
         if task is not None and isinstance(task._exception, current.Abort):
             raise task._exception
 

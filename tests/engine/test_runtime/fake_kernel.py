@@ -355,6 +355,9 @@ class Host:
 
     deadline_time = time
 
+    def enter_lane(self, lane: int) -> None:
+        pass
+
     def let_clock_jump(self) -> bool:
         return False
 

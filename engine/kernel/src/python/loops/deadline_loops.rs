@@ -8,6 +8,7 @@
 //! - one in `STRIDE` turns that looked at a clock, after `PATIENCE` others in a row that did so too, whatever else they
 //!   do. For these, code of the library that looks how long it may still wait looks at a clock, too;
 //! - a turn that looked at a clock, slept and did nothing else, after `EXACT` others: a sleep may always last longer.
+//!   Of a loop that awaits, what other tasks of the thread do between two turns counts for these (lanes).
 //!
 //! The steps grow, so that a deadline far ahead is reached in few turns: that the loop turns more often, and that other
 //! times pass, is not explored, which the assumption `polled-clock` says. A loop that goes on after `MOST_STEPS` of
@@ -16,9 +17,11 @@
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
+use rustc_hash::FxHashMap;
 
 use crate::python::explore::assumptions::AssumptionKind;
 use crate::python::host::Host;
+use crate::python::loops::loop_locals::{locals, same_state, Locals};
 use crate::python::state::{Phase, State};
 
 /// Turns in a row that look at a clock and do something else, after which time passes.
@@ -54,6 +57,8 @@ struct Run {
     moved: f64,
     /// Turns in a row that only slept.
     slept: u32,
+    /// Of a suspended loop: what its lane had done and its local variables when the turn began.
+    began: Option<(u64, Locals)>,
     steps: u32,
     /// Whether the thread can be elsewhere between two turns, so that the run may go on after those further out.
     suspended: bool,
@@ -68,6 +73,11 @@ pub struct DeadlineLoops {
     runs: Vec<Run>,
     /// How much time has passed at the heads of loops, in seconds.
     passed: f64,
+    /// Local variables of runs that are kept in mind no more: what they keep is dropped later.
+    forgotten: Vec<Locals>,
+    /// Which of its activities the thread is in (the number of a task), and how many side effects each has had.
+    lane: i64,
+    effects: FxHashMap<i64, u64>,
 }
 
 /// What the turn of a loop that ends had to do with time.
@@ -101,7 +111,8 @@ impl DeadlineLoops {
         }
         let Some(position) = self.runs.iter().rposition(|run| run.token == token) else {
             if self.runs.len() == MOST_LOOPS {
-                self.runs.remove(0);
+                let forgotten = self.runs.remove(0);
+                self.forgotten.extend(forgotten.began.map(|(_, locals)| locals));
             }
             let (looks, limit_looks) = (self.looks, self.limit_looks);
             self.runs.push(Run {
@@ -112,6 +123,7 @@ impl DeadlineLoops {
                 idle: 0,
                 moved: 0.0,
                 slept: 0,
+                began: None,
                 steps: 0,
                 suspended,
             });
@@ -136,6 +148,19 @@ impl DeadlineLoops {
             (true, true) => Turn::Moved,
             (false, _) => Turn::Timeless,
         }
+    }
+
+    /// The thread had a side effect.
+    #[inline]
+    pub fn note_effect(&mut self) {
+        if self.looks > 0 {
+            *self.effects.entry(self.lane).or_default() += 1;
+        }
+    }
+
+    /// How many side effects the thread has had in the lane that it is in.
+    fn effects_so_far(&self) -> u64 {
+        self.effects.get(&self.lane).copied().unwrap_or(0)
     }
 
     /// The last turn slept and did nothing else, or it `did` something. Returns whether time is to pass.
@@ -185,6 +210,31 @@ impl State {
 }
 
 impl Host {
+    /// Whether time is to pass at the head of a suspended loop: whether the turn that is over, and enough before it, have
+    /// slept and done nothing else.
+    fn only_slept(&self, py: Python<'_>) -> PyResult<bool> {
+        let now = locals(py)?;
+        let (before, effects) = {
+            let mut state = self.state();
+            let current = state.current;
+            let deadlines = &mut state.thread(current).loops.deadlines;
+            (deadlines.runs.last_mut().and_then(|run| run.began.take()), deadlines.effects_so_far())
+        };
+        let same = match &before {
+            Some((had, locals)) => *had == effects && same_state(py, locals, &now)?,
+            None => false,
+        };
+        // What they keep may have destructors, which use the host.
+        drop(before);
+        let mut state = self.state();
+        let current = state.current;
+        let deadlines = &mut state.thread(current).loops.deadlines;
+        if let Some(run) = deadlines.runs.last_mut() {
+            run.began = Some((effects, now));
+        }
+        Ok(deadlines.note_sleep(!same))
+    }
+
     /// Let time pass for the running thread, which is at the head of a loop that looks at a clock.
     pub fn pass_time_in_loop(&self, py: Python<'_>) {
         let subject = running_function(py).unwrap_or_else(|| "the model".to_owned());
@@ -210,20 +260,33 @@ impl Host {
 
     /// The thread is at the head of such a loop, before its condition. Always True.
     #[pyo3(signature = (token, /))]
-    fn at_suspended_loop_head(&self, py: Python<'_>, token: u64) -> bool {
+    fn at_suspended_loop_head(&self, py: Python<'_>, token: u64) -> PyResult<bool> {
         let turn = {
-            let Some(mut state) = self.awake() else { return true };
+            let Some(mut state) = self.awake() else { return Ok(true) };
             if token == 0 || state.phase != Phase::Running {
-                return true;
+                return Ok(true);
             }
             let current = state.current;
             let thread = state.thread(current);
             thread.loops.deadlines.turn(token, thread.time, true)
         };
-        if turn == Turn::Idle {
+        let passes = match turn {
+            Turn::Idle => true,
+            Turn::Moved => self.only_slept(py)?,
+            Turn::Looked | Turn::Timeless => false,
+        };
+        if passes {
             self.pass_time_in_loop(py);
         }
-        true
+        Ok(true)
+    }
+
+    /// The thread goes on with another of its activities: the task with this number, or 0 for none.
+    fn enter_lane(&self, lane: i64) {
+        if let Some(mut state) = self.awake() {
+            let current = state.current;
+            state.thread(current).loops.deadlines.lane = lane;
+        }
     }
 }
 

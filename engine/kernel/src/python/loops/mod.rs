@@ -77,6 +77,7 @@ impl Loops {
     /// The thread had a side effect: no loop that it is in can be pure in this iteration.
     #[inline]
     fn affect(&mut self) {
+        self.deadlines.note_effect();
         if !self.watches.is_empty() {
             self.ended.append(&mut self.watches);
             self.reads.clear();
