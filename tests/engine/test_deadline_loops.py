@@ -185,7 +185,7 @@ def test_a_loop_that_only_sleeps_ends_at_its_deadline_or_before(
     assert replayed.violation is not None
 
 
-@pytest.mark.parametrize(("start", "most"), [("", 12), ("other = dpor.spawn(poll)", 150)])
+@pytest.mark.parametrize(("start", "most"), [("", 50), ("other = dpor.spawn(poll)", 2500)])
 def test_a_loop_that_only_sleeps_does_not_turn_for_each_of_its_sleeps(
     tmp_path: Path, start: str, most: int
 ) -> None:
@@ -218,7 +218,7 @@ AWAITING = """
 def test_a_task_that_only_sleeps_does_not_turn_for_each_of_its_sleeps(tmp_path: Path, clock: str) -> None:
     result = check(tmp_path, AWAITING.format(clock=clock, turn="pass", after="pass"))
     assert result.verdict is Verdict.VERIFIED
-    assert result.executions <= 15
+    assert result.executions <= 50
     assert AssumptionKind.POLLED_CLOCK in kinds(result)
 
 
@@ -276,13 +276,30 @@ def test_what_another_task_does_meanwhile_is_not_what_a_polling_task_does(tmp_pa
 def test_the_first_turns_of_a_loop_that_only_sleeps_last_as_long_as_they_say(tmp_path: Path) -> None:
     body = """
     start = time.monotonic()
-    while time.monotonic() < start + 3:
+    while time.monotonic() < start + 30:
         time.sleep(1)
-    assert time.monotonic() < start + 3.1
+    assert time.monotonic() < start + 30.1
     """
     result = check(tmp_path, body)
     assert result.verdict is Verdict.VERIFIED
     assert kinds(result) == {AssumptionKind.FIXED_CLOCK}
+
+
+@pytest.mark.parametrize("timeout", [5, 60, 86_400])
+def test_a_loop_that_only_sleeps_ends_little_after_its_deadline(tmp_path: Path, timeout: int) -> None:
+    body = f"""
+    start = time.monotonic()
+    while time.monotonic() < start + {timeout}:
+        time.sleep(0.01)
+    assert start + {timeout} <= time.monotonic() < start + {timeout} * 1.25
+    """
+    assert check(tmp_path, body).verdict is Verdict.VERIFIED
+
+
+def test_a_loop_that_sleeps_for_ever_is_a_livelock(tmp_path: Path) -> None:
+    result = check(tmp_path, "while True:\n    time.monotonic()\n    time.sleep(1)")
+    assert result.verdict is Verdict.VIOLATED
+    assert "livelock" in result.violations[0].message
 
 
 def test_a_loop_that_looks_at_a_clock_and_waits_for_another_thread_is_a_spinloop(tmp_path: Path) -> None:

@@ -36,7 +36,14 @@ const GROWTH: f64 = 4.0;
 const MOST_STEPS: u32 = 21;
 
 /// Turns in a row that sleep and do nothing else, which last as long as they say.
-const EXACT: u32 = 4;
+const EXACT: u32 = 30;
+
+/// How much longer each further one lasts, in the measure of what the loop has slept so far: it ends little after the
+/// moment that it waits for.
+const LENGTHENING: f64 = 0.2;
+
+/// Seconds after which a loop that sleeps does not wait for a moment: 46 years, too.
+const MOST_SLEPT: f64 = 46.0 * 365.0 * 24.0 * 3600.0;
 
 /// What moves a clock by less, in seconds, counts as nothing: `sleep(0)`.
 const LEAST_MOVE: f64 = 0.0005;
@@ -55,8 +62,9 @@ struct Run {
     idle: u32,
     /// By how much the last turn moved the clock, in seconds.
     moved: f64,
-    /// Turns in a row that only slept.
+    /// Turns in a row that only slept, and for how many seconds.
     slept: u32,
+    slept_for: f64,
     /// Of a suspended loop: what its lane had done and its local variables when the turn began.
     began: Option<(u64, Locals)>,
     steps: u32,
@@ -123,6 +131,7 @@ impl DeadlineLoops {
                 idle: 0,
                 moved: 0.0,
                 slept: 0,
+                slept_for: 0.0,
                 began: None,
                 steps: 0,
                 suspended,
@@ -136,10 +145,10 @@ impl DeadlineLoops {
         run.moved = (std::mem::replace(&mut run.time, time) - time).abs();
         let moved = run.moved > LEAST_MOVE;
         if !moved {
-            run.slept = 0;
+            (run.slept, run.slept_for) = (0, 0.0);
         }
         run.idle = if (looked || limited) && !moved { run.idle + 1 } else { 0 };
-        if run.steps == MOST_STEPS {
+        if run.steps == MOST_STEPS || run.slept_for > MOST_SLEPT {
             return Turn::Timeless;
         }
         match (looked, moved) {
@@ -166,17 +175,24 @@ impl DeadlineLoops {
     /// The last turn slept and did nothing else, or it `did` something. Returns whether time is to pass.
     pub fn note_sleep(&mut self, did: bool) -> bool {
         let Some(run) = self.runs.last_mut() else { return false };
-        run.slept = if did { 0 } else { run.slept + 1 };
+        (run.slept, run.slept_for) = match did {
+            true => (0, 0.0),
+            false => (run.slept + 1, run.slept_for + run.moved),
+        };
         run.slept > EXACT
     }
 
-    /// How much time is to pass at the head of the loop that the last turn was of, in seconds: more and more, in the
-    /// measure of what the loop sleeps, if it does.
+    /// How much time is to pass at the head of the loop that the last turn was of, in seconds: more and more.
     fn step(&mut self) -> f64 {
         let Some(run) = self.runs.last_mut() else { return 0.0 };
-        let first = if run.moved > LEAST_MOVE { run.moved } else { FIRST_STEP };
-        let step = first * GROWTH.powi(run.steps as i32);
-        run.steps += 1;
+        let step = match run.slept {
+            0 => {
+                run.steps += 1;
+                FIRST_STEP * GROWTH.powi(run.steps as i32 - 1)
+            }
+            _ => run.slept_for * LENGTHENING,
+        };
+        run.slept_for += if run.slept > 0 { step } else { 0.0 };
         run.time += step;
         self.passed += step;
         step
