@@ -158,7 +158,7 @@ def _words(kind: AssumptionKind, subject: str) -> tuple[str, str]:
             return (
                 f"a loop in {subject}() looks at a clock until a moment has come: time passed there by growing steps, "
                 "each after a turn or a few; other times, and more turns, were not explored",
-                "wait with a time-out instead, as those of an Event or a Condition",
+                "let one wait with a time-out, as that of an Event or a Condition, take the place of the loop",
             )
         case AssumptionKind.FIXED_CLOCK:
             return (

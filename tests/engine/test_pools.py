@@ -132,6 +132,40 @@ def test_a_violation_in_a_task_is_replayed(tmp_path: Path) -> None:
     assert replayed.violation.message == violation.message
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"primitives": "library"},
+        {"algorithm": "random", "seed": 3},
+        {"races": "error"},
+        {"algorithm": "value-centric"},
+        {"algorithm": "graph"},
+    ],
+    ids=lambda options: " ".join(map(str, options.values())),
+)
+@pytest.mark.parametrize(
+    "asked", ["as_completed(futures)", "wait(futures, return_when='FIRST_COMPLETED').done"]
+)
+def test_a_schedule_is_followed_whichever_primitives_it_was_found_with(
+    tmp_path: Path, asked: str, options: dict[str, object]
+) -> None:
+    body = f"""
+        seen = []
+        with ThreadPoolExecutor(2) as pool:
+            futures = [pool.submit(seen.append, number) for number in range(2)]
+            for future in {asked}:
+                future.result()
+        assert seen == [0, 1]
+    """
+    (violation, *_) = check(tmp_path, body, **options).violations
+    # A race breaks a model only where it is looked for.
+    asked_for = {name: value for name, value in options.items() if name == "races"}
+    request = ReplayRequest("model.py", "model", str(tmp_path), violation.schedule, options=asked_for)
+    replayed = replay_model(request)
+    assert replayed.divergence is None
+    assert replayed.violation is not None
+
+
 ASKING = {
     "the name of the thread": "threading.current_thread().name.startswith('ThreadPoolExecutor-0_')",
     "the number of the thread": "threading.get_ident() > 0",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections import Counter
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
@@ -76,7 +77,8 @@ def guided(
     ) as hosted:
         hosted.speak()
         best: _Attempt | None = None
-        preparations = [_load_afresh, _learn, _load_afresh]
+        primitives = Primitives(library_queues=schedule.library_queues, library_pools=schedule.library_pools)
+        preparations = [_load_afresh, functools.partial(_learn, primitives=primitives), _load_afresh]
         while True:
             hosted.symbolic.pin(_values_of(schedule))
             follower = _Follower(hosted, schedule, observe(hosted) if observe is not None else None)
@@ -90,9 +92,7 @@ def guided(
                     chosen_reads=schedule.chosen_reads,
                     waits_by_spinning=schedule.waits_by_spinning,
                 ),
-                primitives=Primitives(
-                    library_queues=schedule.library_queues, library_pools=schedule.library_pools
-                ),
+                primitives=primitives,
                 visibility=Visibility(everything=True, races=False),
                 max_steps=max(hosted.options.max_steps, 2 * len(schedule.steps)),
                 seen=seen,
@@ -112,7 +112,7 @@ def guided(
         yield attempt.follower.conclude(changed, attempt.seen, attempt.outcome)
 
 
-def _learn(hosted: HostedModel) -> None:
+def _learn(hosted: HostedModel, primitives: Primitives) -> None:
     """Let any one execution show what the check may have learned before it came to the schedule: which names are
     rebound, and which code of the library reads what threads race for. Not all of it does: the attempts without come
     first.
@@ -124,6 +124,7 @@ def _learn(hosted: HostedModel) -> None:
             None,
             FOLLOW,
             Steps(steps=[], complete=True),
+            primitives=primitives,
             visibility=Visibility(everything=True),
             stop_at_failure=False,
         )

@@ -206,6 +206,13 @@ def test_a_time_zone_follows_the_variable_only_when_it_is_set(check: Check) -> N
 
 
 @needs_tzset
+def test_a_time_zone_is_that_of_the_environment_of_c_code(check: Check) -> None:
+    begin = "os.putenv('TZ', 'EST5'); time.tzset(); put = time.timezone; os.unsetenv('TZ'); time.tzset()"
+    found, _ = check("return None", "None", "put, time.timezone", before=BEFORE, begin=f"global put; {begin}")
+    assert found == {((None, None), (18000, 0))}
+
+
+@needs_tzset
 def test_a_module_that_sets_the_time_zone_does_so_for_every_execution(check: Check) -> None:
     before = (time.timezone, os.environ.get("TZ"))
     found, _ = check(

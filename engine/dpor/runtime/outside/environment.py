@@ -9,6 +9,7 @@ The process's own environment, which only C code reads, is left as it is.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -29,6 +30,9 @@ class Environment:
         self._users: dict[Any, Any] = {}
         self._base: dict[Any, Any] = {}
         self._changed = False
+        # What C code finds in the place of the process's variables: what the execution has handed to it.
+        self._native: dict[bytes, bytes | None] = {}
+        self._native_base: dict[bytes, bytes | None] = {}
 
     def patch(self, patches: PatchSet) -> None:
         """Put the replacements in place."""
@@ -59,27 +63,33 @@ class Environment:
         """What an operation reads that looks at a variable."""
         return _reads(os.environ, name)
 
-    def value_of(self, name: str) -> str | None:
-        """What a variable has, None if there is none. The operation that looks at it has been announced."""
-        key = vars(os.environ)["encodekey"](name)
-        if is_asked_by_model():
-            self._note_read(os.environ, (name,))
-        value = self._data.get(key)
-        return None if value is None else vars(os.environ)["decodevalue"](value)
+    def value_in_c(self, name: str) -> str | None:
+        """What C code finds for a variable, None if there is none, within an operation that reads it."""
+        key = os.fsencode(name)
+        if is_asked_by_model() and key not in self._native:
+            self._world.assume(f"the environment variable {name}")
+        value = self._native[key] if key in self._native else self._encoded(self._users).get(key)
+        return None if value is None else os.fsdecode(value)
+
+    def _encoded(self, variables: dict[Any, Any]) -> dict[bytes, bytes]:
+        return {os.fsencode(name): os.fsencode(value) for name, value in variables.items()}
 
     def keep(self) -> None:
         """Let every execution begin with what there is now."""
         self._base = dict(self._data)
+        self._native_base = dict(self._native)
         self._changed = False
 
     def forget(self) -> None:
         """Let every execution begin with the environment of the process, and this one."""
         self._base = dict(self._users)
+        self._native_base = {}
         self._changed = True
         self.reset()
 
     def reset(self) -> None:
         """Go back to what executions begin with."""
+        self._native = dict(self._native_base)
         if self._changed:
             self._data.clear()
             self._data.update(self._base)
@@ -123,6 +133,13 @@ class Environment:
         def call(*args: Any) -> None:
             if not self._controls():
                 real(*args)
+                return
+            name = os.fsencode(args[0])
+            # What os.environ hands on is part of its own operation.
+            if sys._getframe(1).f_globals.get("__name__") != "os":  # pyright: ignore[reportPrivateUsage]
+                footprint = Footprint((), (f"variable {os.fsdecode(name)}",))
+                self._world.perform(f"os.{real.__name__}({args[0]!r})", lambda: footprint)
+            self._native[name] = os.fsencode(args[1]) if len(args) > 1 else None
 
         call.__name__ = name
         call.__doc__ = real.__doc__

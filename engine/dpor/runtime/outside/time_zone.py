@@ -62,7 +62,7 @@ class TimeZone:
                 host.assume(AssumptionKind.CHANGED_DEFINITION.value, _ZONE)
             footprint = self._environment.footprint_of(_VARIABLE).also(Footprint((), (_ZONE,)))
             self._world.perform("time.tzset()", lambda: footprint)
-            return self._tell(self._environment.value_of(_VARIABLE))
+            return self._tell(self._environment.value_in_c(_VARIABLE))
 
         tzset.__doc__ = real.__doc__
         tzset.__module__ = real.__module__

@@ -20,7 +20,7 @@
 //! there. So what an operation accesses stays the same while others take place that do not conflict with it.
 //!
 //! A queue whose items are not taken in the order in which they came, and any where an explorer wants one location for
-//! a primitive (`Explorer::takes_parts`), is that one location: any two operations that change it conflict.
+//! a primitive (`Requirements::takes_parts`), is that one location: any two operations that change it conflict.
 
 use smallvec::smallvec;
 

@@ -95,7 +95,9 @@ impl Host {
                 self.keep_found(&object, &namespace);
                 Ok(namespace)
             }
-            BuiltinEffect::RemoveItem if arguments.len() == 2 && !self.state().exploration.symbolic.used => {
+            BuiltinEffect::RemoveItem
+                if arguments.len() == 2 && keywords.is_none() && !self.state().exploration.symbolic.used =>
+            {
                 self.remove_item(py, function, arguments)
             }
             BuiltinEffect::Write | BuiltinEffect::RemoveItem => {
@@ -184,7 +186,7 @@ impl Host {
         self.access_namespace(py, &object, Some(&key), effect)?;
         let event = self.access_container(py, &object, effect, Some(&key))?;
         let call = || function.call1(arguments);
-        let called = match self.may_call_back(&key) {
+        let called = match self.key_may_call_back(&key) {
             false => call(),
             true => self.operating(py, OpenOperation::on_container(&object, effect, Some(&key)), call),
         };

@@ -53,7 +53,7 @@ impl Host {
             effect = effect.by_items_of_key();
         }
         let whole = effect.is_on_whole();
-        let calls_back = arguments.iter().any(|argument| self.may_call_back(&argument));
+        let calls_back = arguments.iter().any(|argument| self.key_may_call_back(&argument));
         let holds = arguments.iter().any(|argument| has_builtin_items(self.kind(&argument)));
         let concrete = match effect {
             ContainerEffect::CellLoad

@@ -79,7 +79,10 @@ impl Host {
             untreated: None,
             error: None,
             restart: state.exploration.learning.restart().and_then(|restart| told_restart(restart, plan)),
-            rebinding: state.exploration.learning.rebinding().to_vec(),
+            rebinding: match state.exploration.learning.restart() {
+                Some(Restart::Rebound) => state.exploration.learning.rebinding().to_vec(),
+                _ => Vec::new(),
+            },
             frontier,
             learned: state.exploration.learning.schedules().to_vec(),
             lacks_root: findings.lacks_root,

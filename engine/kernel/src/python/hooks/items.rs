@@ -2,7 +2,9 @@
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyFunction, PyInt, PyList, PyMemoryView, PySlice, PyString, PyTuple};
+use pyo3::types::{
+    PyDict, PyFunction, PyInt, PyList, PyMemoryView, PySlice, PyString, PyTuple, PyWeakrefMethods, PyWeakrefReference,
+};
 
 use crate::operation::{AccessMode, LocationId, MemoryOrder};
 use crate::python::calls::callables::receiver_in_c;
@@ -12,7 +14,7 @@ use crate::python::calls::default_factories::{factory_in_c, factory_in_python};
 use crate::python::explore::recording::Word;
 use crate::python::footprints::container_effects::{item_effect, ContainerEffect};
 use crate::python::footprints::containers::{has_cell, is_from_end, Container};
-use crate::python::footprints::insides::has_nothing_inside;
+use crate::python::footprints::insides::{has_nothing_inside, holds_objects, referents, shows_what_it_holds};
 use crate::python::footprints::look::{Depth, Part};
 use crate::python::footprints::whole_reads::reading_effect;
 use crate::python::heap::place::Place;
@@ -24,6 +26,9 @@ use crate::python::state::access;
 use crate::python::types::ancestry::found_in_class;
 use crate::python::types::kinds::{referent, TypeKind, ITEMS};
 use crate::python::types::native_types::is_of_value;
+
+/// How deep in a key is looked whether code in Python compares a part of it.
+const DEEPEST_KEY: usize = 16;
 
 impl Host {
     /// The kind of an object as far as hooks care; `Immutable` outside executions.
@@ -107,12 +112,30 @@ impl Host {
     }
 
     /// Whether using the key can run code in Python: its own, or that of what it is made of.
-    fn key_may_call_back(&self, key: &Bound<'_, PyAny>) -> bool {
-        let bound = |name: &str| key.getattr(name).is_ok_and(|bound| self.may_call_back(&bound));
-        match key.cast_exact::<PyTuple>() {
-            Ok(items) => items.iter().any(|item| self.key_may_call_back(&item)),
-            Err(_) if key.is_instance_of::<PySlice>() => ["start", "stop", "step"].into_iter().any(bound),
-            Err(_) => self.may_call_back(key),
+    pub fn key_may_call_back(&self, key: &Bound<'_, PyAny>) -> bool {
+        self.part_may_call_back(key, 0)
+    }
+
+    fn part_may_call_back(&self, part: &Bound<'_, PyAny>, depth: usize) -> bool {
+        if has_nothing_inside(part) {
+            return false;
+        }
+        let among = |parts: Vec<Bound<'_, PyAny>>| {
+            depth == DEEPEST_KEY || parts.iter().any(|part| self.part_may_call_back(part, depth + 1))
+        };
+        if let Ok(items) = part.cast_exact::<PyTuple>() {
+            return among(items.iter().collect());
+        }
+        if let Ok(reference) = part.cast::<PyWeakrefReference>() {
+            // It is hashed and compared as its object is.
+            return among(reference.upgrade().into_iter().collect());
+        }
+        match self.kind(part) {
+            // Hashed and compared by what it holds, as far as anybody knows: a frozenset, a slice, `K[int]`.
+            TypeKind::Immutable if holds_objects(part) && shows_what_it_holds(part, Depth::Comparison) => {
+                among(referents(part))
+            }
+            _ => self.may_call_back(part),
         }
     }
 

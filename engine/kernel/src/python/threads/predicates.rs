@@ -170,7 +170,7 @@ impl State {
     /// The predicate that runs does what it may not do: the check is given up, whatever the predicate makes of the
     /// error that this returns.
     pub fn forbid(&mut self, py: Python<'_>, what: &str) -> PyErr {
-        if !self.exploration.refusals.any() {
+        if !self.exploration.refusals.forbids() {
             let place = Caller::find(py).and_then(|caller| caller.place(py));
             self.exploration.refusals.add(Refusal::Forbidden(Forbidden { what: what.to_owned(), place }));
         }

@@ -83,7 +83,7 @@ impl Host {
                     self.evaluate_predicates(py)?;
                     state = self.state();
                 }
-                if state.exploration.refusals.forbids() {
+                if state.exploration.refusals.any() {
                     Turn::End(End::Cut)
                 } else {
                     state.driver.next_turn()

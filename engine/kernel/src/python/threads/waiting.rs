@@ -196,7 +196,7 @@ impl Host {
         self.perform(py, operation, 1, |_| Footprint::of(smallvec![joint]))?;
         self.state().waits.predicates.probed.clear();
         let looked = self.probe_predicate(py, predicate);
-        if self.state().exploration.refusals.forbids() {
+        if self.state().exploration.refusals.any() {
             return self.leave(py, End::Cut);
         }
         let spin = {
@@ -293,7 +293,7 @@ impl Host {
         }
         self.state().thread(me).predicate = None;
         let held = self.probe_predicate(py, &predicate);
-        if self.state().exploration.refusals.forbids() {
+        if self.state().exploration.refusals.any() {
             return self.leave(py, End::Cut);
         }
         self.note(py, Word::WaitUntil, None, None, Some(&held?.1), true);
