@@ -126,16 +126,17 @@ impl Host {
         if let Ok(items) = part.cast_exact::<PyTuple>() {
             return among(items.iter().collect());
         }
-        if let Ok(reference) = part.cast::<PyWeakrefReference>() {
-            // It is hashed and compared as its object is.
-            return among(reference.upgrade().into_iter().collect());
-        }
         match self.kind(part) {
+            TypeKind::Iterator | TypeKind::Instance => true,
             // Hashed and compared by what it holds, as far as anybody knows: a frozenset, a slice, `K[int]`.
             TypeKind::Immutable if holds_objects(part) && shows_what_it_holds(part, Depth::Comparison) => {
-                among(referents(part))
+                match part.cast::<PyWeakrefReference>() {
+                    // As its object is.
+                    Ok(reference) => among(reference.upgrade().into_iter().collect()),
+                    Err(_) => among(referents(part)),
+                }
             }
-            _ => self.may_call_back(part),
+            _ => false,
         }
     }
 
