@@ -296,6 +296,16 @@ def test_a_loop_that_only_sleeps_ends_little_after_its_deadline(tmp_path: Path, 
     assert check(tmp_path, body).verdict is Verdict.VERIFIED
 
 
+def test_a_processor_does_nothing_while_sleeps_grow(tmp_path: Path) -> None:
+    body = """
+    start, used = time.monotonic(), time.process_time()
+    while time.monotonic() < start + 60:
+        time.sleep(0.01)
+    assert time.process_time() == used
+    """
+    assert check(tmp_path, body).verdict is Verdict.VERIFIED
+
+
 def test_a_loop_that_sleeps_for_ever_is_a_livelock(tmp_path: Path) -> None:
     result = check(tmp_path, "while True:\n    time.monotonic()\n    time.sleep(1)")
     assert result.verdict is Verdict.VIOLATED

@@ -12,7 +12,7 @@
 //!
 //! The steps grow, so that a deadline far ahead is reached in few turns: that the loop turns more often, and that other
 //! times pass, is not explored, which the assumption `polled-clock` says. A loop that goes on after `MOST_STEPS` of
-//! them does not wait for a moment: to look at a clock is no side effect in it, and time does not pass any more.
+//! them, or has slept for longer than `MOST_SLEPT`, does not wait for a moment: to look at a clock is no side effect in it, and time does not pass any more.
 
 use pyo3::ffi;
 use pyo3::intern;
@@ -79,7 +79,7 @@ pub struct DeadlineLoops {
     /// Those of the library's code for its own time limits.
     limit_looks: u64,
     runs: Vec<Run>,
-    /// How much time has passed at the heads of loops, in seconds.
+    /// How much time has passed at the heads of loops that do not sleep, in seconds.
     passed: f64,
     /// Local variables of runs that are kept in mind no more: what they keep is dropped later.
     forgotten: Vec<Locals>,
@@ -185,16 +185,17 @@ impl DeadlineLoops {
     /// How much time is to pass at the head of the loop that the last turn was of, in seconds: more and more.
     fn step(&mut self) -> f64 {
         let Some(run) = self.runs.last_mut() else { return 0.0 };
-        let step = match run.slept {
-            0 => {
-                run.steps += 1;
-                FIRST_STEP * GROWTH.powi(run.steps as i32 - 1)
-            }
-            _ => run.slept_for * LENGTHENING,
+        let step = if run.slept > 0 {
+            let step = run.slept_for * LENGTHENING;
+            run.slept_for += step;
+            step
+        } else {
+            let step = FIRST_STEP * GROWTH.powi(run.steps as i32);
+            run.steps += 1;
+            self.passed += step;
+            step
         };
-        run.slept_for += if run.slept > 0 { step } else { 0.0 };
         run.time += step;
-        self.passed += step;
         step
     }
 }
