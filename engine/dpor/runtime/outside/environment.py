@@ -68,11 +68,9 @@ class Environment:
         key = os.fsencode(name)
         if is_asked_by_model() and key not in self._native:
             self._world.assume(f"the environment variable {name}")
-        value = self._native[key] if key in self._native else self._encoded(self._users).get(key)
+        of_process = self._users.get(vars(os.environ)["encodekey"](name))
+        value = self._native.get(key, of_process)
         return None if value is None else os.fsdecode(value)
-
-    def _encoded(self, variables: dict[Any, Any]) -> dict[bytes, bytes]:
-        return {os.fsencode(name): os.fsencode(value) for name, value in variables.items()}
 
     def keep(self) -> None:
         """Let every execution begin with what there is now."""
