@@ -37,7 +37,7 @@ from dpor.instrument.texts import Texts
 from dpor.model import options_of
 from dpor.options import OPTIONS, Algorithm, ModelOptions, override, shown_value
 from dpor.reading import read_text
-from dpor.results import ModelInfo, SourceSpan
+from dpor.results import CheckRequest, ModelInfo, ReplayRequest, SourceSpan
 from dpor.runtime.output import Output
 from dpor.runtime.patching import Patches
 from dpor.runtime.unrun import unrun
@@ -123,6 +123,19 @@ class HostedModel:
         self._path_entry = str(self.file.parent)
         self._printed = False
         self._output = Output()
+
+    @classmethod
+    def of(cls, request: CheckRequest | ReplayRequest) -> Self:
+        """The model that a request names, with what it overrides."""
+        return cls(
+            request.file,
+            request.model,
+            request.root,
+            request.parameters,
+            request.options,
+            request.source,
+            request.overlays,
+        )
 
     def __enter__(self) -> Self:
         self._check_packages()

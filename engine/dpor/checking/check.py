@@ -73,6 +73,14 @@ _BOUNDS = {
     Bound.TIMEOUT: Code.TIMEOUT,
     Bound.CANCELLED: Code.CANCELLED,
 }
+# What others who take part in a check have to know of it. That code of the library is to be instrumented, each process
+# finds out by itself.
+_FACTS = {
+    Restart.MODULE_STATE: FactKind.MODULE_STATE,
+    Restart.REBOUND: FactKind.REBOUND,
+    Restart.OPERANDS: FactKind.OPERANDS,
+}
+_RESTART_BY = {fact: restart for restart, fact in _FACTS.items()}
 _EXPLAINED = 200
 _MINIMISED = 5
 _LEARN = Explorer(name="learn")
@@ -94,15 +102,7 @@ def check_model(
     a model that cannot be checked: see `HostedModel`, and UNSUPPORTED_PAIR, NONDETERMINISTIC, UNCONTROLLED; and
     LearnedError if others take part and something was learned that all have to know.
     """
-    with HostedModel(
-        request.file,
-        request.model,
-        request.root,
-        request.parameters,
-        request.options,
-        request.source,
-        request.overlays,
-    ) as hosted:
+    with HostedModel.of(request) as hosted:
         return _Check(hosted, request.all_violations, on_progress, sharing or Sharing()).run()
 
 
@@ -256,7 +256,7 @@ class _Check:
         for fact in self.before.learned:
             if fact.kind is not FactKind.VISIBLE:
                 module_and_variable = list(zip(fact.names[::2], fact.names[1::2], strict=True))
-                change(hosted, Restart(fact.kind.value), module_and_variable)
+                change(hosted, _RESTART_BY[fact.kind], module_and_variable)
                 continue
             explore(
                 hosted,
@@ -284,9 +284,9 @@ class _Check:
         """Note what an exploration has learned. Raises LearnedError if others have to know of it."""
         new = [LearnedFact(FactKind.VISIBLE, write_choices(choices)) for choices in outcome.learned]
         restart = restart_of(outcome)
-        if restart is not None and restart is not Restart.LIBRARY:
+        if restart is not None and restart in _FACTS:
             names = itertools.chain.from_iterable(outcome.rebinding)
-            new.append(LearnedFact(FactKind(restart.value), names=tuple(names)))
+            new.append(LearnedFact(_FACTS[restart], names=tuple(names)))
         if not new:
             return
         self.learned += new

@@ -66,15 +66,7 @@ def guided(
 
     `observe` makes what observes the run. Raises DporError as `check_model` does.
     """
-    with HostedModel(
-        request.file,
-        request.model,
-        request.root,
-        request.parameters,
-        request.options,
-        request.source,
-        request.overlays,
-    ) as hosted:
+    with HostedModel.of(request) as hosted:
         hosted.speak()
         best: _Attempt | None = None
         primitives = Primitives(library_queues=schedule.library_queues, library_pools=schedule.library_pools)
