@@ -186,7 +186,7 @@ impl Host {
         self.access_namespace(py, &object, Some(&key), effect)?;
         let event = self.access_container(py, &object, effect, Some(&key))?;
         let call = || function.call1(arguments);
-        let called = match self.key_may_call_back(&key) {
+        let called = match self.search_may_call_back(&object, &key) {
             false => call(),
             true => self.operating(py, OpenOperation::on_container(&object, effect, Some(&key)), call),
         };

@@ -139,7 +139,8 @@ impl Host {
             None => {
                 let event = self.access_container(py, object, effect, key.as_ref())?;
                 let on_cell = matches!(effect, ContainerEffect::Append | ContainerEffect::Length) || key.is_some();
-                if on_cell && !calls_back {
+                let searches = key.as_ref().is_some_and(|key| self.search_may_call_back(object, key));
+                if on_cell && !calls_back && !searches {
                     (call(), event)
                 } else {
                     let operation = OpenOperation::on_container(object, effect, key.as_ref());

@@ -105,10 +105,18 @@ impl Host {
         key: &Bound<'_, PyAny>,
         call: impl FnOnce() -> PyResult<T>,
     ) -> PyResult<T> {
-        if !self.key_may_call_back(key) {
+        if !self.search_may_call_back(object, key) {
             return call();
         }
         self.operating(object.py(), OpenOperation::on_container(object, effect, Some(key)), call)
+    }
+
+    /// Whether looking for the key in the container can run code in Python, in the middle of which other threads run: that
+    /// of the key, or that of a key in the container, whose hash is the same.
+    pub fn search_may_call_back(&self, container: &Bound<'_, PyAny>, key: &Bound<'_, PyAny>) -> bool {
+        let hashes = matches!(self.kind(container), TypeKind::Dict | TypeKind::DefaultDict | TypeKind::Set);
+        let has_company = || self.awake().is_some_and(|state| state.executes() && !state.is_alone());
+        hashes && has_company() || self.key_may_call_back(key)
     }
 
     /// Whether using the key can run code in Python: its own, or that of what it is made of.

@@ -1,4 +1,4 @@
-"""A key that is made of others is compared by their code: other threads run in the middle of the operation."""
+"""Keys that are compared by code of the model: other threads run in the middle of an operation that looks for one."""
 
 from __future__ import annotations
 
@@ -73,6 +73,58 @@ def test_another_thread_sees_the_comparison_before_the_removal(
     (tmp_path / "model.py").write_text(
         MODEL.replace("{made}", MADE[made]).replace("{box}", box).replace("{operation}", code)
     )
+    result = check_model(CheckRequest(str(tmp_path / "model.py"), "model", str(tmp_path)))
+    assert result.verdict is Verdict.VIOLATED
+
+
+STORED = """
+import threading
+import dpor
+
+class Name:
+    def __init__(self, text, log):
+        self.text, self.log = text, log
+
+    def __hash__(self):
+        return hash(self.text)
+
+    def __eq__(self, other):
+        self.log.append(1)
+        return self.text == (other.text if isinstance(other, Name) else other)
+
+@dpor.model
+def model():
+    log, seen = [], []
+    box = ({box})(Name("a", log))
+    log.clear()
+    def remove():
+        {operation}
+    first = threading.Thread(target=remove)
+    second = threading.Thread(target=lambda: seen.append((len(log), len(box))))
+    first.start(); second.start(); first.join(); second.join()
+    compared, left = seen[0]
+    assert not (compared and left)
+"""
+BY_TEXT = {
+    "pop": ("lambda name: {name: 1}", "box.pop('a')"),
+    "a deletion": ("lambda name: {name: 1}", "del box['a']"),
+    "a deletion by a tuple": ("lambda name: {(name,): 1}", "del box[('a',)]"),
+    "pop by a tuple": ("lambda name: {(name,): 1}", "box.pop(('a',))"),
+    "discard": ("lambda name: {name}", "box.discard('a')"),
+    "remove": ("lambda name: {name}", "box.remove('a')"),
+    "remove from a list": ("lambda name: [name]", "box.remove('a')"),
+    "a difference": ("lambda name: {name}", "box -= {'a'}"),
+}
+
+
+@pytest.mark.parametrize("operation", BY_TEXT)
+def test_another_thread_sees_the_comparison_by_a_key_that_the_container_holds(
+    tmp_path: Path, operation: str
+) -> None:
+    box, code = BY_TEXT[operation]
+    if "-=" in code:
+        code = f"nonlocal box; {code}"
+    (tmp_path / "model.py").write_text(STORED.replace("{box}", box).replace("{operation}", code))
     result = check_model(CheckRequest(str(tmp_path / "model.py"), "model", str(tmp_path)))
     assert result.verdict is Verdict.VIOLATED
 
