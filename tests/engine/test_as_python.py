@@ -12,6 +12,15 @@ from dpor.errors import DporError
 from dpor.results import CheckRequest, Verdict
 
 PROGRAMS = {
+    "a task of the class that asyncio has in Python": """
+        import asyncio
+        async def work():
+            await asyncio.sleep(0.1)
+            return 5
+        async def main():
+            return await asyncio.tasks._PyTask(work(), loop=asyncio.get_running_loop())
+        assert asyncio.run(main()) == 5
+    """,
     "an operator in place, of a class with code for it": """
         class Updated:
             def __init__(self): self.parts = []

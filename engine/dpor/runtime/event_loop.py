@@ -260,7 +260,8 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
         task = task_of(handle)
         thread: Thread = self._host.current_thread()
         thread.dpor_lane = None if task is None else task._name
-        self._host.enter_lane(0 if task is None else task.dpor_hash)
+        # Tasks of a class that the model has not got from asyncio as `Task` count as the loop's own callbacks.
+        self._host.enter_lane(getattr(task, "dpor_hash", 0))
         try:
             handle._context.run(self._host.callee(handle._callback), *handle._args)
         except Exception as error:
