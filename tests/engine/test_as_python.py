@@ -12,6 +12,19 @@ from dpor.errors import DporError
 from dpor.results import CheckRequest, Verdict
 
 PROGRAMS = {
+    "what gather gives": """
+        import asyncio
+        async def main():
+            gathered = asyncio.gather(asyncio.sleep(0), asyncio.sleep(1))
+            assert isinstance(gathered, asyncio.Future) and asyncio.isfuture(gathered)
+            assert type(gathered).__name__ == "_GatheringFuture" and type(gathered).__module__ == "asyncio.tasks"
+            gathered.cancel()
+            try:
+                await gathered
+            except asyncio.CancelledError:
+                return isinstance(gathered.exception(), asyncio.CancelledError)
+        assert asyncio.run(main())
+    """,
     "a task of the class that asyncio has in Python": """
         import asyncio
         async def work():

@@ -351,7 +351,7 @@ REFUSED = {
 READING = {
     *("active", "execution", "probing", "solver", "current_thread", "current_index", "thread_path"),
     *("held_locks", "do_not_count", "uncounted_calls", "recursion_limit", "note_recursion_limit"),
-    *("id", "is_alone", "is_held_by_another"),
+    *("id", "is_alone", "is_held_by_another", "may_take_turns", "takes_turns"),
     *("assume", "assumptions", "literals", "next_thread", "path", "waiting_threads"),
 }
 """What only tells something, or notes it for the report."""
@@ -359,6 +359,16 @@ READING = {
 OUTSIDE = {
     *(
         "enter_lane",
+        *(
+            "leave_turns",
+            "next_turn",
+            "turns_are_stuck",
+            "make_timer",
+            "touch_timer",
+            "see_timer",
+            "turn_object",
+        ),
+        *("touch_object", "touch_clock", "touch_group", "touch_ready", "end_in_group"),
         "keep",
         "keep_of_model",
         "keep_of_module",

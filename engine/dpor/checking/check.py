@@ -51,6 +51,7 @@ from dpor.options import (
     ModelOptions,
     Partition,
     Races,
+    TaskOrder,
 )
 from dpor.results import (
     Assumption,
@@ -83,6 +84,7 @@ _FACTS = {
 _RESTART_BY = {fact: restart for restart, fact in _FACTS.items()}
 _EXPLAINED = 200
 _MINIMISED = 5
+_MAIN = "main"
 _LEARN = Explorer(name="learn")
 _RANDOM_EXECUTIONS = 10_000
 _PCT_DEPTH = 3
@@ -225,6 +227,7 @@ class _Check:
                     ),
                     races=options.races,
                     stop_at_failure=not self.all_violations,
+                    turns=_may_take_turns(options),
                     frontiers=self.before.frontiers,
                     listeners=Listeners(
                         on_failure=self._note,
@@ -235,6 +238,8 @@ class _Check:
             self.exploring = False
             self.seconds += outcome.explored.seconds
             self._add_learned(outcome)
+            if self._fails_in_turns(outcome):
+                return outcome
             if not begins_anew(hosted, outcome):
                 require_controlled(hosted, outcome)
                 require_root(hosted, outcome)
@@ -249,6 +254,25 @@ class _Check:
                 "see whether it depends on state that outlives an execution", hosted.host.assumptions()
             ),
         )
+
+    def _fails_in_turns(self, outcome: Outcome) -> bool:
+        """Whether an execution failed in which turns of event loops are events. It is run again as it is told of, with
+        the loop's decisions drawn; if it does not fail so, it counts for nothing.
+        """
+        hosted = self.hosted
+        if outcome.failed_turns is None or self.all_violations:
+            return False
+        change(hosted, Restart.TURNS, [])
+        explore(
+            hosted,
+            Search(
+                explorer=REPLAY,
+                bounds=Bounds(max_steps=hosted.options.max_steps),
+                steps=Steps(steps=[(_MAIN, drawn) for drawn in outcome.failed_turns], complete=True),
+                listeners=Listeners(on_failure=self._note),
+            ),
+        )
+        return bool(self.found)
 
     def _learn(self) -> None:
         """Learn of the model what was known where this check was stopped or split."""
@@ -436,6 +460,15 @@ class _Check:
         exact = sum(other.place == found.place for other in self.found.values()) > 1
         progress = None if self.on_progress is None else self._report
         return record(self.hosted, minimised(self.hosted, found, exact, progress))
+
+
+def _may_take_turns(options: ModelOptions) -> bool:
+    """Whether turns of event loops may be events, as far as the options say: time does not pass between them, and
+    their order is the loop's.
+    """
+    return (
+        options.task_order is TaskOrder.LOOP and not options.clock_jumps and options.preemption_bound is None
+    )
 
 
 def _require_supported(options: ModelOptions) -> None:

@@ -26,6 +26,7 @@ class Restart(enum.Enum):
     LIBRARY = "library"
     OPERANDS = "operands"
     NAMES = "names"
+    TURNS = "turns"
 
 
 class Bound(enum.Enum):
@@ -106,7 +107,8 @@ class Listeners:
 @dataclass(frozen=True, kw_only=True)
 class Search:
     """What the kernel is to explore of a model. Without `primitives` and `visibility` it is what the model's options
-    say; `frontiers` are what is left of an exploration, none of them for the whole of it.
+    say; `frontiers` are what is left of an exploration, none of them for the whole of it; `turns` says that turns of
+    event loops may be events, of an exploration of all executions.
     """
 
     explorer: Explorer
@@ -116,6 +118,7 @@ class Search:
     visibility: Visibility | None = None
     races: Races = Races.IGNORE
     stop_at_failure: bool = True
+    turns: bool = False
     frontiers: tuple[str, ...] = ()
     listeners: Listeners = Listeners()
 
@@ -153,6 +156,7 @@ def explore(hosted: HostedModel, search: Search) -> Outcome:
         fresh_modules=hosted.fresh_modules,
         spurious_wakeups=options.spurious_wakeups,
         clock_jumps=options.clock_jumps,
+        turns=search.turns and hosted.turns,
         data_races=search.races.value,
         stop_at_failure=search.stop_at_failure,
         frontiers=search.frontiers,
@@ -188,6 +192,8 @@ def change(hosted: HostedModel, restart: Restart, rebinding: list[tuple[str, str
     match restart:
         case Restart.LIBRARY | Restart.NAMES:
             pass
+        case Restart.TURNS:
+            hosted.turns = False
         case Restart.REBOUND:
             variables: dict[str, set[str]] = {}
             for module, variable in rebinding:

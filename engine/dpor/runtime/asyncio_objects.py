@@ -13,12 +13,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from traceback import FrameSummary
-from types import CodeType, FunctionType
+from types import CellType, CodeType, FunctionType
 from typing import Any
 
+from dpor.runtime.lanes import Lane
 from dpor.runtime.patchset import PatchSet
 from dpor.runtime.tasks import PythonFuture, PythonTask
 from dpor.runtime.thread_bound import is_settled, note_use
+from dpor.runtime.turn_events import leave_turns, note_access, note_group, note_made
 
 _CLASSES = ("Queue", "Event", "Lock", "Semaphore", "BoundedSemaphore", "Condition", "Barrier")
 _SPECIAL = ("__aenter__", "__aexit__", "__repr__", "__str__")
@@ -38,24 +40,76 @@ def patch_classes(patches: PatchSet) -> None:
             if (name.startswith("_") and name not in _SPECIAL) or name in _CONSTANT:
                 continue
             if isinstance(value, FunctionType):
-                patches.replace(owner, name, _noting(value))
+                patches.replace(owner, name, _noting(value, name))
             elif isinstance(value, property) and value.fget is not None:
-                patches.replace(owner, name, value.getter(_noting(value.fget)))
+                patches.replace(owner, name, value.getter(_noting(value.fget, name)))
         if "__init__" in namespace:
             patches.replace(owner, "__init__", _making(namespace["__init__"], _INNER.get(owner.__name__)))
         patches.define(owner, "dpor_thread_bound", True)
+    for owner, names, note in (
+        (asyncio.TaskGroup, ("__aenter__", "__aexit__", "create_task"), note_group),
+        (
+            asyncio.Timeout,
+            ("__aenter__", "__aexit__", "when", "reschedule", "expired", "_on_timeout"),
+            note_access,
+        ),
+    ):
+        for name in names:
+            patches.replace(owner, name, _telling(getattr(owner, name), note))
+        patches.replace(owner, "__init__", _numbering(owner.__init__))
 
 
-def _noting(function: Callable[..., Any]) -> Callable[..., Any]:
+def _noting(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    makes_coroutines = inspect.iscoroutinefunction(function)
+
     @functools.wraps(function)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         if not is_settled(self) and not _is_handing_over(sys._getframe(1).f_code):
             note_use(self)
-        return function(self, *args, **kwargs)
+        note_access(self, name)
+        made = function(self, *args, **kwargs)
+        if makes_coroutines:
+            _note_coroutine(made, functools.partial(note_access, self))
+        return made
 
-    if inspect.iscoroutinefunction(function):
+    if makes_coroutines:
         _mark(call)
     return call
+
+
+def _numbering(init: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(init)
+    def make(self: Any, *args: Any, **kwargs: Any) -> None:
+        init(self, *args, **kwargs)
+        note_made(self)
+
+    return make
+
+
+def _telling(function: Callable[..., Any], note: Callable[[Any], None]) -> Callable[..., Any]:
+    """A method that says what a turn accesses by it."""
+    makes_coroutines = inspect.iscoroutinefunction(function)
+
+    @functools.wraps(function)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        note(self)
+        made = function(self, *args, **kwargs)
+        if makes_coroutines:
+            _note_coroutine(made, functools.partial(note, self))
+        return made
+
+    if makes_coroutines:
+        _mark(call)
+    return call
+
+
+def _note_coroutine(coroutine: Any, note: Callable[[], None]) -> None:
+    loop: Any = asyncio._get_running_loop()
+    if isinstance(getattr(loop, "dpor_lane", None), Lane):
+        loop.note_coroutine(coroutine, note)
+    else:
+        # Nobody would see it go on.
+        leave_turns()
 
 
 def _is_handing_over(code: CodeType) -> bool:
@@ -73,6 +127,7 @@ def _making(init: Callable[..., None], inner: str | None) -> Callable[..., None]
         if vars(self):
             note_use(self)
         init(self, *args, **kwargs)
+        note_made(self)
         own: dict[str, Any] = self.__dict__
         made_by: list[FrameSummary] | None = own.get("_source_traceback")
         if made_by:
@@ -82,6 +137,35 @@ def _making(init: Callable[..., None], inner: str | None) -> Callable[..., None]
             own[inner].dpor_inner = True
 
     return make
+
+
+def gathering_future(owner: Any, base: Any) -> Any:
+    """The class of what `gather` gives, derived from our class of futures in the place of the one in C."""
+    made = _derived_anew(owner, base)
+    made.cancel = _telling(made.cancel, note_group)
+    return made
+
+
+def _derived_anew(owner: Any, base: Any) -> Any:
+    cell = CellType()
+    namespace: dict[str, Any] = {}
+    for name, value in owner.__dict__.items():
+        if name in ("__dict__", "__weakref__"):
+            continue
+        if isinstance(value, FunctionType) and "__class__" in value.__code__.co_freevars:
+            # What `super()` goes by.
+            function = FunctionType(
+                value.__code__, value.__globals__, value.__name__, value.__defaults__, (cell,)
+            )
+            function.__kwdefaults__ = value.__kwdefaults__
+            function.__qualname__ = value.__qualname__
+            namespace[name] = function
+        else:
+            namespace[name] = value
+    made = type(owner.__name__, (base,), namespace)
+    made.__qualname__ = owner.__qualname__
+    cell.cell_contents = made
+    return made
 
 
 def _mark(function: Any) -> None:

@@ -21,7 +21,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from dpor.runtime import current
-from dpor.runtime.asyncio_objects import patch_classes
+from dpor.runtime.asyncio_objects import gathering_future, patch_classes
 from dpor.runtime.event_loop import EventLoop
 from dpor.runtime.loop_policies import LoopPolicies
 from dpor.runtime.mode import Mode
@@ -84,6 +84,9 @@ class AsyncioPatches:
             # The library's one makes tasks of the class in C.
             self._everywhere(tasks, "eager_task_factory", tasks.create_eager_task_factory(ModelTask))
         self._everywhere(futures, "Future", ModelFuture)
+        self._patches.replace(
+            tasks, "_GatheringFuture", gathering_future(tasks._GatheringFuture, ModelFuture)
+        )
         self._in_place_of_native(tasks, "Task", ModelTask)
         self._in_place_of_native(futures, "Future", ModelFuture)
         self._patches.replace(
@@ -160,6 +163,9 @@ class AsyncioPatches:
 
         @functools.wraps(real)
         def ask(loop: Any = None) -> Any:
+            asked = asyncio._get_running_loop() if loop is None else loop
+            if host.active and isinstance(asked, EventLoop):
+                asked.note_control()
             if host.active and isinstance(loop, EventLoop) and loop.dpor_execution.threads:
                 note_use(loop)
             return real(loop)

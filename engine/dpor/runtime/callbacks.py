@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import Any
+from typing import Any, NamedTuple
 
 from dpor.runtime.tasks import PythonTask
 
@@ -24,6 +24,9 @@ _FORWARDING = frozenset(
         ("asyncio.taskgroups", "TaskGroup._on_task_done"),
     }
 )
+_ENDS_IN_TASK_GROUP = ("asyncio.taskgroups", "TaskGroup._on_task_done")
+_ENDS_IN_GATHER = ("asyncio.tasks", "gather.<locals>._done_callback")
+_ENDS_IN_WAIT = ("asyncio.tasks", "_wait.<locals>._on_completion")
 _WAKING_TIMER = ("asyncio.futures", "_set_result_unless_cancelled")
 
 
@@ -36,7 +39,10 @@ def task_of(handle: Any) -> Any:
 
 def wakes_a_sleeper(timer: Any) -> bool:
     """Whether the timer is that of an asyncio.sleep."""
-    return _origin(timer) == _WAKING_TIMER
+    known: bool | None = timer.dpor_sleeps
+    if known is None:
+        known = timer.dpor_sleeps = _origin(timer) == _WAKING_TIMER
+    return known
 
 
 def _origin(handle: Any) -> tuple[str, str]:
@@ -57,36 +63,68 @@ def is_forwarding(handle: Any) -> bool:
     return True
 
 
+class Group(NamedTuple):
+    """Several things that somebody waits for: an object that stands for them, and how many are left to be counted."""
+
+    owner: Any
+    left: int
+
+
+def counted_group(handle: Any) -> Group | None:
+    """The group of which the callback counts one that has ended, if that is all it does unless it is the last; None
+    also if asyncio has other names for its counters.
+    """
+    origin = _origin(handle)
+    if origin == _ENDS_IN_TASK_GROUP:
+        group = handle._callback.__self__
+        task = handle._args[0]
+        return Group(group, len(group._tasks)) if _is_cancelled(task) or task._exception is None else None
+    if origin == _ENDS_IN_GATHER:
+        kept = _kept(handle._callback)
+        counts = kept.get("return_exceptions") is True or _succeeded(handle._args[0])
+        if counts and kept.keys() >= {"nfinished", "nfuts", "outer"}:
+            return Group(kept["outer"], kept["nfuts"] - kept["nfinished"])
+    if origin == _ENDS_IN_WAIT:
+        kept = _kept(handle._callback)
+        wanted = kept.get("return_when")
+        counts = wanted == asyncio.ALL_COMPLETED or (
+            wanted == asyncio.FIRST_EXCEPTION and _succeeded(handle._args[0])
+        )
+        if counts and kept.keys() >= {"counter", "waiter"}:
+            return Group(kept["waiter"], kept["counter"])
+    return None
+
+
+def owner_of_group(handle: Any) -> Any:
+    """What stands for the group of which the callback notes that one has ended, in whatever way; None for others."""
+    origin = _origin(handle)
+    if origin == _ENDS_IN_TASK_GROUP:
+        return handle._callback.__self__
+    if origin == _ENDS_IN_GATHER:
+        return _kept(handle._callback).get("outer")
+    return _kept(handle._callback).get("waiter") if origin == _ENDS_IN_WAIT else None
+
+
+def is_same_counter(handle: Any, other: Any) -> bool:
+    """Whether two callbacks count for the same group."""
+    return handle._callback == other._callback
+
+
 def only_counts(handle: Any) -> bool:
     """Whether the callback only notes that one of several things has ended that somebody waits for, so that nothing is
     scheduled and nobody can tell when it is done.
     """
-    origin = _origin(handle)
-    if origin == ("asyncio.taskgroups", "TaskGroup._on_task_done"):
-        task = handle._args[0]
-        return len(handle._callback.__self__._tasks) > 1 and (task.cancelled() or task._exception is None)
-    if origin == ("asyncio.tasks", "gather.<locals>._done_callback"):
-        kept = _kept(handle._callback)
-        return _and_more(kept, "nfinished", "nfuts") and (
-            kept.get("return_exceptions") is True or _succeeded(handle._args[0])
-        )
-    if origin == ("asyncio.tasks", "_wait.<locals>._on_completion"):
-        kept = _kept(handle._callback)
-        wanted = kept.get("return_when")
-        return kept.get("counter", 0) > 1 and (
-            wanted == asyncio.ALL_COMPLETED
-            or (wanted == asyncio.FIRST_EXCEPTION and _succeeded(handle._args[0]))
-        )
-    return False
+    group = counted_group(handle)
+    return group is not None and group.left > 1
 
 
 def _succeeded(future: Any) -> bool:
-    return not future.cancelled() and future._exception is None
+    return not _is_cancelled(future) and future._exception is None
 
 
-def _and_more(kept: dict[str, Any], ended: str, all_of_them: str) -> bool:
-    """Whether something is left to wait for after this; not if asyncio has other names for its counters."""
-    return ended in kept and all_of_them in kept and kept[ended] + 1 < kept[all_of_them]
+def _is_cancelled(future: Any) -> bool:
+    """Not by its method: the loop asks, which is no use of the future."""
+    return future._state == "CANCELLED"
 
 
 def _kept(function: Any) -> dict[str, Any]:

@@ -20,18 +20,22 @@ import queue
 import sys
 from collections import deque
 from collections.abc import Callable
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from dpor.runtime import current
-from dpor.runtime.callbacks import task_of, wakes_a_sleeper
+from dpor.runtime.callbacks import only_counts, owner_of_group, task_of, wakes_a_sleeper
 from dpor.runtime.clock import look_at_clock
 from dpor.runtime.execution import Execution
 from dpor.runtime.handles import ModelHandle, ModelTimerHandle
+from dpor.runtime.lanes import Lane
 from dpor.runtime.loop_methods import note_users, refuse_network
+from dpor.runtime.ready_queue import note_added
 from dpor.runtime.tasks import ModelFuture, is_pending
 from dpor.runtime.thread import Thread
 from dpor.runtime.thread_bound import note_use
-from dpor.runtime.turns import Scheduled, turns_of
+from dpor.runtime.turn_events import OF_ITERATED_GENERATOR, Unseen, leave_turns, note_timer, number_of
+from dpor.runtime.turns import Scheduled, comes_before, turns_of
 
 if TYPE_CHECKING:
     from dpor._kernel import Host
@@ -71,6 +75,10 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
         self._failures: list[BaseException] = []
         self._aborted: BaseException | None = None
         self.dpor_tasks: list[Any] = []
+        # Of whoever runs now: what is made is numbered by it, and so in one way wherever its turn comes.
+        self._lane = Lane()
+        self._unseen = Unseen()
+        self._wakes = False
         execution.loops.append(self)
 
     def __del__(self, *_: object) -> None:
@@ -83,6 +91,9 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
         asking: str = sys._getframe(1).f_globals.get("__name__", "")  # pyright: ignore[reportPrivateUsage]
         if not asking.startswith(_OF_LOOPS) and self._host.active:
             look_at_clock(self._host, "loop.time")
+        elif asking != "asyncio.base_events" and self.takes_turns:
+            # Not only to make a timer.
+            self._host.touch_clock()
         self._readings += 1
         return super().time() + self._readings * _READING
 
@@ -95,6 +106,8 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
     def call_soon(self, callback: Callable[..., Any], *args: Any, context: Any = None) -> asyncio.Handle:
         """Schedule a callback; RuntimeError from another thread, where the standard loop silently may not wake."""
         self._host.outside_predicates("schedules a callback")
+        if context is not None and not _asks_for_asyncio(sys._getframe(1)):
+            leave_turns()
         self._check_closed()
         self._check_thread()
         # What another thread has posted by now comes before it.
@@ -111,10 +124,24 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
             raise TypeError("when cannot be None")
         self._check_closed()
         timer = ModelTimerHandle(when, callback, args, self, context)
+        timer.dpor_lane = self._lane.next_lane()
+        if self._host.may_take_turns():
+            self._make_turn_of(timer)
         heapq.heappush(self._scheduled, timer)
         timer._scheduled = True
         self._timers.append(Scheduled(timer, self._turns.round))
         return timer
+
+    def _make_turn_of(self, timer: ModelTimerHandle) -> None:
+        """Let the callback of a timer be a turn of its own."""
+        if wakes_a_sleeper(timer):
+            timer.dpor_number = self._host.make_timer(None)
+            # Whoever ends the future ends the timer.
+            timer._args[0].dpor_timer = timer.dpor_number
+        else:
+            before = [scheduled.timer for scheduled in self.timers() if comes_before(scheduled.timer, timer)]
+            timer.dpor_number = self._host.make_timer([other.dpor_number for other in before])
+        self._host.touch_ready(False)
 
     def call_soon_threadsafe(self, callback: Callable[..., Any], *args: Any, context: Any = None) -> Any:
         """Schedule a callback from any thread."""
@@ -130,6 +157,8 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
 
     def _call_soon(self, callback: Callable[..., Any], args: Any, context: Any) -> asyncio.Handle:
         handle = ModelHandle(callback, args, self, context)
+        if not self._wakes and self.takes_turns:
+            note_added(self._host, handle, self._ready)
         self._ready.append(handle)
         return handle
 
@@ -166,6 +195,11 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
                 self._turns.serve(self)
                 if self._stopping:
                     break
+            if self.takes_turns:
+                self._unseen.note_advanced()
+                # What another loop does is no time for these.
+                for scheduled in self.timers():
+                    note_timer(scheduled.timer.dpor_number)
         except current.Abort as abort:
             self._aborted = abort
             self._discard()
@@ -213,8 +247,15 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
         return self._stopping
 
     def timers(self) -> list[Scheduled]:
-        """The timers that are not over, in the order in which they were scheduled."""
-        self._timers = [scheduled for scheduled in self._timers if not self._is_cancelled(scheduled.timer)]
+        """The timers that are not over, in the order in which they were scheduled; without those of sleepers that have
+        been woken otherwise, whose end nobody can tell.
+        """
+        self._timers = [
+            scheduled
+            for scheduled in self._timers
+            if not self._is_cancelled(scheduled.timer)
+            and not (wakes_a_sleeper(scheduled.timer) and not is_pending(scheduled.timer._args[0]))
+        ]
         return self._timers
 
     def _is_cancelled(self, handle: Any) -> bool:
@@ -226,8 +267,30 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
         """One of the numbers below `number`, all of which are explored."""
         return self._host.choose(number) if number > 1 else 0
 
+    @property
+    def takes_turns(self) -> bool:
+        """Whether the turns of the loop are events."""
+        return self._host.takes_turns()
+
+    def decide(self, timers: list[Any], early: list[Any], may_go_on: bool) -> int:
+        """Who goes next: the loop itself with what is ready, if it may, or one of the timers, by its position among
+        these. For those that are `early` too few rounds have begun.
+        """
+        if not self.takes_turns:
+            return self.choose(len(timers) + may_go_on)
+        self._unseen.note_advanced()
+        possible, waiting = ([timer.dpor_number for timer in known] for known in (timers, early))
+        return self._host.next_turn(possible, waiting, may_go_on)
+
+    def decide_between_equals(self, timers: list[Any]) -> int:
+        """Which of the timers goes next that are over at the same time."""
+        self._host.leave_turns()
+        return self.choose(len(timers))
+
     def wait(self) -> None:
         """Wait until another thread posts something."""
+        if self.takes_turns:
+            self._host.turns_are_stuck()
         self._ready.append(self._inbox.get())
 
     def receive(self) -> None:
@@ -248,16 +311,28 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
         if late > 0:
             self._host.advance_time(late)
         before = len(self._ready)
-        self.run_handle(timer)
-        if wakes_a_sleeper(timer) and len(self._ready) == before + 1:
-            # A sleeper that wakes and then waits for its turn is no different from one that sleeps on.
-            self.run_handle(self._ready.pop())
+        lane, self._lane = self._lane, timer.dpor_lane
+        try:
+            self._wakes = wakes_a_sleeper(timer)
+            try:
+                self.run_handle(timer)
+            finally:
+                wakes, self._wakes = self._wakes, False
+            if wakes and len(self._ready) == before + 1:
+                # A sleeper that wakes and then waits for its turn is no different from one that sleeps on.
+                self.run_handle(self._ready.pop())
+            elif wakes and len(self._ready) > before and self.takes_turns:
+                self._host.touch_ready(True)
+        finally:
+            self._lane = lane
 
     def run_handle(self, handle: Any) -> None:
         """Run a callback, unless it is cancelled."""
         if self._is_cancelled(handle):
             return
         task = task_of(handle)
+        if self.takes_turns:
+            self._note_run(handle, task)
         thread: Thread = self._host.current_thread()
         thread.dpor_lane = None if task is None else task._name
         # Tasks of a class that the model has not got from asyncio as `Task` count as the loop's own callbacks.
@@ -265,6 +340,7 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
         try:
             handle._context.run(self._host.callee(handle._callback), *handle._args)
         except Exception as error:
+            self.note_control()
             if self._exception_handler is None:
                 # The standard loop would log it and go on; here nobody would see it.
                 raise
@@ -281,6 +357,38 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
         if task is not None and isinstance(task._exception, current.Abort):
             raise task._exception
 
+    def note_coroutine(self, coroutine: Any, note: Callable[[], None]) -> None:
+        """A method of one of asyncio's objects has made a coroutine; `note` tells of its use of the object."""
+        if self._host.may_take_turns():
+            self._unseen.add(coroutine, note)
+
+    def note_control(self) -> None:
+        """The model changes how the loop runs, or asks."""
+        if self.takes_turns:
+            self._host.touch_ready(True)
+
+    def _asyncgen_firstiter_hook(self, agen: Any) -> None:
+        if sys.getrefcount(agen) > OF_ITERATED_GENERATOR:
+            # Several tasks may try to advance it, which no access tells.
+            leave_turns()
+        super()._asyncgen_firstiter_hook(agen)
+
+    @property
+    def dpor_lane(self) -> Lane:
+        """Whoever runs now."""
+        return self._lane
+
+    def _note_run(self, handle: Any, task: Any) -> None:
+        """A callback runs in a turn that is an event: the step of a task, if there is one."""
+        if task is not None:
+            self._host.touch_object(number_of(self._host, task), True)
+        elif getattr(handle._callback, "__self__", None) is self:
+            self.note_control()
+        elif not only_counts(handle):
+            group = owner_of_group(handle)
+            if group is not None:
+                self._host.touch_group(number_of(self._host, group))
+
     # Failures
 
     def default_exception_handler(self, context: dict[str, Any]) -> None:
@@ -288,6 +396,8 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
 
         What a task says when it is destroyed is left out: `close` looks for results that nobody took itself.
         """
+        if self.takes_turns:
+            self._host.touch_ready(True)
         error = context.get("exception")
         if isinstance(error, BaseException) and "never retrieved" not in str(context.get("message")):
             self._failures.append(error)
@@ -355,6 +465,10 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
     def add_signal_handler(self, *args: Any, **kwargs: Any) -> None:
         """NotImplementedError, as where the platform has no signals."""
         raise NotImplementedError
+
+
+def _asks_for_asyncio(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__", "")).startswith("asyncio.")
 
 
 note_users(EventLoop)

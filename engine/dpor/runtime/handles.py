@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import asyncio
 
+from dpor.runtime.lanes import Lane
 from dpor.runtime.thread_bound import note_use
+from dpor.runtime.turn_events import note_timer, note_timer_seen
 
 
 class ModelHandle(asyncio.Handle):
@@ -15,25 +17,36 @@ class ModelHandle(asyncio.Handle):
     def cancel(self) -> None:
         """Have it not called."""
         note_use(self)
+        self._loop.note_control()
         super().cancel()
 
     def cancelled(self) -> bool:
         """Whether it will not be called."""
         note_use(self)
+        self._loop.note_control()
         return super().cancelled()
 
 
 class ModelTimerHandle(asyncio.TimerHandle):
-    """A callback that a loop will call at a time."""
+    """A callback that a loop will call at a time, in a lane of its own.
+
+    By its number the kernel knows it; `dpor_sleeps` says whether it wakes a sleeper, once that was asked.
+    """
+
+    dpor_lane: Lane
+    dpor_number: int | None = None
+    dpor_sleeps: bool | None = None
 
     def cancel(self) -> None:
         """Have it not called."""
         note_use(self)
+        note_timer(self.dpor_number)
         super().cancel()
 
     def cancelled(self) -> bool:
         """Whether it will not be called."""
         note_use(self)
+        note_timer_seen(self.dpor_number)
         return super().cancelled()
 
 

@@ -86,8 +86,10 @@ def _noting(real: Callable[..., Any]) -> Callable[..., Any]:
     def call(self: EventLoop, *args: Any, **kwargs: Any) -> Any:
         asking: str = sys._getframe(1).f_globals.get("__name__", "")
         # What is done before any thread is started comes first for all of them.
-        if not asking.startswith(_OF_LOOPS) and self.dpor_execution.threads:
-            note_use(self)
+        if not asking.startswith(_OF_LOOPS):
+            self.note_control()
+            if self.dpor_execution.threads:
+                note_use(self)
         return real(self, *args, **kwargs)
 
     return call

@@ -13,13 +13,19 @@ import asyncio.tasks
 from typing import Any
 
 from dpor.runtime import current
+from dpor.runtime.lanes import Lane
+from dpor.runtime.turn_events import leave_turns, note_made, note_timer
 
 PythonTask: Any = asyncio.tasks._PyTask
 PythonFuture: Any = asyncio.futures._PyFuture
 
 
 class ModelFuture(PythonFuture):
-    """A future whose place in a set does not depend on where it lies in memory."""
+    """A future whose place in a set does not depend on where it lies in memory. `dpor_timer` is the number of the timer
+    that sets its result.
+    """
+
+    dpor_timer: int | None = None
 
     def __init__(self, *, loop: Any = None) -> None:
         _outside_predicates("makes a future")
@@ -27,21 +33,25 @@ class ModelFuture(PythonFuture):
         # A task has one already.
         if "dpor_hash" not in vars(self):
             self.dpor_hash = _next_hash(self._loop, self)
+        note_made(self)
 
     def set_result(self, result: Any) -> None:
         """Mark the future as done."""
         _outside_predicates("sets the result of a future")
+        note_timer(self.dpor_timer)
         super().set_result(result)
 
     def set_exception(self, exception: Any) -> None:
         """Mark the future as failed."""
         _outside_predicates("sets the exception of a future")
+        note_timer(self.dpor_timer)
         _leave_out_steps(exception)
         super().set_exception(exception)
 
     def cancel(self, *message: Any, **options: Any) -> bool:
         """Cancel the future."""
         _outside_predicates("cancels a future")
+        note_timer(self.dpor_timer)
         # What a task ends with that is cancelled: it is kept before this is called.
         _leave_out_steps(getattr(self, "_cancelled_exc", None))
         return super().cancel(*message, **options)
@@ -55,6 +65,9 @@ class ModelTask(PythonTask, ModelFuture):
 
     def __init__(self, coro: Any, *, loop: Any = None, **options: Any) -> None:
         _outside_predicates("makes a task")
+        if options.get("context") is not None and (loop is None or loop.is_running()):
+            # Tasks of one context see what others set in it.
+            leave_turns()
         # Eager tasks run, and are put into sets, before the constructor returns.
         self.dpor_hash = _next_hash(asyncio.events.get_running_loop() if loop is None else loop, self)
         super().__init__(coro, loop=loop, **options)
@@ -104,5 +117,5 @@ def _outside_predicates(what: str) -> None:
 
 def _next_hash(loop: Any, item: Any) -> int:
     # Loops that are not the model's run tasks too while a check lasts.
-    execution = getattr(loop, "dpor_execution", None)
-    return object.__hash__(item) if execution is None else execution.next_hash()
+    lane: Lane | None = getattr(loop, "dpor_lane", None)
+    return object.__hash__(item) if lane is None else lane.next_number()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from dpor.results import AssumptionKind
 from dpor.runtime import current
 from dpor.runtime.identifiers import MAIN
+from dpor.runtime.turn_events import note_access
 
 if TYPE_CHECKING:
     from dpor.runtime.execution import Execution
@@ -53,7 +54,11 @@ def note_use(owner: Any) -> None:
     host = current.active_host()
     if host is None or getattr(owner, "dpor_inner", False):
         return
-    execution: Execution | None = host.current_thread().dpor_execution
+    running = host.current_thread()
+    if running is None:
+        # What an execution has made is let go.
+        return
+    execution: Execution | None = running.dpor_execution
     thread = host.current_index()
     users: Users | None = getattr(owner, "dpor_users", None)
     if users is None or users.execution is not execution:
@@ -85,6 +90,7 @@ def note_look(owner: Any, name: str | None) -> None:
     """A thread looks into an object past its methods, at an attribute or at all of it."""
     if name not in _CONSTANT and not _only_encodes(owner):
         note_use(owner)
+        note_access(owner)
 
 
 def _only_encodes(owner: Any) -> bool:

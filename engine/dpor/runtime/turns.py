@@ -68,34 +68,45 @@ class AsPromised:
             loop.wait()
         for _ in range(len(loop.ready)):
             loop.run_handle(loop.ready.popleft())
-        while loop.timers():
+        # A turn that is an event ends with its round, whether a timer could be over or not.
+        while loop.timers() or loop.takes_turns:
             while loop.has_ready and only_counts(loop.ready[0]):
                 loop.run_handle(loop.ready.popleft())
             if not loop.has_ready:
                 loop.receive()
             may_wait = loop.has_ready or loop.is_stopping
             if not may_wait:
+                if not loop.timers():
+                    return
                 # Rounds without callbacks pass, until a time has come.
                 self.round += _ROUNDS_OF_A_SLEEPER
             timers = self._next(loop.timers())
-            chosen = loop.choose(len(timers) + may_wait)
+            early = [scheduled.timer for scheduled in loop.timers() if self._is_early(scheduled)]
+            chosen = loop.decide(timers, early, may_wait)
             if may_wait and chosen == 0:
                 return
             over = timers[chosen - may_wait]
             loop.fire(over)
             while together := [] if wakes_a_sleeper(over) else _at(over.when(), loop.timers()):
-                loop.fire(together[loop.choose(len(together))])
+                loop.fire(together[loop.decide_between_equals(together)])
 
     def _next(self, timers: list[Scheduled]) -> list[asyncio.TimerHandle]:
         """Those that may be over now and before all others, by their times."""
         found: list[asyncio.TimerHandle] = []
-        for number, (timer, since) in enumerate(timers):
-            sleeps = wakes_a_sleeper(timer)
-            if self.round - since < (_ROUNDS_OF_A_SLEEPER if sleeps else _ROUNDS_OF_A_TIMER):
+        for number, scheduled in enumerate(timers):
+            if self._is_early(scheduled):
                 continue
-            if sleeps or not any(_comes_before(earlier.timer, timer) for earlier in timers[:number]):
+            timer = scheduled.timer
+            if wakes_a_sleeper(timer) or not any(
+                comes_before(other.timer, timer) for other in timers[:number]
+            ):
                 found.append(timer)
         return sorted(found)
+
+    def _is_early(self, scheduled: Scheduled) -> bool:
+        """Whether too few rounds have begun since a timer was scheduled."""
+        least = _ROUNDS_OF_A_SLEEPER if wakes_a_sleeper(scheduled.timer) else _ROUNDS_OF_A_TIMER
+        return self.round - scheduled.round < least
 
 
 class AnyTask:
@@ -154,7 +165,7 @@ class AnyTask:
                     forwarded = True
 
 
-def _comes_before(earlier: asyncio.TimerHandle, timer: asyncio.TimerHandle) -> bool:
+def comes_before(earlier: asyncio.TimerHandle, timer: asyncio.TimerHandle) -> bool:
     """Whether a timer that was scheduled earlier is certainly over first."""
     return not wakes_a_sleeper(earlier) and earlier.when() < timer.when()
 

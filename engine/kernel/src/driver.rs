@@ -5,12 +5,14 @@
 //! flow is inverted) tells it when a thread arrives at an operation, asks `next_turn` who goes on, and calls `commit`
 //! when a thread performs its operation. Going on with the same thread therefore switches nothing.
 
+use smallvec::smallvec;
+
 use crate::execution::{EpochTable, Event, Execution, Values};
 use crate::explorer::{Decision, End, Explorer, Mismatch, Requirements, State};
 use crate::limits::{Bound, Meter};
 use crate::memory::{Effect, MemoryModel};
 use crate::operation::{
-    AccessMode, Accesses, Buffering, Choice, EventId, LocationId, Operation, OperationKind, ThreadId,
+    Access, AccessMode, Accesses, Buffering, Choice, EventId, LocationId, Operation, OperationKind, ThreadId,
 };
 use crate::threads::{PendingFootprint, Status, Threads};
 
@@ -134,6 +136,11 @@ impl Driver {
 
     pub fn position(&self) -> usize {
         self.position
+    }
+
+    /// Whether the event that comes next is one of the last execution, known already.
+    pub fn repeats_next(&self) -> bool {
+        self.position < self.kept
     }
 
     pub fn fault(&self) -> Option<Nondeterminism> {
@@ -294,6 +301,15 @@ impl Driver {
             };
             let mut awaited = self.memory.awaited(thread, &operation);
             awaited.extend(self.reads.filter(|write| *write != EventId::NONE));
+            match operation.kind {
+                OperationKind::Turn => awaited.extend_from_slice(self.execution.turns().enablers(thread)),
+                OperationKind::Complete => {
+                    for mode in [AccessMode::IntentWrite, AccessMode::Write] {
+                        awaited.extend_from_slice(self.execution.accessing(operation.target, mode));
+                    }
+                }
+                _ => {}
+            }
             let event = Event {
                 id,
                 thread,
@@ -468,6 +484,8 @@ impl Driver {
             let asleep = match operation.kind {
                 // The races of a wait for a predicate are added by who can evaluate it.
                 OperationKind::Join | OperationKind::Blocked | OperationKind::WaitUntil => true,
+                // What is left when the loop has not ended may still be over.
+                OperationKind::Turn => !self.threads.is_finished(ThreadId::MAIN),
                 OperationKind::Wake => enabler == EventId::NONE,
                 OperationKind::FlagWait => {
                     enabler == EventId::NONE && memory.primitives().waiter(operation.target, thread).is_some()
@@ -483,7 +501,12 @@ impl Driver {
                 index: state.events,
                 operation,
                 outcome: 0,
-                accesses: memory.accesses(thread, &operation),
+                accesses: match operation.kind {
+                    OperationKind::Turn => {
+                        smallvec![Access { location: operation.target, mode: AccessMode::Write }]
+                    }
+                    _ => memory.accesses(thread, &operation),
+                },
                 program_order: state.last,
                 joined: EventId::NONE,
                 awaited: memory.awaited(thread, &operation),

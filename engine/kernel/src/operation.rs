@@ -187,6 +187,12 @@ pub enum OperationKind {
     Branch,
     /// Waits until a predicate over shared state holds.
     WaitUntil,
+    /// A turn of an event loop: what a timer that is over does (`target` is the timer's), or what is ready (`target` is
+    /// the loop's). What it accesses is known at its end.
+    Turn,
+    /// All of those have ended that somebody waits for, which makes that one ready: a step that comes as soon as it can.
+    /// `target` is where they tell of their ends.
+    Complete,
     /// Stopped for good by a failed assumption.
     Blocked,
     Fence,
@@ -275,6 +281,7 @@ impl Operation {
                 | ChannelPutWithin
                 | ChannelJoin
                 | WaitUntil
+                | Turn
                 | Blocked
         )
     }

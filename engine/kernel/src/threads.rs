@@ -41,7 +41,7 @@ pub struct Thread {
     pub daemon: bool,
     /// Threads spawned so far, which names the next.
     pub spawned: u32,
-    /// The value of the predicate that a `WaitUntil` waits for.
+    /// Whether what a `WaitUntil` waits for holds, or a `Turn` is possible.
     pub predicate_holds: bool,
     pub footprint: PendingFootprint,
 }
@@ -75,6 +75,8 @@ pub struct Threads {
     threads: Vec<Thread>,
     alive: Vec<ThreadId>,
     predicate_waiters: i32,
+    /// Whose step comes before all others'.
+    forced: Option<ThreadId>,
 }
 
 impl Threads {
@@ -83,6 +85,7 @@ impl Threads {
             *thread = Thread::default();
         }
         self.alive.clear();
+        self.forced = None;
         self.predicate_waiters = 0;
     }
 
@@ -118,6 +121,29 @@ impl Threads {
 
     pub fn get_mut(&mut self, id: ThreadId) -> &mut Thread {
         &mut self.threads[id.index()]
+    }
+
+    /// Let an agent that does no more than what follows of others perform `operation` next, before everybody else.
+    pub fn force(&mut self, agent: ThreadId, operation: Operation) {
+        if self.threads.get(agent.index()).is_none_or(|thread| thread.status == Status::Absent) {
+            self.add(agent, EventId::NONE, true);
+        }
+        let thread = &mut self.threads[agent.index()];
+        thread.status = Status::Pending;
+        thread.pending = operation;
+        self.forced = Some(agent);
+    }
+
+    /// It has been performed.
+    pub fn end_forced(&mut self) {
+        if let Some(agent) = self.forced.take() {
+            self.threads[agent.index()].status = Status::Drained;
+        }
+    }
+
+    /// Whose step comes before all others'.
+    pub fn forced(&self) -> Option<ThreadId> {
+        self.forced
     }
 
     /// Whether some thread waits for a predicate to hold.
@@ -172,7 +198,7 @@ impl Threads {
                     let joined = ThreadId(thread.pending.detail);
                     self.is_finished(joined) && memory.is_drained(joined) && memory.is_drained(id)
                 }
-                OperationKind::WaitUntil => thread.predicate_holds,
+                OperationKind::WaitUntil | OperationKind::Turn => thread.predicate_holds,
                 _ => memory.enabled(id, &thread.pending),
             },
             _ => false,

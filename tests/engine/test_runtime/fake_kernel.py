@@ -361,6 +361,15 @@ class Host:
     def let_clock_jump(self) -> bool:
         return False
 
+    def may_take_turns(self) -> bool:
+        return False
+
+    def takes_turns(self) -> bool:
+        return False
+
+    def leave_turns(self) -> None:
+        pass
+
     def end_uncontrolled(self, message: str) -> None:
         raise Uncontrolled(message)
 

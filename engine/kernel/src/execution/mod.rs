@@ -10,6 +10,7 @@ mod event;
 mod path_condition;
 mod races;
 mod step;
+mod turns;
 
 use std::rc::Rc;
 
@@ -19,6 +20,7 @@ pub use epochs::EpochTable;
 pub use event::{Event, Values};
 pub use path_condition::{Literal, Outcomes, PathConditions, PathId, Sides, Solver};
 pub use step::{initials, Step};
+pub use turns::{TurnFacts, Turns};
 
 use crate::operation::{
     accesses_conflict, Access, AccessMode, Accesses, Choice, EventId, LocationId, OperationKind, ThreadId,
@@ -53,6 +55,8 @@ pub struct Execution {
     conditions: Rc<PathConditions>,
     /// How many of the events are flushes of store buffers.
     flushes: usize,
+    /// What is known of turns of event loops.
+    turns: Turns,
     /// Whether clocks know only the order that the program itself imposes.
     program_order_only: bool,
     /// The clocks without what is read from what, where reads-from is chosen.
@@ -64,6 +68,14 @@ pub struct Execution {
 impl Execution {
     pub fn len(&self) -> usize {
         self.events.len()
+    }
+
+    pub fn turns(&self) -> &Turns {
+        &self.turns
+    }
+
+    pub fn turns_mut(&mut self) -> &mut Turns {
+        &mut self.turns
     }
 
     pub fn is_empty(&self) -> bool {
@@ -198,6 +210,7 @@ impl Execution {
             }
         }
         self.steps.truncate(length);
+        self.turns.truncate(length);
         self.clocks.truncate(length);
         if let Some(structural) = &mut self.structural {
             structural.truncate(length);
@@ -268,8 +281,14 @@ impl Execution {
         }
         candidates.sort_unstable_by(|a, b| b.cmp(a));
         candidates.dedup();
+        // What cannot be delayed conflicts with nothing that could come earlier.
+        candidates.sort_by_key(|candidate| self.events[candidate.index()].operation.kind == OperationKind::Complete);
         for &candidate in &candidates {
             let first = &self.events[candidate.index()];
+            if first.operation.kind == OperationKind::Complete {
+                join(&mut clock, self.clocks.row(candidate));
+                continue;
+            }
             if clock[first.thread.index()] <= first.index {
                 // Who runs the program knows when a predicate held, and adds the races of waiting for it.
                 if event.operation.kind != OperationKind::WaitUntil {

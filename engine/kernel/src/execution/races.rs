@@ -33,6 +33,9 @@ impl Execution {
         if second.operation.kind == OperationKind::WaitUntil {
             return Some(conflict);
         }
+        if second.operation.kind == OperationKind::Turn {
+            return self.reversible_turn(conflict);
+        }
         if !second.operation.may_block() || memory.enabled_before(second, first) {
             return Some(conflict);
         }
@@ -193,6 +196,15 @@ impl Execution {
                 continue;
             }
             steps.push(self.steps[event.id.index()].clone());
+        }
+        if matches!(second.operation.kind, OperationKind::Turn | OperationKind::Complete) {
+            if second.id.index() >= self.events.len() {
+                let before = self.timers_before(second, race.first, &steps);
+                steps.extend(before);
+            }
+            // Without the first event its code can take another way.
+            steps.push(Rc::new(Step { is_guess: true, ..Step::of(second) }));
+            return steps;
         }
         let accesses = self.accesses_before(race, memory);
         steps.push(match self.steps.get(race.second.index()) {

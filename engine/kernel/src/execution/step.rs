@@ -11,6 +11,8 @@ pub struct Step {
     pub outcome: u32,
     pub operation: Operation,
     pub accesses: Accesses,
+    /// Whether it can access anything: a turn of an event loop that was seen in other circumstances only.
+    pub is_guess: bool,
 }
 
 impl Step {
@@ -20,6 +22,7 @@ impl Step {
             outcome: event.outcome,
             operation: event.operation,
             accesses: event.accesses.clone(),
+            is_guess: false,
         }
     }
 
@@ -35,7 +38,7 @@ impl Step {
 
     /// Whether two adjacent steps cannot be swapped: one thread, a conflict, or one makes the other possible.
     pub fn depends(&self, other: &Step) -> bool {
-        if self.thread == other.thread {
+        if self.thread == other.thread || self.is_guess || other.is_guess {
             return true;
         }
         if self.owner() == other.owner() {

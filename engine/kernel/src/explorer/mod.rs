@@ -72,12 +72,15 @@ impl State<'_> {
         self.execution.conditions().outcomes(self.execution.path(), operation, self.alternatives(thread))
     }
 
-    /// The thread that has come to a symbolic branch, if one has.
+    /// The thread that has come to a symbolic branch, if one has, or whose step is forced.
     ///
     /// A branch accesses nothing and nothing can disable it, so it is decided at once. That is a reduction (all its
     /// feasible sides together are a source set), and it keeps built-in code that branches in the middle of one
     /// operation, such as a sort, as atomic as it is.
     pub fn branching(&self) -> Option<ThreadId> {
+        if let Some(forced) = self.threads.forced() {
+            return Some(forced);
+        }
         let thread = self.current.unwrap_or(ThreadId::MAIN);
         let pending = self.pending(thread)?;
         (pending.kind == OperationKind::Branch).then_some(thread)

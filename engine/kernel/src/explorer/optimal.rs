@@ -64,7 +64,7 @@ fn alternatives(state: &State, thread: ThreadId, sleep: &[Rc<Step>]) -> Vec<Rc<S
     let steps = state
         .outcomes(thread)
         .into_iter()
-        .map(|outcome| Rc::new(Step { thread, outcome, operation, accesses: Default::default() }));
+        .map(|outcome| Rc::new(Step { thread, outcome, operation, accesses: Default::default(), is_guess: false }));
     steps.filter(|step| !sleep.iter().any(|sleeper| sleeper.same_choice(step))).collect()
 }
 
@@ -96,7 +96,12 @@ impl Explorer for Optimal {
         }
         let node = &mut self.nodes[self.depth];
         let sleep = &node.sleep;
-        if state.branching().is_none() && node.tree.is_empty() {
+        // A guess that turns out to be impossible plans nothing: what it was to lead to is explored freely.
+        let is_impossible = |branch: &Branch| branch.step.is_guess && !state.is_enabled(branch.step.thread);
+        let planned = node.tree.branches.len();
+        node.tree.branches.retain(|branch| !is_impossible(branch));
+        let is_free = planned == node.tree.branches.len() || node.explored == 0;
+        if state.branching().is_none() && node.tree.is_empty() && is_free {
             let awake = |thread: ThreadId| {
                 let outcomes = state.outcomes(thread);
                 let asleep = |outcome: &u32| sleep.iter().any(|s| s.thread == thread && s.outcome == *outcome);

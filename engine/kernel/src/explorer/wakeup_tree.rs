@@ -214,7 +214,7 @@ mod tests {
     fn access_of(thread: ThreadId, location: LocationId, mode: AccessMode) -> Rc<Step> {
         let kind = if mode == AccessMode::Read { OperationKind::Load } else { OperationKind::Store };
         let accesses = std::iter::once(Access { location, mode }).collect();
-        Rc::new(Step { thread, outcome: 0, operation: Operation::new(kind, location, 0), accesses })
+        Rc::new(Step { thread, outcome: 0, operation: Operation::new(kind, location, 0), accesses, is_guess: false })
     }
 
     fn read(thread: ThreadId, location: LocationId) -> Rc<Step> {
@@ -227,7 +227,7 @@ mod tests {
 
     fn draw(thread: ThreadId, outcome: u32) -> Rc<Step> {
         let operation = Operation::new(OperationKind::Choose, LocationId::NONE, 2);
-        Rc::new(Step { thread, outcome, operation, accesses: Default::default() })
+        Rc::new(Step { thread, outcome, operation, accesses: Default::default(), is_guess: false })
     }
 
     /// A prefix without constraints.

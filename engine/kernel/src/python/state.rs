@@ -215,6 +215,9 @@ impl State {
     /// Make the locations visible whose accesses, which are no events, race.
     #[inline]
     pub fn check_for_races(&mut self, accesses: &[Access]) {
+        if self.collect_for_turn(accesses) {
+            return;
+        }
         for access in accesses {
             if self.driver.quiet_access(self.current, access.location, access.mode) {
                 self.make_visible(access.location);

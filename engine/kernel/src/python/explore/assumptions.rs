@@ -106,6 +106,8 @@ struct Assumption {
 #[derive(Default)]
 pub struct Assumptions {
     made: Vec<Assumption>,
+    /// How many were made before the exploration that runs.
+    former: usize,
 }
 
 /// Where the user's own code stands in a call.
@@ -218,7 +220,23 @@ impl Assumptions {
 
     /// Forget the assumptions of a kind: what they were about is done otherwise from now on.
     pub fn forget(&mut self, kind: AssumptionKind) {
+        self.former -= self.made[..self.former].iter().filter(|known| known.kind == kind).count();
         self.made.retain(|known| known.kind != kind);
+    }
+
+    /// An exploration begins.
+    pub fn begin(&mut self) {
+        self.former = self.made.len();
+    }
+
+    /// Whether the exploration that runs has made any.
+    pub fn has_more(&self) -> bool {
+        self.made.len() > self.former
+    }
+
+    /// Forget those of the exploration that runs: it does not count.
+    pub fn forget_more(&mut self) {
+        self.made.truncate(self.former);
     }
 
     fn told(&self) -> Vec<(&'static str, String, Option<String>, u32)> {

@@ -81,5 +81,7 @@ fn about_to(operation: Option<Operation>) -> &'static str {
         Fence => "perform a fence",
         Buffer => "write into its store buffer",
         Flush => "let a store reach memory",
+        Complete => "end what somebody waits for",
+        Turn => "take a turn of the event loop",
     }
 }

@@ -175,7 +175,9 @@ impl Host {
         state.exploration.races.are_errors = plan.data_races == RacePolicy::Error;
         state.exploration.races.ends_execution = plan.stop_at_failure && state.exploration.races.are_errors;
         state.exploration.learning.begin(plan.learns());
+        state.exploration.assumptions.begin();
         state.exploration.refusals.forget();
+        state.waits.turns.begin(plan.hosting.turns && plan.treats_turns());
         state.run.difference = None;
         state.exploration.symbolic.used = false;
         state.exploration.symbolic.solver = plan.solver.as_ref().map(|solver| solver.clone_ref(py));
@@ -203,6 +205,17 @@ impl Host {
         state.types.computes && !state.code.sees_operands && can_begin_again
     }
 
+    /// Whether the turns of event loops are events of this exploration and must not be: the verdict would rest on what it
+    /// does not rest on otherwise, or nothing would be explored.
+    fn lacks_turns(&self) -> bool {
+        let state = self.state();
+        state.waits.turns.were_events()
+            && (state.given_up()
+                || state.run.ended == Some(End::Redundant)
+                || state.driver.fault().is_some()
+                || state.exploration.assumptions.has_more())
+    }
+
     /// Returns whether the exploration ran to its end.
     fn run_all(&self, py: Python<'_>, plan: &Plan, main: &Py<PyAny>, main_thread: &Py<PyAny>) -> PyResult<bool> {
         let mut reported = Instant::now();
@@ -224,6 +237,12 @@ impl Host {
                 state.exploration.refusals.forget();
                 state.exploration.learning.begin_anew_whatever_else(Restart::Operands);
             }
+            if self.lacks_turns() {
+                let mut state = self.state();
+                state.exploration.refusals.forget();
+                state.exploration.assumptions.forget_more();
+                state.exploration.learning.begin_anew_whatever_else(Restart::Turns);
+            }
             let (summary, restart, stop) = {
                 let mut state = self.state();
                 state.tell_of_spin_reads();
@@ -239,7 +258,7 @@ impl Host {
                 // an end.
                 faults += usize::from(state.driver.fault().is_some());
                 let misled = match state.exploration.learning.restart() {
-                    Some(Restart::Library | Restart::Operands) => true,
+                    Some(Restart::Library | Restart::Operands | Restart::Turns) => true,
                     Some(Restart::Visible) => state.driver.wants_values() || !plan.repeats() && faults <= MOST_FAULTS,
                     _ => false,
                 };
@@ -262,6 +281,8 @@ impl Host {
                     let schedule = self.schedule(py)?.extract()?;
                     let mut guard = self.state();
                     let state = &mut *guard;
+                    // Nothing but this exploration can follow turns that are events.
+                    let schedule = (!state.waits.turns.were_events()).then_some(schedule);
                     state.exploration.learning.go_on_with(schedule);
                     let explorer = plan.explorer(&mut state.identities, &state.exploration.recording.steps)?;
                     state.driver.restart(explorer);
@@ -283,10 +304,21 @@ impl Host {
                     self.state().exploration.learning.note_schedule(schedule);
                     return Ok(false);
                 }
-                Some(Restart::Library | Restart::Operands) => return Ok(false),
+                Some(Restart::Library | Restart::Operands | Restart::Turns) => return Ok(false),
                 _ => {}
             }
             let (failures, only_warnings) = self.describe_failures(&summary);
+            {
+                let mut state = self.state();
+                if state.waits.turns.were_events() && (!failures.is_empty() || state.waits.turns.is_stuck()) {
+                    let drawn = state.waits.turns.drawn().to_vec();
+                    if summary.end == End::Cut {
+                        state.driver.counts.count_failed();
+                    }
+                    state.exploration.learning.note_failed_turns(drawn);
+                    return Ok(false);
+                }
+            }
             if !failures.is_empty() {
                 let keeps_going_on_failure = keeps_going_on_failure || only_warnings;
                 if summary.end == End::Cut && !keeps_going_on_failure {
@@ -305,6 +337,12 @@ impl Host {
                 }
             }
             if !summary.more {
+                let mut state = self.state();
+                let diverged = state.driver.explorer().findings().divergence.is_some();
+                if diverged && state.waits.turns.were_events() {
+                    state.exploration.learning.begin_anew_whatever_else(Restart::Turns);
+                    return Ok(false);
+                }
                 return Ok(true);
             }
             since_collection += 1;

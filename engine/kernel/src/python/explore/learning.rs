@@ -14,6 +14,8 @@ pub enum Restart {
     Library,
     /// Objects compute in C of which nothing is known: operators with a literal operand read them, too.
     Operands,
+    /// Turns of event loops cannot be events: threads take part, or what no access tells.
+    Turns,
 }
 
 /// The steps of an execution: the path of a thread and the outcome, each.
@@ -31,6 +33,8 @@ pub struct Learning {
     /// The executions by which something was learned in this exploration.
     schedules: Vec<Schedule>,
     rebinding: Vec<Variable>,
+    /// What the loop decided in an execution in which turns are events and that failed.
+    failed_turns: Option<Vec<u32>>,
 }
 
 impl Learning {
@@ -84,14 +88,26 @@ impl Learning {
         self.begin_anew_for(Restart::Rebound);
     }
 
+    /// An execution failed in which turns of event loops are events, after these decisions. It is to be run again with
+    /// the decisions drawn, and explained by that.
+    pub fn note_failed_turns(&mut self, drawn: Vec<u32>) {
+        self.failed_turns = Some(drawn);
+        self.restart = Some(Restart::Turns);
+    }
+
+    pub fn failed_turns(&self) -> Option<&[u32]> {
+        self.failed_turns.as_deref()
+    }
+
     pub fn rebinding(&self) -> &[Variable] {
         &self.rebinding
     }
 
-    /// The exploration begins anew here, knowing what it has learned by this execution.
-    pub fn go_on_with(&mut self, schedule: Schedule) {
+    /// The exploration begins anew here, knowing what it has learned by this execution; None for one that no other
+    /// exploration can follow.
+    pub fn go_on_with(&mut self, schedule: Option<Schedule>) {
         self.restart = None;
-        self.schedules.push(schedule);
+        self.schedules.extend(schedule);
     }
 
     /// The execution may have shown what the next exploration has to learn again.

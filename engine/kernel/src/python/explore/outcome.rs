@@ -33,6 +33,7 @@ pub struct Outcome {
     error: Option<Py<PyAny>>,
     restart: Option<&'static str>,
     rebinding: Vec<Variable>,
+    failed_turns: Option<Vec<u32>>,
     frontier: Option<String>,
     learned: Vec<Schedule>,
     lacks_root: bool,
@@ -83,6 +84,7 @@ impl Host {
                 Some(Restart::Rebound) => state.exploration.learning.rebinding().to_vec(),
                 _ => Vec::new(),
             },
+            failed_turns: state.exploration.learning.failed_turns().map(<[u32]>::to_vec),
             frontier,
             learned: state.exploration.learning.schedules().to_vec(),
             lacks_root: findings.lacks_root,
@@ -107,6 +109,7 @@ fn told_restart(restart: Restart, plan: &Plan) -> Option<&'static str> {
         Restart::Rebound => Some("rebound"),
         Restart::Library => Some("library"),
         Restart::Operands => Some("operands"),
+        Restart::Turns => Some("turns"),
         // What was followed so far was taken for something else.
         Restart::Visible => plan.follows().then_some("names"),
     }

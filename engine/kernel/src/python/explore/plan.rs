@@ -76,6 +76,8 @@ pub struct Hosting {
     pub library_queues: bool,
     /// The same for futures and pools.
     pub library_pools: bool,
+    /// Whether turns of event loops are events, if nothing speaks against it.
+    pub turns: bool,
 }
 
 impl Default for Hosting {
@@ -88,6 +90,7 @@ impl Default for Hosting {
             clock_jumps: 0,
             library_queues: false,
             library_pools: true,
+            turns: false,
         }
     }
 }
@@ -167,6 +170,7 @@ impl Plan {
             "spurious_wakeups" => self.hosting.spurious_wakeups = value.extract()?,
             "library_queues" => self.hosting.library_queues = value.extract()?,
             "library_pools" => self.hosting.library_pools = value.extract()?,
+            "turns" => self.hosting.turns = value.extract()?,
             "clock_jumps" => self.hosting.clock_jumps = value.extract()?,
             "data_races" => self.data_races = race_policy(&value.extract::<String>()?)?,
             "solver" => self.solver = value.extract()?,
@@ -293,6 +297,11 @@ impl Plan {
     /// Whether one execution is repeated rather than many explored.
     pub fn repeats(&self) -> bool {
         matches!(self.algorithm.as_str(), "replay" | "follow" | "learn")
+    }
+
+    /// Whether the algorithm and the memory model treat turns of event loops as events.
+    pub fn treats_turns(&self) -> bool {
+        self.algorithm == "optimal" && self.memory_model == "sc" && !self.hosting.everything_visible
     }
 
     /// Whether recorded operations are followed.

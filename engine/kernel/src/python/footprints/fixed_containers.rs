@@ -43,7 +43,7 @@ impl State {
             return AccessMode::Write;
         }
         if !self.is_alone() {
-            let me = self.current;
+            let me = self.actor();
             let inserting = self.contents.containers.inserting.entry(container.length).or_insert(Some(me));
             *inserting = inserting.filter(|known| *known == me);
         }

@@ -297,7 +297,7 @@ impl State {
 
     /// Whether no other thread runs, neither yet nor still. Slower than `is_alone`, which asks for the first.
     pub fn has_no_company(&self) -> bool {
-        self.is_alone() || self.driver.has_joined_all(self.current)
+        self.is_alone() || !self.waits.turns.are_events() && self.driver.has_joined_all(self.current)
     }
 
     /// An operation takes instances of this type as wholes.

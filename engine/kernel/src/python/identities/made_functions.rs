@@ -58,7 +58,7 @@ impl Host {
     fn defined<'py>(&self, function: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let Some(mut state) = self.awake() else { return Ok(function) };
         if state.running() && function.is_exact_instance_of::<PyFunction>() {
-            let creator = state.current;
+            let creator = state.actor();
             state.objects.functions.note(&function, creator)?;
         }
         drop(state);

@@ -105,7 +105,7 @@ impl State {
         if self.phase == Phase::Idle {
             return self.identities.anonymous(token);
         }
-        self.identities.created(self.current, token)
+        self.identities.created(self.actor(), token)
     }
 
     /// The identity of a tracked object, given now if it has none.

@@ -2,6 +2,7 @@
 
 use clocks::Clocks;
 use predicates::Predicates;
+use turns::LoopTurns;
 
 use crate::python::loops::spins::Spins;
 use crate::python::primitives::PrimitiveFacts;
@@ -14,6 +15,7 @@ pub mod predicates;
 pub mod run;
 pub mod services;
 pub mod switching;
+pub mod turns;
 pub mod waiting;
 
 /// What threads wait for, and what is known of it.
@@ -23,4 +25,5 @@ pub struct Waits {
     pub predicates: Predicates,
     pub spins: Spins,
     pub clocks: Clocks,
+    pub turns: LoopTurns,
 }

@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 use smallvec::smallvec;
 
+use crate::explorer::End;
 use crate::operation::{AccessMode, Accesses, LocationId, Operation, OperationKind, ThreadId};
 use crate::python::explore::assumptions::Caller;
 use crate::python::explore::recording::Word;
@@ -32,6 +33,10 @@ impl Host {
             let mut state = self.state();
             if state.phase != Phase::Running {
                 return Err(Self::aborted());
+            }
+            if !state.do_without_turns() {
+                drop(state);
+                return self.leave(py, End::Cut);
             }
             let current = state.current;
             let operation = Operation::new(OperationKind::Blocked, LocationId::NONE, 0);

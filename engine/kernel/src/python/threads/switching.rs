@@ -60,7 +60,8 @@ impl Host {
                 Phase::Running | Phase::Probing => {}
                 Phase::Unwinding | Phase::Releasing | Phase::Idle => return Err(Self::aborted()),
             }
-            if state.given_up()
+            if !state.do_without_turns()
+                || state.given_up()
                 || state.run.halted
                 || matches!(
                     state.exploration.learning.restart(),
@@ -208,6 +209,9 @@ impl Host {
             Err(error) => self.record_failure(py, thread, error),
         }
         if self.state().phase == Phase::Running {
+            if thread == ThreadId::MAIN {
+                self.state().end_last_turn();
+            }
             self.announce_end(py, thread);
         }
         self.tell_owed(py);
@@ -333,6 +337,7 @@ impl Host {
             state.exploration.races.begin();
             state.waits.primitives.begin();
             state.waits.clocks.begin_execution();
+            state.waits.turns.begin_execution();
             state.contents.instance_dicts.begin_execution();
             state.waits.predicates.own_objects.clear();
             state.identities.begin_execution();
