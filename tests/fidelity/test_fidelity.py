@@ -18,6 +18,7 @@ from fidelity.run import NO_TESTS
 # Of each module one method in so many.
 SAMPLE = {
     "test_asyncio.test_locks": 10,
+    "test_asyncio.test_tasks": 60,
     "test_bisect": 3,
     "test_contextlib": 8,
     "test_copy": 8,
