@@ -282,7 +282,10 @@ impl Execution {
         candidates.sort_unstable_by(|a, b| b.cmp(a));
         candidates.dedup();
         // What cannot be delayed conflicts with nothing that could come earlier.
-        candidates.sort_by_key(|candidate| self.events[candidate.index()].operation.kind == OperationKind::Complete);
+        if self.turns.are_there() {
+            candidates
+                .sort_by_key(|candidate| self.events[candidate.index()].operation.kind == OperationKind::Complete);
+        }
         for &candidate in &candidates {
             let first = &self.events[candidate.index()];
             if first.operation.kind == OperationKind::Complete {

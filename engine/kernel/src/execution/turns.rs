@@ -53,6 +53,11 @@ impl Turns {
         self.possible.clear();
     }
 
+    /// Whether the events of the execution are turns.
+    pub fn are_there(&self) -> bool {
+        !self.facts.is_empty()
+    }
+
     /// Forget the events from `length` on.
     pub fn truncate(&mut self, length: usize) {
         self.facts.truncate(length);
