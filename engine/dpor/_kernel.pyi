@@ -48,8 +48,8 @@ class Outcome:
     anew, for "rebound" with modules and variables in `rebinding`. `frontier` is what is left, for `frontiers`, after a
     host has followed the schedules `learned` with the algorithm "learn". `lacks_root` says that no thread was the
     `root`. `nondeterminism` is a step, a thread, what that was about to do before and now, file and line; `divergence`
-    a step and a thread that could not go on there. `failed_turns` are the decisions of an event loop, as `choose` would
-    draw them, by which an execution failed in which turns of loops are events.
+    a step and a thread that could not go on there. `by_turns` says that turns of event loops were events;
+    `failed_turns` are the decisions of a loop, as `choose` would draw them, by which such an execution failed.
     """
 
     explored: Explored
@@ -61,6 +61,7 @@ class Outcome:
     error: BaseException | None
     restart: str | None
     rebinding: list[tuple[str, str]]
+    by_turns: bool
     failed_turns: list[int] | None
     frontier: str | None
     learned: list[list[tuple[str, int]]]

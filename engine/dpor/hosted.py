@@ -120,6 +120,7 @@ class HostedModel:
         # Until an exploration finds that turns of event loops cannot be events. Not by default: some of what a turn
         # accesses is not told yet (docs/algorithms.md).
         self.turns = bool(options.get("turns", False))
+        self.patches.turns = self.turns
         self.symbolic = self._symbolic_session()
         self._module_name = module_name_of(self.file)
         self._function: Callable[..., Any] | None = None

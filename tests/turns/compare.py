@@ -9,7 +9,10 @@ from pathlib import Path
 from unittest import mock
 
 import dpor.hosted
-from dpor.checking import check_model
+from dpor._kernel import Outcome
+from dpor.checking import check, check_model
+from dpor.checking.exploration import Search, explore
+from dpor.hosted import HostedModel
 from dpor.results import CheckRequest, Verdict
 
 
@@ -29,6 +32,8 @@ class Explored:
     outcomes: frozenset[str]
     executions: int
     redundant: int
+    by_turns: bool
+    """Whether turns were events to the end, and not given up for drawn decisions."""
 
 
 @dataclass(frozen=True)
@@ -59,13 +64,23 @@ def compared(program: Path, timeout: float) -> Comparison:
 def explored(program: Path, turns: bool, timeout: float) -> Explored:
     """Explore a program."""
     outcomes: set[str] = set()
+    by_turns = [False]
     request = CheckRequest(
         str(program), "model", str(program.parent), options={"turns": turns, "timeout": timeout}
     )
-    with mock.patch.object(dpor.hosted, "unrun", functools.partial(_keep, outcomes)):
+    with (
+        mock.patch.object(dpor.hosted, "unrun", functools.partial(_keep, outcomes)),
+        mock.patch.object(check, "explore", functools.partial(_watch, by_turns)),
+    ):
         result = check_model(request)
     executions = result.executions + result.blocked
-    return Explored(result.verdict, frozenset(outcomes), executions, result.redundant)
+    return Explored(result.verdict, frozenset(outcomes), executions, result.redundant, by_turns[0])
+
+
+def _watch(by_turns: list[bool], hosted: HostedModel, search: Search) -> Outcome:
+    outcome = explore(hosted, search)
+    by_turns[0] = outcome.by_turns and outcome.restart is None
+    return outcome
 
 
 def _keep(outcomes: set[str], result: object) -> None:

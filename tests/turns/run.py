@@ -23,6 +23,7 @@ def main() -> int:
     )
     began = time.monotonic()
     answers: collections.Counter[Answer] = collections.Counter()
+    by_turns = 0
     executions = [0, 0, 0]
     with tempfile.TemporaryDirectory() as folder:
         for number in numbers:
@@ -30,6 +31,7 @@ def main() -> int:
             program.write_text(made(number), encoding="utf-8")
             comparison = compared(program, options.timeout)
             answers[comparison.answer] += 1
+            by_turns += comparison.turns.by_turns
             if comparison.answer is Answer.SAME:
                 executions[0] += comparison.drawn.executions
                 executions[1] += comparison.turns.executions
@@ -38,6 +40,7 @@ def main() -> int:
                 _tell(number, program.read_text(encoding="utf-8"), comparison)
     told = ", ".join(f"{count} {answer.value}" for answer, count in answers.items())
     print(f"{len(numbers)} programs in {time.monotonic() - began:.0f} s: {told}")
+    print(f"turns were events to the end in {by_turns}")
     print(f"executions: {executions[0]} drawn, {executions[1]} by turns, {executions[2]} redundant")
     return 1 if answers[Answer.DIFFERENT] else 0
 

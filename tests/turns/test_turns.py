@@ -18,13 +18,17 @@ CHUNK = 10
 
 @pytest.mark.parametrize("first", range(0, PROGRAMS, CHUNK))
 def test_random_programs_have_the_outcomes_of_all_orders(tmp_path: Path, first: int) -> None:
+    compared_by_turns = 0
     different: list[int] = []
     for number in range(first, first + CHUNK):
         program = tmp_path / f"program_{number}.py"
         program.write_text(made(number))
-        if compared(program, 1.0).answer is Answer.DIFFERENT:
+        comparison = compared(program, 1.0)
+        if comparison.answer is Answer.DIFFERENT:
             different.append(number)
+        compared_by_turns += comparison.answer is Answer.SAME and comparison.turns.by_turns
     assert not different
+    assert compared_by_turns
 
 
 # Each lost outcomes by a mistake in what depends on what.
@@ -184,7 +188,11 @@ LOST = {
 
 @pytest.mark.parametrize("name", LOST)
 def test_programs_that_showed_a_mistake_have_the_outcomes_of_all_orders(tmp_path: Path, name: str) -> None:
-    comparison = compared(_program(tmp_path, LOST[name]), 20.0)
+    assert_all_outcomes(_program(tmp_path, LOST[name]))
+
+
+def assert_all_outcomes(program: Path) -> None:
+    comparison = compared(program, 20.0)
     assert comparison.turns.outcomes == comparison.drawn.outcomes
     assert len(comparison.drawn.outcomes) > 1
     assert comparison.answer is Answer.SAME
@@ -247,6 +255,7 @@ def test_only_orders_of_turns_that_access_the_same_are_explored(tmp_path: Path, 
     executions, body = COUNTED[name]
     result = explored(_program(tmp_path, body), True, 20.0)
     assert (result.verdict, result.executions, result.redundant) == (Verdict.VERIFIED, executions, 0)
+    assert result.by_turns
 
 
 LOOPS = {
@@ -292,9 +301,7 @@ LOOPS = {
 
 @pytest.mark.parametrize("name", LOOPS)
 def test_loops_that_a_model_makes_have_the_outcomes_of_all_orders(tmp_path: Path, name: str) -> None:
-    comparison = compared(_program(tmp_path, LOOPS[name], "def"), 20.0)
-    assert comparison.turns.outcomes == comparison.drawn.outcomes
-    assert len(comparison.drawn.outcomes) > 1
+    assert_all_outcomes(_program(tmp_path, LOOPS[name], "def"))
 
 
 FAILING = {
@@ -386,6 +393,7 @@ NOT_TREATED = {
 def test_what_no_access_tells_is_explored_in_all_orders(tmp_path: Path, name: str) -> None:
     program = _program(tmp_path, NOT_TREATED[name])
     turns, drawn = explored(program, True, 20.0), explored(program, False, 20.0)
+    assert not turns.by_turns
     assert turns == drawn
 
 

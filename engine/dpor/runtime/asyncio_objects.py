@@ -16,7 +16,7 @@ from traceback import FrameSummary
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
-from dpor.runtime.lanes import Lane
+from dpor.runtime.makers import Maker
 from dpor.runtime.patchset import PatchSet
 from dpor.runtime.tasks import PythonFuture, PythonTask
 from dpor.runtime.thread_bound import is_settled, note_use
@@ -31,50 +31,57 @@ _INNER = {"Queue": "_finished", "Barrier": "_cond"}
 _OWN = str(Path(__file__).parent)
 
 
-def patch_classes(patches: PatchSet) -> None:
-    """Have every public method of asyncio's objects say who uses them, and the kernel who looks into any of these."""
+def patch_classes(patches: PatchSet, turns: bool) -> None:
+    """Have every public method of asyncio's objects say who uses them, and the kernel who looks into any of these. With
+    `turns` it also says what it accesses.
+    """
     owners: list[Any] = [*(getattr(asyncio, name) for name in _CLASSES), PythonFuture, PythonTask]
     for owner in owners:
         namespace: dict[str, Any] = owner.__dict__
         for name, value in list(namespace.items()):
             if (name.startswith("_") and name not in _SPECIAL) or name in _CONSTANT:
                 continue
+            told = (
+                functools.partial(_telling, note=functools.partial(note_access, name=name))
+                if turns
+                else _plain
+            )
             if isinstance(value, FunctionType):
-                patches.replace(owner, name, _noting(value, name))
+                patches.replace(owner, name, _noting(told(value)))
             elif isinstance(value, property) and value.fget is not None:
-                patches.replace(owner, name, value.getter(_noting(value.fget, name)))
+                patches.replace(owner, name, value.getter(_noting(told(value.fget))))
         if "__init__" in namespace:
             patches.replace(owner, "__init__", _making(namespace["__init__"], _INNER.get(owner.__name__)))
         patches.define(owner, "dpor_thread_bound", True)
+    if turns:
+        _tell_of_groups(patches)
+
+
+def _tell_of_groups(patches: PatchSet) -> None:
+    limits = ("__aenter__", "__aexit__", "when", "reschedule", "expired", "_on_timeout")
     for owner, names, note in (
         (asyncio.TaskGroup, ("__aenter__", "__aexit__", "create_task"), note_group),
-        (
-            asyncio.Timeout,
-            ("__aenter__", "__aexit__", "when", "reschedule", "expired", "_on_timeout"),
-            note_access,
-        ),
+        (asyncio.Timeout, limits, note_access),
     ):
         for name in names:
             patches.replace(owner, name, _telling(getattr(owner, name), note))
         patches.replace(owner, "__init__", _numbering(owner.__init__))
 
 
-def _noting(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    makes_coroutines = inspect.iscoroutinefunction(function)
+def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
+    return function
+
+
+def _noting(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A method that says who uses its object."""
 
     @functools.wraps(function)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         if not is_settled(self) and not _is_handing_over(sys._getframe(1).f_code):
             note_use(self)
-        note_access(self, name)
-        made = function(self, *args, **kwargs)
-        if makes_coroutines:
-            _note_coroutine(made, functools.partial(note_access, self))
-        return made
+        return function(self, *args, **kwargs)
 
-    if makes_coroutines:
-        _mark(call)
-    return call
+    return _alike(call, function)
 
 
 def _numbering(init: Callable[..., None]) -> Callable[..., None]:
@@ -98,14 +105,24 @@ def _telling(function: Callable[..., Any], note: Callable[[Any], None]) -> Calla
             _note_coroutine(made, functools.partial(note, self))
         return made
 
-    if makes_coroutines:
-        _mark(call)
-    return call
+    return _alike(call, function)
+
+
+def _alike(stand_in: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let the stand-in pass for one that gives coroutines if the function gives some."""
+    if inspect.iscoroutinefunction(getattr(function, "__wrapped__", function)):
+        mark = getattr(inspect, "markcoroutinefunction", None)
+        if mark is not None:
+            mark(stand_in)
+        else:
+            marked: Any = stand_in
+            marked._is_coroutine = getattr(asyncio.coroutines, "_is_coroutine", None)
+    return stand_in
 
 
 def _note_coroutine(coroutine: Any, note: Callable[[], None]) -> None:
     loop: Any = asyncio._get_running_loop()
-    if isinstance(getattr(loop, "dpor_lane", None), Lane):
+    if isinstance(getattr(loop, "dpor_maker", None), Maker):
         loop.note_coroutine(coroutine, note)
     else:
         # Nobody would see it go on.
@@ -166,12 +183,3 @@ def _derived_anew(owner: Any, base: Any) -> Any:
     made.__qualname__ = owner.__qualname__
     cell.cell_contents = made
     return made
-
-
-def _mark(function: Any) -> None:
-    """Let a function pass for one that gives coroutines, as the one does that it calls."""
-    mark = getattr(inspect, "markcoroutinefunction", None)
-    if mark is not None:
-        mark(function)
-    else:
-        function._is_coroutine = getattr(asyncio.coroutines, "_is_coroutine", None)

@@ -34,10 +34,11 @@ _TASK_SETS = ("_all_tasks", "_scheduled_tasks", "_eager_tasks")
 
 
 class AsyncioPatches:
-    """The replacements in the asyncio package, for one check."""
+    """The replacements in the asyncio package, for one check; `turns` says that turns of loops may be events."""
 
-    def __init__(self, patches: PatchSet, mode: Mode, world: World) -> None:
+    def __init__(self, patches: PatchSet, mode: Mode, world: World, turns: bool) -> None:
         self._patches = patches
+        self._turns = turns
         self._mode = mode
         self._policies = LoopPolicies(patches, mode, world)
 
@@ -75,7 +76,7 @@ class AsyncioPatches:
         self._in_place_of_native(tasks, "all_tasks", all_tasks)
         for name in _TASK_SETS:
             self._patches.replace_if_present(tasks, name, getattr(tasks, name, None))
-        patch_classes(self._patches)
+        patch_classes(self._patches, self._turns)
         condition: Any = asyncio.locks.Condition
         self._patches.replace(condition, "wait_for", self._wait_for(condition.wait_for))
         self._everywhere(tasks, "as_completed", self._as_completed(tasks.as_completed))

@@ -28,8 +28,8 @@ from dpor.runtime.callbacks import only_counts, owner_of_group, task_of, wakes_a
 from dpor.runtime.clock import look_at_clock
 from dpor.runtime.execution import Execution
 from dpor.runtime.handles import ModelHandle, ModelTimerHandle
-from dpor.runtime.lanes import Lane
 from dpor.runtime.loop_methods import note_users, refuse_network
+from dpor.runtime.makers import Maker
 from dpor.runtime.ready_queue import note_added
 from dpor.runtime.tasks import ModelFuture, is_pending
 from dpor.runtime.thread import Thread
@@ -75,9 +75,10 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
         self._failures: list[BaseException] = []
         self._aborted: BaseException | None = None
         self.dpor_tasks: list[Any] = []
-        # Of whoever runs now: what is made is numbered by it, and so in one way wherever its turn comes.
-        self._lane = Lane()
+        # Whoever runs now: what is made is numbered by it, and so in one way wherever its turn comes.
+        self._maker = Maker()
         self._unseen = Unseen()
+        self._may_take_turns = host.may_take_turns()
         self._wakes = False
         execution.loops.append(self)
 
@@ -124,8 +125,8 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
             raise TypeError("when cannot be None")
         self._check_closed()
         timer = ModelTimerHandle(when, callback, args, self, context)
-        timer.dpor_lane = self._lane.next_lane()
-        if self._host.may_take_turns():
+        timer.dpor_maker = self._maker.next_maker()
+        if self._may_take_turns and self._host.may_take_turns():
             self._make_turn_of(timer)
         heapq.heappush(self._scheduled, timer)
         timer._scheduled = True
@@ -270,17 +271,17 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
     @property
     def takes_turns(self) -> bool:
         """Whether the turns of the loop are events."""
-        return self._host.takes_turns()
+        return self._may_take_turns and self._host.takes_turns()
 
-    def decide(self, timers: list[Any], early: list[Any], may_go_on: bool) -> int:
+    def decide(self, timers: list[Any], is_early: Callable[[Scheduled], bool], may_go_on: bool) -> int:
         """Who goes next: the loop itself with what is ready, if it may, or one of the timers, by its position among
-        these. For those that are `early` too few rounds have begun.
+        these. For a timer that `is_early` too few rounds have begun.
         """
         if not self.takes_turns:
             return self.choose(len(timers) + may_go_on)
         self._unseen.note_advanced()
-        possible, waiting = ([timer.dpor_number for timer in known] for known in (timers, early))
-        return self._host.next_turn(possible, waiting, may_go_on)
+        waiting = [scheduled.timer.dpor_number for scheduled in self.timers() if is_early(scheduled)]
+        return self._host.next_turn([timer.dpor_number for timer in timers], waiting, may_go_on)
 
     def decide_between_equals(self, timers: list[Any]) -> int:
         """Which of the timers goes next that are over at the same time."""
@@ -311,7 +312,7 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
         if late > 0:
             self._host.advance_time(late)
         before = len(self._ready)
-        lane, self._lane = self._lane, timer.dpor_lane
+        maker, self._maker = self._maker, timer.dpor_maker
         try:
             self._wakes = wakes_a_sleeper(timer)
             try:
@@ -324,7 +325,7 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
             elif wakes and len(self._ready) > before and self.takes_turns:
                 self._host.touch_ready(True)
         finally:
-            self._lane = lane
+            self._maker = maker
 
     def run_handle(self, handle: Any) -> None:
         """Run a callback, unless it is cancelled."""
@@ -359,7 +360,7 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
 
     def note_coroutine(self, coroutine: Any, note: Callable[[], None]) -> None:
         """A method of one of asyncio's objects has made a coroutine; `note` tells of its use of the object."""
-        if self._host.may_take_turns():
+        if self._may_take_turns:
             self._unseen.add(coroutine, note)
 
     def note_control(self) -> None:
@@ -374,9 +375,9 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
         super()._asyncgen_firstiter_hook(agen)
 
     @property
-    def dpor_lane(self) -> Lane:
+    def dpor_maker(self) -> Maker:
         """Whoever runs now."""
-        return self._lane
+        return self._maker
 
     def _note_run(self, handle: Any, task: Any) -> None:
         """A callback runs in a turn that is an event: the step of a task, if there is one."""

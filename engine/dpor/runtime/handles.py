@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 
-from dpor.runtime.lanes import Lane
+from dpor.runtime.makers import Maker
 from dpor.runtime.thread_bound import note_use
 from dpor.runtime.turn_events import note_timer, note_timer_seen
 
@@ -28,12 +28,12 @@ class ModelHandle(asyncio.Handle):
 
 
 class ModelTimerHandle(asyncio.TimerHandle):
-    """A callback that a loop will call at a time, in a lane of its own.
+    """A callback that a loop will call at a time; `dpor_maker` makes what is made in it.
 
     By its number the kernel knows it; `dpor_sleeps` says whether it wakes a sleeper, once that was asked.
     """
 
-    dpor_lane: Lane
+    dpor_maker: Maker
     dpor_number: int | None = None
     dpor_sleeps: bool | None = None
 

@@ -58,7 +58,8 @@ class Patches:
 
     `kernel` is the module that the primitives come from (`dpor._kernel` unless given), `seed` what randomness inside
     the model starts from. `main_thread` is the Thread object of the model's main thread, to be given to the kernel.
-    `task_order` says how event loops serve what is ready.
+    `task_order` says how event loops serve what is ready, `turns`, set before it is installed, whether their turns may
+    be events.
     Import the model's modules under `importing()`; run each execution through `run`. Usable as a context manager.
     """
 
@@ -93,6 +94,7 @@ class Patches:
             self._module_imported,
         )
         self.task_order = TaskOrder.LOOP
+        self.turns = False
         # What programs have in place of the classes of the kernel's primitives.
         self._classes: dict[type, object] = {}
         self._begin: list[Callable[[], None]] = []
@@ -389,7 +391,7 @@ class Patches:
         from dpor.runtime.asyncio_patches import AsyncioPatches
 
         del module
-        asyncio_patches = AsyncioPatches(self._patches, self._mode, self.outside.world)
+        asyncio_patches = AsyncioPatches(self._patches, self._mode, self.outside.world, self.turns)
         asyncio_patches.install()
         for module, names in (
             (asyncio.locks, ("Lock", "Event", "Condition", "Semaphore", "BoundedSemaphore", "Barrier")),

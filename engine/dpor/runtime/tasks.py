@@ -13,7 +13,7 @@ import asyncio.tasks
 from typing import Any
 
 from dpor.runtime import current
-from dpor.runtime.lanes import Lane
+from dpor.runtime.makers import Maker
 from dpor.runtime.turn_events import leave_turns, note_made, note_timer
 
 PythonTask: Any = asyncio.tasks._PyTask
@@ -117,5 +117,5 @@ def _outside_predicates(what: str) -> None:
 
 def _next_hash(loop: Any, item: Any) -> int:
     # Loops that are not the model's run tasks too while a check lasts.
-    lane: Lane | None = getattr(loop, "dpor_lane", None)
-    return object.__hash__(item) if lane is None else lane.next_number()
+    maker: Maker | None = getattr(loop, "dpor_maker", None)
+    return object.__hash__(item) if maker is None else maker.next_number()

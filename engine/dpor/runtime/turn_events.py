@@ -81,7 +81,7 @@ def note_group(owner: Any) -> None:
 
 def note_timer(number: int | None) -> None:
     """The running turn decides whether a timer, by its number, is ever over."""
-    host = host_of_turns()
+    host = None if number is None else host_of_turns()
     if host is not None and number is not None:
         host.touch_timer(number)
 

@@ -81,8 +81,7 @@ class AsPromised:
                 # Rounds without callbacks pass, until a time has come.
                 self.round += _ROUNDS_OF_A_SLEEPER
             timers = self._next(loop.timers())
-            early = [scheduled.timer for scheduled in loop.timers() if self._is_early(scheduled)]
-            chosen = loop.decide(timers, early, may_wait)
+            chosen = loop.decide(timers, self._is_early, may_wait)
             if may_wait and chosen == 0:
                 return
             over = timers[chosen - may_wait]

@@ -8,9 +8,10 @@
 //! What the loop has ready is a location (`READY`): who schedules a callback writes it, who makes a timer reads it (a timer
 //! cannot be over before what is ready by then), and the loop's turn writes it. That is all that orders callbacks, but for
 //! one thing. Those who wait for several (`gather`, a task group, `wait`) are woken by the last one, whichever this is. Ends
-//! access a location of the group in a mode in which they do not conflict with each other, and the *completion* of the group
-//! is an event of its own, after all of them, which writes `READY`. It cannot be delayed: nothing comes between the last end
-//! and it. So what conflicts with it can only come earlier by coming before one of the ends, as which it is treated: it
+//! access a location of the group in a mode in which they do not conflict with each other (unless their turns also see or
+//! change what is ready, or end several groups: then it can be told which was the last), and the *completion* of the group is
+//! an event of its own, after all of them, which writes `READY`. It cannot be delayed: nothing comes between the last end and
+//! it. So what conflicts with it can only come earlier by coming before one of the ends, as which it is treated: it
 //! reads the location of a group that is complete, and so races with the ends. And an end that sleeps, or is planned, stands
 //! for the completion that it may be followed by: such a step is not independent of what accesses `READY`.
 

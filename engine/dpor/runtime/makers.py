@@ -1,7 +1,7 @@
-"""What the parts of a run of an event loop are: what is made in them is numbered by them.
+"""Who makes objects in a run of an event loop: what is made is numbered by that.
 
 What is made has to have the same number in all runs that differ only in the order of turns that nothing connects. So it
-is numbered by the turn that makes it, and a turn by the one that has scheduled it.
+is numbered by the callback that makes it, and a callback of a timer by the one that has made the timer.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ _FACTOR = 1_000_003
 _MODULUS = (1 << 61) - 1
 
 
-class Lane:
-    """The loop's own callbacks, or the callback of one timer."""
+class Maker:
+    """The loop's own callbacks together, or the callback of one timer."""
 
     __slots__ = ("_made", "_number", "_timers")
 
@@ -25,10 +25,10 @@ class Lane:
         self._made += 1
         return self._of(self._made)
 
-    def next_lane(self) -> Lane:
-        """The lane of a timer that is made now."""
+    def next_maker(self) -> Maker:
+        """The callback of a timer that is made now."""
         self._timers += 1
-        return Lane(self._of(-self._timers))
+        return Maker(self._of(-self._timers))
 
     def _of(self, count: int) -> int:
         return count if self._number == 0 and count > 0 else (self._number * _FACTOR + count) % _MODULUS
