@@ -117,9 +117,8 @@ class HostedModel:
         self.library = Library(self.host, hooks, self.patches.stand_ins(), self.packages)
         self._flags = CombinedFlags()
         self.fresh_modules = False
-        # Until an exploration finds that turns of event loops cannot be events. Not by default: some of what a turn
-        # accesses is not told yet (docs/algorithms.md).
-        self.turns = bool(options.get("turns", False))
+        # Until an exploration finds that turns of event loops cannot be events.
+        self.turns = bool(options.get("turns", True))
         self.patches.turns = self.turns
         self.symbolic = self._symbolic_session()
         self._module_name = module_name_of(self.file)

@@ -119,7 +119,7 @@ def test_every_clock_jumps(tmp_path: Path, look: str) -> None:
         "queue.Queue().put(1, timeout=5)",
         "threading.Event().wait(0)",
         "logging.getLogger('x').warning('x')",
-        "asyncio.run(asyncio.wait_for(asyncio.sleep(1), 5))",
+        "asyncio.run(asyncio.sleep(1))",
         "time.process_time()",
     ],
 )

@@ -361,6 +361,7 @@ OUTSIDE = {
         "enter_lane",
         *(
             "leave_turns",
+            "note_started",
             "next_turn",
             "turns_are_stuck",
             "make_timer",

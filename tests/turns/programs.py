@@ -5,16 +5,32 @@ from __future__ import annotations
 import random
 
 _PROGRAM = """import asyncio
+import itertools
+import json
+import threading
+
 import dpor
 
+
+class Box:
+    pass
+
+
+numbers = itertools.count()
+local = threading.local()
+{of_module}
 
 @dpor.model
 async def model():
     seen = [[] for _ in range({tasks})]
     found, log, count = {{}}, [], 0
-    lock, limit, event = asyncio.Lock(), asyncio.Semaphore(2), asyncio.Event()
-    queue, condition = asyncio.Queue({room}), asyncio.Condition()
+    {of_model}
     future = asyncio.get_running_loop().create_future()
+    data, box = json.loads('{{"a": [0], "b": [[1]]}}'), Box()
+    box.part = data["a"]
+    reader, ranked, barrier = asyncio.StreamReader(), asyncio.PriorityQueue(), asyncio.Barrier(2)
+    {timer}
+    local.value = 0
     tasks = []
 
     async def child(number, key):
@@ -28,6 +44,7 @@ async def model():
             yield number
 
     shared = generate()
+    coroutine = child(9, "coroutine")
 
 {bodies}
     async def close():
@@ -40,11 +57,16 @@ async def model():
                 queue.put_nowait("closed")
         async with condition:
             condition.notify_all()
+        reader.feed_eof()
+        await barrier.abort()
 
     {closing}
     {running}
     {ending}
-    return seen, list(found.items()), log, count, queue.qsize(), event.is_set(), lock.locked(), future.done()
+    coroutine.close()
+    return (
+        seen, list(found.items()), log, count, queue.qsize(), event.is_set(), lock.locked(), future.done(), data
+    )
 """
 
 # How often a task does this, and what. {i} is the task, {o} another one or the same, {k} the number of the statement.
@@ -137,8 +159,58 @@ _STATEMENTS = (
         "except RuntimeError as error:\n    seen[{i}].append(str(error))",
     ),
     (1, "seen[{i}].append([task is tasks[0] for task in {{tasks[0], tasks[-1], future}}])"),
+    (
+        1,
+        "try:\n    seen[{i}].append(await coroutine)\n"
+        "except RuntimeError as error:\n    seen[{i}].append(str(error))",
+    ),
+    (1, "data['a'].append({i})"),
+    (1, "seen[{i}].append(list(data['a']))"),
+    (1, "data[{i}] = data['b']"),
+    (1, "data['b'][0].append({k})"),
+    (1, "box.part, box.last = data['b'], box.part"),
+    (1, "box.part.append({i})"),
+    (1, "own = json.loads('[0]'); await asyncio.sleep(0.1); own.append({i}); found[{k}] = own"),
+    (1, "found[{i}] = json.loads('[{k}]')"),
+    (1, "for item in list(found.values()):\n    if isinstance(item, list):\n        item.append({i})"),
+    (1, "if not future.done():\n    future.set_result(data['a'])"),
+    (1, "given = await future\nif isinstance(given, list):\n    given.append({i})"),
+    (1, "seen[{i}].append(local.value); local.value = {i}"),
+    (1, "seen[{i}].append(next(numbers))"),
+    (1, "reader.feed_data(b'{i}')"),
+    (1, "seen[{i}].append(await reader.read(1))"),
+    (1, "seen[{i}].append(reader.at_eof())"),
+    (1, "ranked.put_nowait(-{i})"),
+    (
+        1,
+        "try:\n    seen[{i}].append(ranked.get_nowait())\nexcept asyncio.QueueEmpty:\n    seen[{i}].append('none')",
+    ),
+    (
+        1,
+        "try:\n    seen[{i}].append(await barrier.wait())\n"
+        "except asyncio.BrokenBarrierError:\n    seen[{i}].append('broken')",
+    ),
+    (1, "seen[{i}].append(barrier.n_waiting)"),
+    (1, "later.cancel()"),
+    (1, "seen[{i}].append(later.cancelled())"),
+    (1, "try:\n    queue.task_done()\nexcept ValueError:\n    seen[{i}].append('too often')"),
+    (
+        1,
+        "every = await asyncio.gather(child({i}, {k}), *tasks[:{i}], return_exceptions=True)\n"
+        "seen[{i}].append(sorted(every, key=str))",
+    ),
+    (1, "future.add_done_callback(lambda _: seen[{i}].append({k}))"),
+    (1, "seen[{i}].append(len(asyncio.all_tasks()))"),
+    (1, "seen[{i}] += [number async for number in generate()]"),
 )
 
+# What lives in the module or in the model.
+_OBJECTS = """
+lock, limit, event = asyncio.Lock(), asyncio.Semaphore(2), asyncio.Event()
+queue, condition = asyncio.Queue({room}), asyncio.Condition()
+"""
+
+_TIMER = 'later = asyncio.get_running_loop().call_later(9, found.setdefault, "later", 1)'
 _TASKS = "tasks += [asyncio.create_task(work()) for work in ({works})]\n"
 _CAUGHT = "\nexcept (ValueError, asyncio.CancelledError) as error:\n    log.append(type(error).__name__)"
 # How the tasks are run and waited for.
@@ -158,18 +230,26 @@ def made(number: int) -> str:
     drawn = random.Random(number)
     tasks = drawn.randint(2, 4)
     bodies: list[str] = []
+    keeps_log = drawn.random() < 0.5
     for task in range(tasks):
         lines = [f"async def work{task}():", "    nonlocal count"]
         for statement in range(drawn.randint(1, 5 - tasks // 2)):
             text = drawn.choices([text for _, text in _STATEMENTS], [often for often, _ in _STATEMENTS])[0]
             text = text.format(i=task, k=statement, o=drawn.randrange(tasks))
+            if not keeps_log:
+                # A log that all write orders them all.
+                text = text.replace("log.append(", f"seen[{task}].append(")
             lines += [f"    {line}" for line in text.split("\n")]
         bodies.append("\n".join(f"    {line}" for line in lines) + "\n")
     works = "".join(f"work{task}, " for task in range(tasks))
     running = drawn.choice(_RUNNING).format(works=works)
+    objects = _OBJECTS.format(room=drawn.choice((0, 0, 1)))
+    is_of_module = drawn.random() < 0.5
     return _PROGRAM.format(
         tasks=tasks,
-        room=drawn.choice((0, 0, 1)),
+        timer=_TIMER if any("later." in body for body in bodies) else "pass",
+        of_module=objects if is_of_module else "",
+        of_model="pass" if is_of_module else objects.strip().replace("\n", "\n    "),
         bodies="\n".join(bodies),
         closing=drawn.choice(
             ("pass", "closing = asyncio.create_task(close())", "closing = asyncio.create_task(close())")

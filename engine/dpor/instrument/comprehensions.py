@@ -74,7 +74,11 @@ class Comprehensions(Iterables):
             iterable = generator.iter
             unpacks = self.unpacks_shared(generator.target, iterable)
             self._unnamable += 1
-            generator.iter = self.expression(iterable) if generator.is_async else self.iterable(iterable)
+            generator.iter = (
+                self.hook(Hook.AWAITED, iterable, self.expression(iterable))
+                if generator.is_async
+                else self.iterable(iterable)
+            )
             self._unnamable -= 1
             if index == 0:
                 if isinstance(node, ast.GeneratorExp) and not generator.is_async:

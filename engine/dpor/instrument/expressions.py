@@ -89,6 +89,10 @@ class Expressions(Rewriter):
         node.value = self.hook(Hook.YIELDS, node, value)
         return node
 
+    def visit_Await(self, node: ast.Await) -> ast.expr:
+        node.value = self.hook(Hook.AWAITED, node.value, self.expression(node.value))
+        return node
+
     def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.expr:
         node.value = self.implicit(Implicit.DELEGATED, node.value, self.expression(node.value))
         return node

@@ -60,6 +60,7 @@ class Hook(enum.StrEnum):
     RERAISED = "reraised"
     CHAINED = "chained"
     YIELDS = "yields"
+    AWAITED = "awaited"
     ENDING = "ending"
     ENTER_LOOP = "enter_loop"
     AT_LOOP_HEAD = "at_loop_head"

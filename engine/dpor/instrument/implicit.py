@@ -66,6 +66,7 @@ class _Managed:
 
 class _Functions:
     def __init__(self, hooks: Mapping[str, Any], marker: str) -> None:
+        self._awaited: Callable[[Any], Any] = hooks["awaited"]
         self._callee: Callable[[Any], Callable[..., Any]] = hooks["callee"]
         self._iterate: Callable[[Any], Any] = hooks["iterate"]
         self._load_attribute: Callable[[object, str], Any] = hooks["load_attribute"]
@@ -83,11 +84,11 @@ class _Functions:
     def delegated(self, source: object) -> Any:
         """What `yield from` runs over: generators as they are, since they are sent to; others step by step."""
         if hasattr(type(source), "send"):
-            return self._observe(source)
+            return self._awaited(self._observe(source))
         made = self._iterate(source)
         # A generator that the object's `__iter__` has given is sent to as well.
         inner: object = getattr(made, "inner", None) if type(made).__module__ == _kernel.__name__ else None
-        return self._observe(inner) if hasattr(type(inner), "send") else made
+        return self._awaited(self._observe(inner)) if hasattr(type(inner), "send") else made
 
     def managed(self, manager: object) -> Any:
         """What `with` enters and leaves: the manager, or one whose methods announce what they do."""

@@ -130,6 +130,11 @@ _INCURIOUS: Mapping[str, frozenset[str]] = {
 }
 """Functions that look into nothing that they are given: they pass it on, or ask for its class."""
 
+_ANALYSES_OF_CODE = frozenset(
+    {"_py_abc", "abc", "annotationlib", "ast", "dis", "linecache", "opcode", "typing", "warnings"}
+)
+"""Of the modules that analyse those that do not look at coroutines, frames or tracebacks."""
+
 _SHALLOW: Mapping[str, frozenset[str]] = {
     # Of the namespace of a module they read its name, its loader and its specification.
     "linecache": frozenset({"getline", "getlines", "lazycache", "updatecache"})
@@ -186,6 +191,19 @@ def unchanging() -> list[str]:
 def incurious() -> list[str]:
     """Functions, with their modules, that look into nothing that they are given."""
     return [f"{module}.{name}" for module, names in _INCURIOUS.items() for name in names]
+
+
+def is_incurious(module: str, qualified: str) -> bool:
+    """Whether a function, by its module and its name there, looks into nothing that it is given."""
+    return qualified in _INCURIOUS.get(module, ())
+
+
+def computes_from_arguments(module: str) -> bool:
+    """Whether the code of a module that is left as it is, by its topmost name, looks at nothing that changes but what
+    it is given, or runs on stand-ins that do not tell tasks of one thread apart.
+    """
+    reason = LEFT.get(module)
+    return reason is not None and (reason != _ANALYSES or module in _ANALYSES_OF_CODE) and module != "asyncio"
 
 
 def shallow() -> list[str]:

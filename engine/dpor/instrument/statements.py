@@ -11,6 +11,7 @@ from dpor.instrument.rewriter import at
 from dpor.instrument.symbols import Access, ScopeKind
 
 _NUMBERS = frozenset({"__bool__", "__hash__", "__index__", "__int__", "__length_hint__"})
+_AWAITED = frozenset({"__aenter__", "__aexit__", "__aiter__", "__anext__", "__await__"})
 
 
 class Statements(Patterns):
@@ -44,11 +45,13 @@ class Statements(Patterns):
         return [entered, node]
 
     def visit_Return(self, node: ast.Return) -> ast.stmt:
-        """What Python takes for a plain number, by the name of the method, has to be one."""
+        """What Python takes for a plain number, by the name of the method, has to be one. What it awaits is told of."""
         function = self.scope.node
         node.value = self.optional(node.value)
         if node.value is not None and isinstance(function, ast.FunctionDef) and function.name in _NUMBERS:
             node.value = self.hook(Hook.NUMBER, node.value, node.value)
+        if node.value is not None and isinstance(function, ast.FunctionDef) and function.name in _AWAITED:
+            node.value = self.hook(Hook.AWAITED, node.value, node.value)
         if node.value is not None and self.tells_value:
             node.value = at(ast.NamedExpr(ast.Name(RETURNED_VALUE, ast.Store()), node.value), node.value)
         return node
@@ -73,7 +76,11 @@ class Statements(Patterns):
     def visit_For(self, node: ast.For | ast.AsyncFor) -> ast.stmt:
         iterable = node.iter
         unpacks = self.unpacks_shared(node.target, iterable)
-        node.iter = self.expression(iterable) if isinstance(node, ast.AsyncFor) else self.iterable(iterable)
+        node.iter = (
+            self.hook(Hook.AWAITED, iterable, self.expression(iterable))
+            if isinstance(node, ast.AsyncFor)
+            else self.iterable(iterable)
+        )
         binding: list[ast.stmt] = []
         if unpacks or self.needs_help(node.target):
             node.target, binding = self._by_temporary(node.target)
@@ -94,6 +101,8 @@ class Statements(Patterns):
             manager = self.expression(item.context_expr)
             if isinstance(node, ast.With):
                 manager = self.implicit(Implicit.MANAGED, manager, manager)
+            else:
+                manager = self.hook(Hook.AWAITED, manager, manager)
             item.context_expr = manager
             target = item.optional_vars
             if target is None or self.is_plain_target(target):

@@ -20,14 +20,16 @@ from dpor.runtime.makers import Maker
 from dpor.runtime.patchset import PatchSet
 from dpor.runtime.tasks import PythonFuture, PythonTask
 from dpor.runtime.thread_bound import is_settled, note_use
-from dpor.runtime.turn_events import leave_turns, note_access, note_group, note_made
+from dpor.runtime.turn_events import is_value, leave_turns, note_access, note_group, note_made
 
-_CLASSES = ("Queue", "Event", "Lock", "Semaphore", "BoundedSemaphore", "Condition", "Barrier")
+_CLASSES = ("Queue", "Event", "Lock", "Semaphore", "BoundedSemaphore", "Condition", "Barrier", "StreamReader")
 _SPECIAL = ("__aenter__", "__aexit__", "__repr__", "__str__")
 # What these give never changes.
-_CONSTANT = ("get_context", "get_coro", "get_loop")
+_CONSTANT = ("get_coro", "get_loop")
 # Objects that such an object uses for itself.
 _INNER = {"Queue": "_finished", "Barrier": "_cond"}
+# What reads its arguments, by code that runs unseen.
+_READING = frozenset({"_put", "feed_data", "readuntil", "set_name"})
 _OWN = str(Path(__file__).parent)
 
 
@@ -55,17 +57,30 @@ def patch_classes(patches: PatchSet, turns: bool) -> None:
         patches.define(owner, "dpor_thread_bound", True)
     if turns:
         _tell_of_groups(patches)
+        # It compares what it holds.
+        ranked: Any = asyncio.PriorityQueue
+        patches.replace(ranked, "_put", _telling(ranked._put, note_access))
+        owner: Any
+        for owner in (PythonTask, asyncio.Handle):
+            if hasattr(owner, "get_context"):
+                patches.replace(owner, "get_context", _telling(owner.get_context, _leaving))
 
 
 def _tell_of_groups(patches: PatchSet) -> None:
-    limits = ("__aenter__", "__aexit__", "when", "reschedule", "expired", "_on_timeout")
+    limits = ("__aenter__", "__aexit__", "__repr__", "when", "reschedule", "expired", "_on_timeout")
     for owner, names, note in (
-        (asyncio.TaskGroup, ("__aenter__", "__aexit__", "create_task"), note_group),
+        (asyncio.TaskGroup, ("__aenter__", "__aexit__", "__repr__", "create_task"), note_group),
         (asyncio.Timeout, limits, note_access),
     ):
         for name in names:
             patches.replace(owner, name, _telling(getattr(owner, name), note))
         patches.replace(owner, "__init__", _numbering(owner.__init__))
+        patches.define(owner, "dpor_thread_bound", True)
+        patches.define(owner, "dpor_keeps_unseen", True)
+
+
+def _leaving(_: Any) -> None:
+    leave_turns()
 
 
 def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -81,7 +96,7 @@ def _noting(function: Callable[..., Any]) -> Callable[..., Any]:
             note_use(self)
         return function(self, *args, **kwargs)
 
-    return _alike(call, function)
+    return alike(call, function)
 
 
 def _numbering(init: Callable[..., None]) -> Callable[..., None]:
@@ -96,19 +111,22 @@ def _numbering(init: Callable[..., None]) -> Callable[..., None]:
 def _telling(function: Callable[..., Any], note: Callable[[Any], None]) -> Callable[..., Any]:
     """A method that says what a turn accesses by it."""
     makes_coroutines = inspect.iscoroutinefunction(function)
+    reads = function.__name__ in _READING
 
     @functools.wraps(function)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         note(self)
+        if reads and not all(map(is_value, (*args, *kwargs.values()))):
+            leave_turns()
         made = function(self, *args, **kwargs)
         if makes_coroutines:
             _note_coroutine(made, functools.partial(note, self))
         return made
 
-    return _alike(call, function)
+    return alike(call, function)
 
 
-def _alike(stand_in: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
+def alike(stand_in: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
     """Let the stand-in pass for one that gives coroutines if the function gives some."""
     if inspect.iscoroutinefunction(getattr(function, "__wrapped__", function)):
         mark = getattr(inspect, "markcoroutinefunction", None)

@@ -16,12 +16,12 @@ import inspect
 import itertools
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from types import SimpleNamespace
 from typing import Any, cast
 
 from dpor.runtime import current
-from dpor.runtime.asyncio_objects import gathering_future, patch_classes
+from dpor.runtime.asyncio_objects import alike, gathering_future, patch_classes
 from dpor.runtime.event_loop import EventLoop
 from dpor.runtime.loop_policies import LoopPolicies
 from dpor.runtime.mode import Mode
@@ -80,6 +80,10 @@ class AsyncioPatches:
         condition: Any = asyncio.locks.Condition
         self._patches.replace(condition, "wait_for", self._wait_for(condition.wait_for))
         self._everywhere(tasks, "as_completed", self._as_completed(tasks.as_completed))
+        if self._turns:
+            self._everywhere(tasks, "wait", self._reading_items(tasks.wait))
+        if sys.version_info >= (3, 12):
+            self._everywhere(tasks, "wait_for", self._noting_awaited(tasks.wait_for))
         self._everywhere(tasks, "Task", ModelTask)
         if hasattr(tasks, "eager_task_factory"):
             # The library's one makes tasks of the class in C.
@@ -166,7 +170,7 @@ class AsyncioPatches:
         def ask(loop: Any = None) -> Any:
             asked = asyncio._get_running_loop() if loop is None else loop
             if host.active and isinstance(asked, EventLoop):
-                asked.note_control()
+                asked.note_tasks()
             if host.active and isinstance(loop, EventLoop) and loop.dpor_execution.threads:
                 note_use(loop)
             return real(loop)
@@ -177,6 +181,7 @@ class AsyncioPatches:
         host = self._mode.host
 
         def in_order(fs: Any) -> Any:
+            self._note_items(fs)
             # The library puts coroutines into a set, whose order depends on where they lie in memory.
             if host.active and not (asyncio.isfuture(fs) or asyncio.iscoroutine(fs)):
                 return [asyncio.ensure_future(awaitable) for awaitable in dict.fromkeys(fs)]
@@ -191,6 +196,33 @@ class AsyncioPatches:
 
         generates = inspect.isgeneratorfunction(real)
         return functools.wraps(real)(generate_as_completed if generates else as_completed)
+
+    def _reading_items(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        """For a function of which the coroutine reads the items of what it is given when it begins."""
+
+        @functools.wraps(real)
+        async def wait(fs: Any, **options: Any) -> Any:
+            self._note_items(fs)
+            return await real(fs, **options)
+
+        return wait
+
+    def _note_items(self, container: Any) -> None:
+        host = self._mode.host
+        if host.active and host.takes_turns() and isinstance(container, Collection):
+            host.callee(list)(container)
+
+    def _noting_awaited(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        """For a function of which the coroutines await what it is given."""
+        host = self._mode.host
+
+        @functools.wraps(real)
+        def wait_for(fut: Any, timeout: float | None) -> Any:
+            if host.active:
+                host.note_started(fut, None)
+            return real(fut, timeout)
+
+        return alike(wait_for, real)
 
     def _wait_for(self, real: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(real)

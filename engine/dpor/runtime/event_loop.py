@@ -34,7 +34,7 @@ from dpor.runtime.ready_queue import note_added
 from dpor.runtime.tasks import ModelFuture, is_pending
 from dpor.runtime.thread import Thread
 from dpor.runtime.thread_bound import note_use
-from dpor.runtime.turn_events import OF_ITERATED_GENERATOR, Unseen, leave_turns, note_timer, number_of
+from dpor.runtime.turn_events import Unseen, leave_turns, note_access, note_timer, number_of
 from dpor.runtime.turns import Scheduled, comes_before, turns_of
 
 if TYPE_CHECKING:
@@ -49,6 +49,10 @@ _READING = 2.0**-24
 
 class EventLoop(asyncio.base_events.BaseEventLoop):
     """An event loop of a model; made inside an execution, dropped with it."""
+
+    # Who looks into one looks at what its code changes unseen.
+    dpor_thread_bound = True
+    dpor_keeps_unseen = True
 
     _ready: Any
     _scheduled: list[Any]
@@ -75,6 +79,8 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
         self._failures: list[BaseException] = []
         self._aborted: BaseException | None = None
         self.dpor_tasks: list[Any] = []
+        # The number of the task that makes a step, or 0.
+        self.dpor_activity = 0
         # Whoever runs now: what is made is numbered by it, and so in one way wherever its turn comes.
         self._maker = Maker()
         self._unseen = Unseen()
@@ -337,7 +343,8 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
         thread: Thread = self._host.current_thread()
         thread.dpor_lane = None if task is None else task._name
         # Tasks of a class that the model has not got from asyncio as `Task` count as the loop's own callbacks.
-        self._host.enter_lane(getattr(task, "dpor_hash", 0))
+        self.dpor_activity = getattr(task, "dpor_hash", 0)
+        self._host.enter_lane(self.dpor_activity)
         try:
             handle._context.run(self._host.callee(handle._callback), *handle._args)
         except Exception as error:
@@ -354,6 +361,7 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
             )
         finally:
             thread.dpor_lane = None
+            self.dpor_activity = 0
             self._host.enter_lane(0)
         if task is not None and isinstance(task._exception, current.Abort):
             raise task._exception
@@ -363,16 +371,17 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
         if self._may_take_turns:
             self._unseen.add(coroutine, note)
 
+    def note_tasks(self) -> None:
+        """The model asks which tasks there are that have not ended."""
+        if self.takes_turns:
+            self._host.touch_ready(False)
+        for task in self.dpor_tasks:
+            note_access(task, "done")
+
     def note_control(self) -> None:
         """The model changes how the loop runs, or asks."""
         if self.takes_turns:
             self._host.touch_ready(True)
-
-    def _asyncgen_firstiter_hook(self, agen: Any) -> None:
-        if sys.getrefcount(agen) > OF_ITERATED_GENERATOR:
-            # Several tasks may try to advance it, which no access tells.
-            leave_turns()
-        super()._asyncgen_firstiter_hook(agen)
 
     @property
     def dpor_maker(self) -> Maker:

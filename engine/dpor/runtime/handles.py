@@ -14,6 +14,9 @@ from dpor.runtime.turn_events import note_timer, note_timer_seen
 class ModelHandle(asyncio.Handle):
     """A callback that a loop will call."""
 
+    dpor_thread_bound = True
+    dpor_keeps_unseen = True
+
     def cancel(self) -> None:
         """Have it not called."""
         note_use(self)
@@ -32,6 +35,9 @@ class ModelTimerHandle(asyncio.TimerHandle):
 
     By its number the kernel knows it; `dpor_sleeps` says whether it wakes a sleeper, once that was asked.
     """
+
+    dpor_thread_bound = True
+    dpor_keeps_unseen = True
 
     dpor_maker: Maker
     dpor_number: int | None = None

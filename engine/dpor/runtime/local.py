@@ -9,6 +9,7 @@ from typing import Any
 from dpor.runtime import current
 from dpor.runtime.execution import Execution
 from dpor.runtime.thread import Thread, known_thread
+from dpor.runtime.turn_events import note_access, note_made
 
 RealLocal = threading.local
 
@@ -20,7 +21,7 @@ class _Storage:
     model are what the model's main thread starts with, in every execution.
     """
 
-    __slots__ = ("args", "execution", "kwargs", "outside", "per_thread")
+    __slots__ = ("args", "dpor_number", "execution", "kwargs", "outside", "per_thread")
 
     def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.args = args
@@ -28,6 +29,8 @@ class _Storage:
         self.outside = RealLocal()
         self.execution: Execution | None = None
         self.per_thread: dict[Thread, dict[str, Any]] = {}
+        self.dpor_number: int | None = None
+        note_made(self)
 
     def find(self) -> tuple[dict[str, Any], bool]:
         """The calling thread's dictionary, and whether it is new and the object's __init__ still has to fill it."""
@@ -38,6 +41,8 @@ class _Storage:
                 return values, False
             values = self.outside.__dict__["values"] = {}
             return values, True
+        # The tasks of a thread share what is its own.
+        note_access(self)
         thread = known_thread(host)
         execution = thread.dpor_execution
         if execution is not self.execution:

@@ -1,4 +1,4 @@
-"""Deterministic randomness inside a model: every thread draws from generators seeded by its spawn path.
+"""Deterministic randomness inside a model: every thread, and every task, draws from generators of its own.
 
 A generator that all threads shared would order all draws, and for nothing: what is drawn is arbitrary. Once the model
 has seeded the module's generator itself, what is drawn is not: then the threads share it, and the order of draws is
@@ -12,10 +12,12 @@ from collections.abc import Callable
 from typing import Any
 
 from dpor.results import AssumptionKind
+from dpor.runtime.draws import Source
 from dpor.runtime.identifiers import ident_of
 from dpor.runtime.mode import Mode
 from dpor.runtime.patchset import PatchSet
 from dpor.runtime.thread import Thread
+from dpor.runtime.turn_events import note_access
 
 # What os.urandom is seeded with, beside the thread, so that it does not repeat what random gives.
 _ENTROPY = 0x5EED
@@ -79,7 +81,7 @@ class Randomness:
             shared = host.load_item(self._places, _SEEDED)
             if shared is None:
                 self._drawn(f"random.{name}")
-                return getattr(self._generator(), name)(*args, **kwargs)
+                return getattr(self._of_thread(Source.SHARED), name)(*args, **kwargs)
             return host.method(shared, name)(*args, **kwargs)
 
         draw.__name__ = draw.__qualname__ = name
@@ -103,18 +105,18 @@ class Randomness:
             host.had_effect(f"draws with {what}")
             host.assume(AssumptionKind.DRAWN_VALUE.value, what)
 
-    def _generator(self) -> random.Random:
-        thread: Thread = self._mode.host.current_thread()
-        draws = thread.dpor_drawn()
-        if draws.shared is None:
-            draws.shared = random.Random(self._seed * 1_000_003 + ident_of(thread))
-        return draws.shared
-
     def _entropy(self) -> random.Random:
-        if not self._mode.host.active:
-            return self._entropy_at_import
+        return self._of_thread(Source.ENTROPY) if self._mode.host.active else self._entropy_at_import
+
+    def _of_thread(self, source: Source) -> random.Random:
         thread: Thread = self._mode.host.current_thread()
         draws = thread.dpor_drawn()
-        if draws.entropy is None:
-            draws.entropy = random.Random((self._seed ^ _ENTROPY) * 1_000_003 + ident_of(thread))
-        return draws.entropy
+        task: int = getattr(thread.dpor_running_loop, "dpor_activity", 0)
+        if task == 0:
+            note_access(draws)
+        generator = draws.generators.get((source, task))
+        if generator is None:
+            seed = self._seed if source is Source.SHARED else self._seed ^ _ENTROPY
+            seed = (seed * 1_000_003 + ident_of(thread)) * 1_000_003 + task
+            generator = draws.generators[source, task] = random.Random(seed)
+        return generator

@@ -10,11 +10,15 @@ import asyncio
 import asyncio.events
 import asyncio.futures
 import asyncio.tasks
+import sys
+from types import FrameType
 from typing import Any
 
 from dpor.runtime import current
 from dpor.runtime.makers import Maker
-from dpor.runtime.turn_events import leave_turns, note_made, note_timer
+from dpor.runtime.turn_events import is_value, leave_turns, note_made, note_timer
+
+_MAKING = ("asyncio.base_events", "asyncio.tasks", "dpor.runtime.loop_methods", "dpor.runtime.tasks")
 
 PythonTask: Any = asyncio.tasks._PyTask
 PythonFuture: Any = asyncio.futures._PyFuture
@@ -65,11 +69,14 @@ class ModelTask(PythonTask, ModelFuture):
 
     def __init__(self, coro: Any, *, loop: Any = None, **options: Any) -> None:
         _outside_predicates("makes a task")
-        if options.get("context") is not None and (loop is None or loop.is_running()):
+        if options.get("context") is not None and not _is_run_by_asyncio():
             # Tasks of one context see what others set in it.
+            leave_turns()
+        if not is_value(options.get("name")):
             leave_turns()
         # Eager tasks run, and are put into sets, before the constructor returns.
         self.dpor_hash = _next_hash(asyncio.events.get_running_loop() if loop is None else loop, self)
+        _note_started(coro, self.dpor_hash)
         super().__init__(coro, loop=loop, **options)
         made: list[Any] | None = getattr(self._loop, "dpor_tasks", None)
         if made is not None:
@@ -113,6 +120,20 @@ def _outside_predicates(what: str) -> None:
     host = current.active_host()
     if host is not None:
         host.outside_predicates(what)
+
+
+def _is_run_by_asyncio() -> bool:
+    """Whether a task is made by a `Runner`, which has a context for its tasks, one after the other."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_globals.get("__name__") in _MAKING:
+        frame = frame.f_back
+    return frame is not None and frame.f_globals.get("__name__") == "asyncio.runners"
+
+
+def _note_started(coroutine: Any, task: int) -> None:
+    host = current.active_host()
+    if host is not None:
+        host.note_started(coroutine, task)
 
 
 def _next_hash(loop: Any, item: Any) -> int:

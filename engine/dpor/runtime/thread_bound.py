@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from dpor.results import AssumptionKind
 from dpor.runtime import current
 from dpor.runtime.identifiers import MAIN
-from dpor.runtime.turn_events import note_access
+from dpor.runtime.tasks import PythonFuture
+from dpor.runtime.turn_events import leave_turns, note_access
 
 if TYPE_CHECKING:
     from dpor.runtime.execution import Execution
@@ -88,9 +89,39 @@ def _standard_name(owner: object) -> str:
 
 def note_look(owner: Any, name: str | None) -> None:
     """A thread looks into an object past its methods, at an attribute or at all of it."""
-    if name not in _CONSTANT and not _only_encodes(owner):
-        note_use(owner)
+    if name in _CONSTANT or _only_encodes(owner):
+        return
+    note_use(owner)
+    if getattr(owner, "dpor_keeps_unseen", False) or (
+        getattr(owner, "dpor_thread_bound", False) and _gives_parts(owner, name)
+    ):
+        leave_turns()
+    else:
         note_access(owner)
+
+
+def note_native_use(owner: Any) -> None:
+    """Code in C uses an object; its methods tell what they do if it calls them."""
+    if _only_encodes(owner):
+        return
+    note_use(owner)
+    if getattr(owner, "dpor_keeps_unseen", False):
+        leave_turns()
+    else:
+        note_access(owner)
+
+
+def _gives_parts(owner: Any, name: str | None) -> bool:
+    """Whether who looks at an attribute of one of asyncio's objects, or changes it, has a part in what its code changes
+    unseen: a list, say.
+    """
+    if name is None:
+        return True
+    if not name.startswith("_"):
+        return False
+    attributes: dict[str, object] = owner.__dict__
+    value = attributes.get(name, ...)
+    return not (value is None or isinstance(value, bool | int | float | str | bytes | PythonFuture))
 
 
 def _only_encodes(owner: Any) -> bool:

@@ -9,8 +9,8 @@ locks, queues and their kin; `ready_queue.py` of what is ready, and of those tha
 
 from __future__ import annotations
 
-import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from dpor.runtime import current
@@ -23,6 +23,7 @@ _LOOKS = frozenset(
     {
         "__repr__",
         "__str__",
+        "at_eof",
         "broken",
         "cancelled",
         "cancelling",
@@ -43,6 +44,8 @@ _LOOKS = frozenset(
     }
 )
 
+_VALUES = frozenset({bool, bytes, float, int, str, type(None)})
+
 
 def host_of_turns() -> Host | None:
     """The host, if what runs is part of a turn that is an event."""
@@ -60,8 +63,8 @@ def number_of(host: Host, owner: Any) -> int:
 
 def note_made(owner: Any) -> None:
     """Number an object of asyncio where it is made, so that it does not matter who uses it first."""
-    host = current.active_host()
-    if host is not None and host.may_take_turns():
+    host = current.current_host()
+    if host is not None and (host.may_take_turns() or not host.active):
         number_of(host, owner)
 
 
@@ -91,6 +94,15 @@ def note_timer_seen(number: int | None) -> None:
     host = host_of_turns()
     if host is not None and number is not None:
         host.see_timer(number)
+
+
+def is_value(item: Any) -> bool:
+    """Whether who reads an object, or compares it with others of its class, sees nothing that changes, or tells of it
+    by hooks.
+    """
+    if item.__class__ is tuple:
+        return all(map(is_value, item))
+    return item.__class__ in _VALUES or isinstance(getattr(item.__class__, "__lt__", None), FunctionType)
 
 
 def leave_turns() -> None:
@@ -130,35 +142,3 @@ def _place(coroutine: Any) -> tuple[int | None, object]:
     """Where a coroutine stands, and what it awaits; None for one that has ended."""
     frame = coroutine.cr_frame
     return (None, None) if frame is None else (frame.f_lasti, coroutine.cr_await)
-
-
-def _references_to_iterated() -> int:
-    """How many references are counted, where an asynchronous generator goes on for the first time, to one that an
-    `async for` has and nobody else.
-    """
-    counted: list[int] = []
-
-    class Hooked:
-        def first(self, generator: Any) -> None:
-            counted.append(sys.getrefcount(generator))
-
-    async def generate() -> AsyncIterator[None]:
-        yield
-
-    async def iterate() -> None:
-        async for _ in generate():
-            break
-
-    hooks = sys.get_asyncgen_hooks()
-    sys.set_asyncgen_hooks(firstiter=Hooked().first, finalizer=None)
-    try:
-        iterate().send(None)
-    except StopIteration:
-        pass
-    finally:
-        sys.set_asyncgen_hooks(*hooks)
-    return counted[0]
-
-
-OF_ITERATED_GENERATOR = _references_to_iterated()
-"""How many references there are to an asynchronous generator that belongs to one loop over it alone."""

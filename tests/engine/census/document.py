@@ -55,6 +55,7 @@ _WORDS = {
     "Number": "reads what it is given",
     "Truth": "reads whether there is anything",
     "Next": "advances an iterator",
+    "Advance": "gives what advances an asynchronous iterator, step by step",
     "Alias": "gives an iterator or view, each of whose steps is one",
     "Read": "reads all that it is given",
     "Compare": "reads and compares all that it is given",

@@ -193,6 +193,9 @@ class TransparentHooks:
     def returned(self, value: Any) -> None:
         assert type(value) is not Cell
 
+    def awaited(self, value: Any) -> Any:
+        return value
+
     def yields(self, value: Any) -> Any:
         return value
 

@@ -18,6 +18,7 @@ REWRITTEN = {
     "AsyncWith": "items body type_comment",
     "Attribute": "value attr ctx",
     "AugAssign": "target op value",
+    "Await": "value",
     "BinOp": "left op right",
     "BoolOp": "op values",
     "Call": "func args keywords",
@@ -78,7 +79,6 @@ PARTS = {
 
 # They read nothing themselves; what is in them is rewritten.
 PASSED_THROUGH = {
-    "Await": "value",
     "Expr": "value",
     "Interpolation": "value str conversion format_spec",
     "JoinedStr": "values",

@@ -367,6 +367,9 @@ class Host:
     def takes_turns(self) -> bool:
         return False
 
+    def note_started(self, coroutine: object, task: int | None) -> None:
+        pass
+
     def leave_turns(self) -> None:
         pass
 

@@ -54,6 +54,12 @@ impl Host {
                     function.call(arguments, keywords)
                 }
             },
+            BuiltinEffect::Advance => {
+                if let Ok(object) = arguments.get_item(0) {
+                    self.note_advance(&object);
+                }
+                function.call(arguments, keywords)
+            }
             BuiltinEffect::Next if !arguments.is_empty() => {
                 let object = arguments.get_item(0)?;
                 if !matches!(self.kind(&object), TypeKind::Iterator | TypeKind::Opaque) {

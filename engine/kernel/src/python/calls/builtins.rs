@@ -21,6 +21,8 @@ pub enum BuiltinEffect {
     Length,
     Truth,
     Next,
+    /// Makes what advances an asynchronous iterator when it is awaited.
+    Advance,
     /// Makes an iterator or view that stands for its argument.
     Alias,
     /// Reads its arguments as wholes.
@@ -101,7 +103,6 @@ const NOTHING: &[&str] = &[
     "__build_class__",
     "breakpoint",
     "aiter",
-    "anext",
 ];
 const COMPUTE: &[&str] = &["abs", "range", "chr", "ord", "pow", "divmod", "round", "hex", "oct", "bin"];
 const READ: &[&str] = &["list", "tuple", "bytes", "bytearray"];
@@ -134,6 +135,7 @@ impl Builtins {
         add(&["bool"], BuiltinEffect::Truth)?;
         add(&["eval", "exec"], BuiltinEffect::Evaluate)?;
         add(&["next"], BuiltinEffect::Next)?;
+        add(&["anext"], BuiltinEffect::Advance)?;
         add(&["getattr"], BuiltinEffect::GetAttribute)?;
         add(&["hasattr"], BuiltinEffect::HasAttribute)?;
         add(&["setattr"], BuiltinEffect::SetAttribute)?;

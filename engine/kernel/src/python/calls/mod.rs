@@ -90,6 +90,7 @@ impl Host {
         let callable = self.callable_kind(&function);
         if callable == CallableKind::Function {
             let written = self.origin(&function)?;
+            self.note_unseen_call(&function, written.origin)?;
             return match written.origin {
                 Origin::Instrumented if written.makes_generators => self.controlled(py, &function, How::Generator),
                 Origin::Instrumented | Origin::Safe => self.with_numbers(py, function),
@@ -113,6 +114,7 @@ impl Host {
             if matches!(written.origin, Origin::Library | Origin::Foreign) {
                 self.assume(py, AssumptionKind::UnseenCode, &writer_of(&inner));
             }
+            self.note_unseen_call(&inner, written.origin)?;
             if matches!(written.origin, Origin::Safe | Origin::Reading) && makes_anew_by(&inner)? {
                 self.watch_left_class(&object)?;
             }

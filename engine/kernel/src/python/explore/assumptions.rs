@@ -64,6 +64,15 @@ impl AssumptionKind {
         AssumptionKind::HashOrder,
     ];
 
+    /// Whether it is made for the same reason, and the same is left out, where turns of event loops are events: what was
+    /// drawn and the order that hashes decide do not depend on whose turn comes first.
+    fn leaves_turns_alone(self) -> bool {
+        matches!(
+            self,
+            AssumptionKind::DrawnValue | AssumptionKind::HashOrder | AssumptionKind::UnrunAtExit
+        )
+    }
+
     pub fn name(self) -> &'static str {
         match self {
             AssumptionKind::ForeignCode => "foreign-code",
@@ -229,9 +238,9 @@ impl Assumptions {
         self.former = self.made.len();
     }
 
-    /// Whether the exploration that runs has made any.
-    pub fn has_more(&self) -> bool {
-        self.made.len() > self.former
+    /// Whether the exploration that runs has made any that turns of event loops cannot rest on.
+    pub fn has_more_than_turns_allow(&self) -> bool {
+        self.made[self.former..].iter().any(|assumption| !assumption.kind.leaves_turns_alone())
     }
 
     /// Forget those of the exploration that runs: it does not count.

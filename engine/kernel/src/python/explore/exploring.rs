@@ -213,7 +213,7 @@ impl Host {
             && (state.given_up()
                 || state.run.ended == Some(End::Redundant)
                 || state.driver.fault().is_some()
-                || state.exploration.assumptions.has_more())
+                || state.exploration.assumptions.has_more_than_turns_allow())
     }
 
     /// Returns whether the exploration ran to its end.

@@ -130,13 +130,13 @@ impl State {
             TypeKind::Proxy => referent(object).into_iter().for_each(|object| look.finds(object, inside)),
             _ => {}
         }
-        let mut container = self.container(object);
-        if container.is_none() && facts.kind.is_tracked() && (!effect.reads_only() || inside.native) {
-            // What C code keeps of an object is taken as one piece.
-            let id = self.object(object, facts);
-            container = Some(self.container_of(id, facts.kind));
-        }
         let writes = !effect.reads_only();
+        // What C code keeps of an object is taken as one piece.
+        let is_kept = facts.kind.has_content() || facts.kind.is_tracked() && (writes || inside.native);
+        let container = is_kept.then(|| {
+            let id = if writes { self.object(object, facts) } else { self.known_object(object, facts) };
+            self.container_of(id, facts.kind)
+        });
         if let Some(container) = container {
             let (accesses, _) = self.container_accesses(object, container, effect, None);
             let races = accesses.iter().any(|access| self.is_visible(access.location));

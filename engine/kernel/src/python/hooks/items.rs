@@ -21,6 +21,7 @@ use crate::python::heap::place::Place;
 use crate::python::heap::weak_memory::Store;
 use crate::python::hooks::iteration::ListSteps;
 use crate::python::host::{require_host, Host};
+use crate::python::identities::found_objects::References;
 use crate::python::modules::origins::Origin;
 use crate::python::state::access;
 use crate::python::types::ancestry::found_in_class;
@@ -222,6 +223,10 @@ fn has_builtin_stores(kind: TypeKind, object: &Bound<'_, PyAny>) -> bool {
 impl Host {
     /// This object may have just been made, by a call of code that is not instrumented.
     pub fn created<'py>(&self, object: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.identified(object, References::OfCall)
+    }
+
+    fn identified<'py>(&self, object: Bound<'py, PyAny>, references: References) -> PyResult<Bound<'py, PyAny>> {
         if object.is_exact_instance_of::<PyInt>() || self.awake().is_none() {
             return Ok(object);
         }
@@ -230,7 +235,8 @@ impl Host {
         if !state.is_over() {
             let facts = state.types.facts(&object);
             if facts.kind.is_tracked() {
-                state.object(&object, facts);
+                let known = state.object(&object, facts);
+                state.note_made(&object, known, references);
             } else if facts.tells_end {
                 state.types.note_weak(&object);
             }
@@ -518,7 +524,7 @@ impl Host {
     /// It gets its identity now: by who first accesses it later it would depend on the schedule.
     #[pyo3(name = "created", signature = (object, /))]
     pub fn made<'py>(&self, object: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let object = self.created(object)?;
+        let object = self.identified(object, References::OfHook)?;
         let Some(mut state) = self.awake() else { return Ok(object) };
         if state.in_predicate() {
             state.belongs_to_predicate(&object);

@@ -30,6 +30,10 @@ fn is_stored_unseen(name: &str) -> bool {
     matches!(name, "__context__" | "__traceback__")
 }
 
+fn is_stored_by_raising(name: &Bound<'_, PyString>) -> bool {
+    name.to_str().is_ok_and(|name| STORED_BY_RAISING.contains(&name))
+}
+
 /// The exception that the running code handles.
 fn handled(py: Python<'_>) -> Option<Bound<'_, PyAny>> {
     // SAFETY: the interpreter is attached; a new reference or NULL comes back.
@@ -61,8 +65,7 @@ impl State {
     /// the thread may find what no hook has told of.
     pub fn note_shown_exception(&mut self, exception: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) {
         let py = exception.py();
-        let stored = name.to_str().is_ok_and(|name| STORED_BY_RAISING.contains(&name));
-        if !stored || !self.executes() || self.threads.len() < 2 {
+        if !is_stored_by_raising(name) || !self.executes() || self.threads.len() < 2 {
             return;
         }
         if !std::mem::replace(&mut self.contents.shown.raised, true) {
@@ -89,7 +92,12 @@ impl Host {
     #[inline]
     pub fn note_look_at_exception(&self, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) {
         if object.is_instance_of::<PyBaseException>() {
-            self.state().note_shown_exception(object, name);
+            let mut state = self.state();
+            if is_stored_by_raising(name) && state.waits.turns.are_events() {
+                // What asyncio raises again changes it, too.
+                state.do_without_turns();
+            }
+            state.note_shown_exception(object, name);
         }
     }
 

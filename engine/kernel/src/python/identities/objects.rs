@@ -9,6 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::python::footprints::insides::referents;
 use crate::python::host::Host;
+use crate::python::identities::found_objects::FoundObjects;
 use crate::python::identities::identity::{KeyId, ObjectId};
 use crate::python::identities::made_functions::MadeFunctions;
 use crate::python::modules::module_variables::is_instrumented_namespace;
@@ -45,6 +46,7 @@ pub struct Objects {
     /// Identities by the place where an object was first found, which is not the same place in every execution.
     adopted: FxHashSet<ObjectId>,
     pub functions: MadeFunctions,
+    pub found: FoundObjects,
 }
 
 impl Objects {
@@ -81,6 +83,7 @@ impl Objects {
     /// Forget those of the last execution; they are to be dropped without a borrow of the state.
     pub fn forget_current(&mut self) -> Vec<Py<PyAny>> {
         self.functions.forget();
+        self.found.forget_current();
         self.current.by_address.clear();
         let room = Vec::with_capacity(self.current.kept.len());
         std::mem::replace(&mut self.current.kept, room)
@@ -108,11 +111,22 @@ impl State {
         self.identities.created(self.actor(), token)
     }
 
-    /// The identity of a tracked object, given now if it has none.
+    /// The identity of a tracked object that is used, given now if it has none.
     #[inline]
     pub fn object(&mut self, object: &Bound<'_, PyAny>, facts: TypeFacts) -> ObjectId {
+        let id = self.known_object(object, facts);
+        self.note_suspended(object, id, facts.kind);
+        id
+    }
+
+    /// The same of one that is not used yet.
+    #[inline]
+    pub fn known_object(&mut self, object: &Bound<'_, PyAny>, facts: TypeFacts) -> ObjectId {
         match self.objects.current.get(object) {
-            Some(known) => known,
+            Some(known) => {
+                self.note_use_of_found(known, facts.token);
+                known
+            }
             None => self.register(object, facts),
         }
     }
@@ -160,6 +174,7 @@ impl State {
             self.types.note_weak(object);
         }
         let id = self.next_object(facts.token);
+        self.note_found(id, facts.token);
         self.remember(object, id);
         id
     }
@@ -199,10 +214,15 @@ impl State {
             self.object(value, facts);
             return;
         }
-        if self.objects.current.get(value).is_none() && self.objects.permanent.get(value).is_none() {
-            let id = self.identities.part(parent, key, facts.token);
-            self.objects.adopted.insert(id);
-            self.remember(value, id);
+        match self.objects.current.get(value) {
+            Some(known) => self.note_use_of_found(known, facts.token),
+            None if self.objects.permanent.get(value).is_some() => {}
+            None => {
+                let id = self.identities.part(parent, key, facts.token);
+                self.objects.adopted.insert(id);
+                self.note_found(id, facts.token);
+                self.remember(value, id);
+            }
         }
     }
 

@@ -167,6 +167,11 @@ impl DeadlineLoops {
         }
     }
 
+    /// Which of its activities the thread is in: the number of a task, or 0 for none.
+    pub fn lane(&self) -> i64 {
+        self.lane
+    }
+
     /// How many side effects the thread has had in the lane that it is in.
     fn effects_so_far(&self) -> u64 {
         self.effects.get(&self.lane).copied().unwrap_or(0)

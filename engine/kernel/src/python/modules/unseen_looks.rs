@@ -67,7 +67,7 @@ impl Host {
     #[inline]
     pub fn note_native_use(&self, object: &Bound<'_, PyAny>) -> PyResult<()> {
         match self.watched_facts(object) {
-            Some(facts) if facts.thread_bound => tell(object, None),
+            Some(facts) if facts.thread_bound => tell_native_use(object),
             Some(facts) if facts.shares_unseen => {
                 self.note_sharing(object);
                 Ok(())
@@ -129,6 +129,14 @@ impl Host {
             // Its cells and its defaults can be changed through them, which no call of it would tell.
             "__closure__" | "__kwdefaults__" if object.is_instance_of::<PyFunction>() && calls_for_user(py, &[]) => {
                 "a function".to_owned()
+            }
+            "tb_frame" | "tb_lasti" | "tb_lineno" | "tb_next" => {
+                // What asyncio raises again changes what its exception shows.
+                let mut state = self.state();
+                if state.waits.turns.are_events() {
+                    state.do_without_turns();
+                }
+                return Ok(());
             }
             "f_lasti" | "f_lineno" | "f_locals" | "f_trace" | "f_trace_lines" | "f_trace_opcodes" => {
                 if object.get_type().name()? == "frame" && !is_on_stack(object)? {
@@ -265,6 +273,12 @@ fn is_on_stack(frame: &Bound<'_, PyAny>) -> PyResult<bool> {
         next = Some(current.getattr(intern!(py, "f_back"))?).filter(|back| !back.is_none());
     }
     Ok(false)
+}
+
+#[cold]
+fn tell_native_use(object: &Bound<'_, PyAny>) -> PyResult<()> {
+    let py = object.py();
+    OwnModule::ThreadBound.get(py)?.getattr(intern!(py, "note_native_use"))?.call1((object,)).map(drop)
 }
 
 #[cold]

@@ -14,7 +14,9 @@ pub mod own_modules;
 pub mod predicates;
 pub mod run;
 pub mod services;
+pub mod suspended;
 pub mod switching;
+pub mod turn_accesses;
 pub mod turns;
 pub mod waiting;
 

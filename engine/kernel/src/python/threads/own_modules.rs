@@ -19,10 +19,11 @@ pub enum OwnModule {
     ThreadFunctions,
     Timeouts,
     Uncontrolled,
+    UnseenCalls,
 }
 
 impl OwnModule {
-    const ALL: [OwnModule; 11] = [
+    const ALL: [OwnModule; 12] = [
         OwnModule::Current,
         OwnModule::Factories,
         OwnModule::Formatting,
@@ -34,6 +35,7 @@ impl OwnModule {
         OwnModule::ThreadFunctions,
         OwnModule::Timeouts,
         OwnModule::Uncontrolled,
+        OwnModule::UnseenCalls,
     ];
 
     /// Import all of them. Raises what the import of one raises.
@@ -54,6 +56,7 @@ impl OwnModule {
             OwnModule::ThreadFunctions => intern!(py, "dpor.runtime.thread_functions"),
             OwnModule::Timeouts => intern!(py, "dpor.runtime.timeouts"),
             OwnModule::Uncontrolled => intern!(py, "dpor.runtime.uncontrolled"),
+            OwnModule::UnseenCalls => intern!(py, "dpor.runtime.unseen_calls"),
         })
     }
 }

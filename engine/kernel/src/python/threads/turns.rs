@@ -14,30 +14,21 @@ use crate::explorer::End;
 use crate::operation::{Access, AccessMode, Accesses, EventId, LocationId, Operation, OperationKind, ThreadId};
 use crate::python::explore::learning::Restart;
 use crate::python::host::Host;
-use crate::python::identities::identity::{KeyId, ObjectId};
-use crate::python::state::{access, Phase, State};
-
-/// What timers have in common.
-#[derive(Clone, Copy)]
-enum OfTime {
-    /// The clock of the loop.
-    Clock,
-    /// The order in which timers are made that keep one.
-    Order,
-    /// Whether there is a loop for which they can be over.
-    Running,
-}
+use crate::python::identities::identity::ObjectId;
+use crate::python::state::{Phase, State};
+use crate::python::threads::suspended::Suspended;
+use crate::python::threads::turn_accesses::OfTime;
 
 /// A timer that is not over yet.
 #[derive(Clone)]
-struct Timer {
-    agent: ThreadId,
+pub struct Timer {
+    pub agent: ThreadId,
     /// Timers that end before it is over: they were made before it, for an earlier time.
-    after: Vec<ThreadId>,
+    pub after: Vec<ThreadId>,
     /// Whether there was a decision before which the loop had not got round often enough.
-    has_waited: bool,
+    pub has_waited: bool,
     /// The turn of the loop that it had to wait for, once it has come; NONE for none.
-    since: Option<EventId>,
+    pub since: Option<EventId>,
 }
 
 /// The timers and turns of the running execution, and whether there are to be any.
@@ -46,29 +37,30 @@ pub struct LoopTurns {
     /// Whether turns may be events in this exploration.
     are_allowed: bool,
     /// Whether they were in some execution of it.
-    were_events: bool,
+    pub were_events: bool,
     /// Whether a timer was made in this execution, from which on they are.
-    are_events: bool,
+    pub are_events: bool,
     /// Whose turn it is.
     actor: Option<ThreadId>,
     /// Made by the turn that is under way, and not known to the driver yet.
-    made: Vec<Timer>,
+    pub made: Vec<Timer>,
     /// The timers that are known to the driver and not over yet.
     timers: Vec<Timer>,
     /// What has ended timers: their own turns, or others' that have cancelled them.
-    ended: FxHashMap<ThreadId, EventId>,
-    accesses: FxHashSet<Access>,
-    facts: TurnFacts,
+    pub ended: FxHashMap<ThreadId, EventId>,
+    pub accesses: FxHashSet<Access>,
+    pub facts: TurnFacts,
     /// The groups that the turn under way ends some of.
-    ends: Vec<ObjectId>,
+    pub ends: Vec<ObjectId>,
     /// The groups that it completes.
-    completing: Vec<ObjectId>,
+    pub completing: Vec<ObjectId>,
     /// Where those tell of their ends that are complete since the loop's last turn.
-    complete: Vec<LocationId>,
+    pub complete: Vec<LocationId>,
     /// The decisions so far, as the loop would draw them.
     drawn: Vec<u32>,
     /// Nothing is ready and no timer is left.
     is_stuck: bool,
+    pub suspended: Suspended,
 }
 
 impl LoopTurns {
@@ -87,6 +79,12 @@ impl LoopTurns {
     #[inline]
     pub fn are_events(&self) -> bool {
         self.are_events
+    }
+
+    /// Whether turns may be events in this exploration.
+    #[inline]
+    pub fn are_allowed(&self) -> bool {
+        self.are_allowed
     }
 
     /// Whether an execution of this exploration has had turns that are events.
@@ -137,33 +135,6 @@ impl State {
         }
         self.waits.turns.are_allowed = false;
         true
-    }
-
-    fn location_of_life(&mut self, thread: ThreadId) -> LocationId {
-        let object = self.identities.thread_object(thread);
-        self.identities.location(object, KeyId::STATE, false)
-    }
-
-    fn location_of_time(&mut self, of: OfTime) -> LocationId {
-        let main = self.identities.thread_object(ThreadId::MAIN);
-        self.identities.location(main, KeyId::index(of as usize), false)
-    }
-
-    fn touch(&mut self, location: LocationId, mode: AccessMode) {
-        self.waits.turns.accesses.insert(access(location, mode));
-    }
-
-    /// What is ready is seen, or changed.
-    fn touch_ready(&mut self, mode: AccessMode) {
-        let ready = self.location_of_life(ThreadId::MAIN);
-        self.touch(ready, mode);
-        for group in self.waits.turns.complete.clone() {
-            self.touch(group, AccessMode::Read);
-        }
-    }
-
-    fn location_of_group(&mut self, group: ObjectId) -> LocationId {
-        self.identities.location(group, KeyId::index(0), false)
     }
 
     /// What the last turn has completed makes ready who waits for it. Returns how the execution ends if it does.
@@ -298,100 +269,6 @@ impl Host {
     fn takes_turns(&self) -> bool {
         let state = self.state();
         state.phase == Phase::Running && state.waits.turns.are_events
-    }
-
-    /// The running turn makes a timer. Returns its number. One that keeps an order with others is over after those in
-    /// `after`, by their numbers; None for one that may be over whatever the others do.
-    fn make_timer(&self, after: Option<Vec<u32>>) -> u32 {
-        let mut guard = self.state();
-        let state = &mut *guard;
-        let actor = state.actor();
-        if !state.waits.turns.are_events {
-            state.waits.turns.are_events = true;
-            state.waits.turns.were_events = true;
-            state.driver.execution.turns_mut().begin();
-        }
-        let number = state.driver.threads.get(actor).spawned;
-        state.driver.threads.get_mut(actor).spawned += 1;
-        let timer = state.identities.child(actor, number);
-        let location = state.location_of_life(timer);
-        state.touch(location, AccessMode::Write);
-        if after.is_some() {
-            // Its time is that of the clock now, and it is the last of those that keep an order.
-            let clock = state.location_of_time(OfTime::Clock);
-            state.touch(clock, AccessMode::Read);
-            let order = state.location_of_time(OfTime::Order);
-            state.touch(order, AccessMode::Write);
-        }
-        let after: Vec<ThreadId> = after.unwrap_or_default().into_iter().map(ThreadId).collect();
-        state.driver.execution.turns_mut().note_made(timer, after.clone());
-        state.waits.turns.made.push(Timer { agent: timer, after, has_waited: false, since: None });
-        timer.0
-    }
-
-    /// The running turn decides whether, or when, a timer is over.
-    fn touch_timer(&self, timer: u32) {
-        let mut state = self.state();
-        let location = state.location_of_life(ThreadId(timer));
-        state.touch(location, AccessMode::Write);
-        let event = EventId(state.driver.position() as u32);
-        state.waits.turns.ended.entry(ThreadId(timer)).or_insert(event);
-    }
-
-    /// The running turn asks whether a timer will ever be over.
-    fn see_timer(&self, timer: u32) {
-        let mut state = self.state();
-        let location = state.location_of_life(ThreadId(timer));
-        state.touch(location, AccessMode::Read);
-    }
-
-    /// A number for an object of asyncio that the running turn makes.
-    fn turn_object(&self) -> u32 {
-        let mut guard = self.state();
-        let state = &mut *guard;
-        let token = state.types.token("an object of asyncio".to_owned());
-        state.identities.created(state.actor(), token).0
-    }
-
-    /// The running turn reads or changes an object of asyncio, by its number.
-    fn touch_object(&self, number: u32, changes: bool) {
-        let mut state = self.state();
-        let location = state.identities.location(ObjectId(number), KeyId::STATE, false);
-        state.touch(location, if changes { AccessMode::Write } else { AccessMode::Read });
-    }
-
-    /// The running turn ends one of those for whom an object stands that somebody waits for, by its number; `completes`
-    /// says that it is the last.
-    fn end_in_group(&self, number: u32, completes: bool) {
-        let mut state = self.state();
-        let location = state.location_of_group(ObjectId(number));
-        state.touch(location, AccessMode::IntentWrite);
-        state.waits.turns.ends.push(ObjectId(number));
-        if completes {
-            state.waits.turns.completing.push(ObjectId(number));
-        }
-    }
-
-    /// The running turn looks at the clock.
-    fn touch_clock(&self) {
-        let mut state = self.state();
-        let clock = state.location_of_time(OfTime::Clock);
-        state.touch(clock, AccessMode::Read);
-    }
-
-    /// The running turn changes whom somebody waits for, or learns how they have ended.
-    fn touch_group(&self, number: u32) {
-        let mut state = self.state();
-        let location = state.location_of_group(ObjectId(number));
-        state.touch(location, AccessMode::Write);
-    }
-
-    /// The running turn makes something ready, or sees whether something is.
-    #[pyo3(name = "touch_ready")]
-    fn ready_touched(&self, adds: bool) {
-        let mut state = self.state();
-        state.touch_ready(if adds { AccessMode::Write } else { AccessMode::Read });
-        state.waits.turns.facts.makes_ready |= adds;
     }
 
     /// The loop has come to where it decides: one of the `timers`, by their numbers, can be over, or it goes on with what
