@@ -432,6 +432,7 @@ class HostedModel:
             raise DporError(declared.code, declared.message, declared.fix, self._span_of_model())
         self.options = override(declared, self._overrides)
         self.patches.task_order = self.options.task_order
+        self.patches.cancellations = self.options.cancellations
         for called in (marked, function):
             self._require_run(called)
         signature = inspect.signature(marked)

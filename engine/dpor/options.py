@@ -135,6 +135,7 @@ class ModelOptions:
     races: Races = Races.IGNORE
     spurious_wakeups: bool = False
     clock_jumps: int = 0
+    cancellations: int = 0
     task_order: TaskOrder = TaskOrder.LOOP
     primitives: Primitives = Primitives.KERNEL
     seed: int = 0
@@ -264,6 +265,7 @@ def shown_value(value: object) -> str:
 _LARGEST = 2**63 - 1
 """The largest number that the kernel takes everywhere."""
 _MOST_JUMPS = 1000
+_MOST_CANCELLATIONS = 1000
 """More jumps than any model can explore, and no more than a clock can make: a thousand years."""
 _LONGEST = 10**9
 """The longest time in seconds: no timer of Python or of the system takes much more."""
@@ -323,6 +325,13 @@ OPTIONS: Mapping[str, Option] = {
             "how often time may pass for each thread between two looks at a clock",
             minimum=0,
             maximum=_MOST_JUMPS,
+        ),
+        Option(
+            "cancellations",
+            Kind.INTEGER,
+            "how often a task of asyncio that awaits something may be cancelled",
+            minimum=0,
+            maximum=_MOST_CANCELLATIONS,
         ),
         Option(
             "task_order",

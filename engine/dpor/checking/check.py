@@ -463,11 +463,14 @@ class _Check:
 
 
 def _may_take_turns(options: ModelOptions) -> bool:
-    """Whether turns of event loops may be events, as far as the options say: time does not pass between them, and
-    their order is the loop's.
+    """Whether turns of event loops may be events, as far as the options say: time does not pass between them, nobody
+    cancels tasks there, and their order is the loop's.
     """
     return (
-        options.task_order is TaskOrder.LOOP and not options.clock_jumps and options.preemption_bound is None
+        options.task_order is TaskOrder.LOOP
+        and not options.clock_jumps
+        and not options.cancellations
+        and options.preemption_bound is None
     )
 
 

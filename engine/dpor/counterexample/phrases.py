@@ -111,6 +111,9 @@ def _effect_text(step: TraceStep) -> str:
         return f"len({target}){_outcome(operation, step.value)}"
     if operation is Operation.LOOK:
         return f"looks at a clock, and {'no time' if step.value == '0' else 'a year'} has passed"
+    if operation is Operation.CHOOSE and step.value is not None and not step.value.isdecimal():
+        # An event loop has decided.
+        return step.value
     if operation is Operation.ITERATE and step.value is None:
         return f"finds no more in {target}"
     if operation is Operation.CONTAINS and target.endswith("]") and step.value is not None:

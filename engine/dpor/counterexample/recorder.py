@@ -33,6 +33,7 @@ from dpor.counterexample.values import (
     shown,
 )
 from dpor.results import ViolationKind
+from dpor.runtime.decisions import Decision
 from dpor.runtime.outside.world import System
 
 _MAIN = "main"
@@ -394,6 +395,8 @@ class Recorder:
             return None
         if value is None and operation not in _WITH_NONE:
             return None
+        if isinstance(value, Decision):
+            return value.text
         if value is True and operation in (Operation.ACQUIRE, Operation.WAIT, Operation.WAKE):
             return None
         return describe(value, self._label)
@@ -557,6 +560,8 @@ def _numbered(operation: Operation, number: int) -> int:
 
 
 def _choice(operation: Operation, value: object) -> Choice:
+    if isinstance(value, Decision):
+        return int(value)
     if operation in (Operation.CHOOSE, Operation.LOOK, Operation.BRANCH) and type(value) in (int, bool, str):
         return cast(Choice, value)
     if operation is Operation.NONDET and is_symbolic(value):

@@ -26,6 +26,8 @@ from typing import TYPE_CHECKING, Any
 from dpor.runtime import current
 from dpor.runtime.callbacks import only_counts, owner_of_group, task_of, wakes_a_sleeper
 from dpor.runtime.clock import look_at_clock
+from dpor.runtime.decision_texts import cancelling, ending
+from dpor.runtime.decisions import Decision
 from dpor.runtime.execution import Execution
 from dpor.runtime.handles import ModelHandle, ModelTimerHandle
 from dpor.runtime.loop_methods import note_users, refuse_network
@@ -270,9 +272,11 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
             note_use(handle)
         return handle._cancelled
 
-    def choose(self, number: int) -> int:
-        """One of the numbers below `number`, all of which are explored."""
-        return self._host.choose(number) if number > 1 else 0
+    def choose(self, number: int, describe: Callable[[int], str]) -> int:
+        """One of the numbers below `number`, all of which are explored; `describe` says what one stands for."""
+        if number < 2:
+            return 0
+        return self._host.choose(number, lambda chosen: Decision.of(chosen, describe(chosen)))
 
     @property
     def takes_turns(self) -> bool:
@@ -280,19 +284,38 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
         return self._may_take_turns and self._host.takes_turns()
 
     def decide(self, timers: list[Any], is_early: Callable[[Scheduled], bool], may_go_on: bool) -> int:
-        """Who goes next: the loop itself with what is ready, if it may, or one of the timers, by its position among
-        these. For a timer that `is_early` too few rounds have begun.
+        """Who goes next: the loop itself with what is ready, if it may, one of the timers, by its position among these,
+        or a task that is cancelled, behind them. For a timer that `is_early` too few rounds have begun.
         """
         if not self.takes_turns:
-            return self.choose(len(timers) + may_go_on)
+            tasks = self.cancellable()
+            return self.choose(
+                may_go_on + len(timers) + len(tasks),
+                lambda chosen: self._describe(timers, tasks, chosen - may_go_on),
+            )
         self._unseen.note_advanced()
         waiting = [scheduled.timer.dpor_number for scheduled in self.timers() if is_early(scheduled)]
         return self._host.next_turn([timer.dpor_number for timer in timers], waiting, may_go_on)
 
+    def _describe(self, timers: list[Any], tasks: list[Any], position: int) -> str:
+        if position < 0:
+            return "lets no timer end before what is ready"
+        if position < len(timers):
+            return ending(timers[position], self.dpor_tasks)
+        return cancelling(tasks[position - len(timers)])
+
     def decide_between_equals(self, timers: list[Any]) -> int:
         """Which of the timers goes next that are over at the same time."""
         self._host.leave_turns()
-        return self.choose(len(timers))
+        return self.choose(len(timers), lambda chosen: ending(timers[chosen], self.dpor_tasks))
+
+    def cancellable(self) -> list[Any]:
+        """The tasks that may be cancelled now although nobody asks for it."""
+        return self.dpor_execution.cancellations.candidates(self)
+
+    def cancel_task(self, task: Any) -> None:
+        """Cancel a task that nobody has asked to cancel."""
+        self.dpor_execution.cancellations.make(task)
 
     def wait(self) -> None:
         """Wait until another thread posts something."""

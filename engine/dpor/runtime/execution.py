@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpor.options import TaskOrder
+from dpor.runtime.cancellations import Cancellations
 
 if TYPE_CHECKING:
     from dpor._kernel import Host
@@ -20,12 +21,13 @@ class Execution:
     thread; `loops` the event loops made so far; `open_pools` the executors that have started workers, each with the
     index of the thread that had it do so and a number that orders what that thread did; `failed_futures` those whose
     exception nobody has asked for yet; `has_pool_tasks` whether tasks of pools are threads; `task_order` how event
-    loops serve what is ready; `told_idents` the threads whose identifier the model was told. `numbers` number threads,
-    thread pools and tasks that were given no name, and `hashes` objects whose hash must not depend on where they lie in
-    memory.
+    loops serve what is ready; `cancellations` those of tasks that loops make by themselves; `told_idents` the threads
+    whose identifier the model was told. `numbers` number threads, thread pools and tasks that were given no name, and
+    `hashes` objects whose hash must not depend on where they lie in memory.
     """
 
     __slots__ = (
+        "cancellations",
         "failed_futures",
         "has_pool_tasks",
         "hashes",
@@ -41,6 +43,7 @@ class Execution:
     def __init__(self, main: MainThread) -> None:
         self.main = main
         self.task_order = TaskOrder.LOOP
+        self.cancellations = Cancellations(0)
         self.threads: list[Thread] = []
         self.told_idents: list[Thread] = []
         self.loops: list[EventLoop] = []

@@ -25,6 +25,7 @@ from dpor.errors import DporError
 from dpor.options import TaskOrder
 from dpor.runtime import bare_threads, known_threads, thread, thread_functions, uncontrolled
 from dpor.runtime.caches import patch_caches
+from dpor.runtime.cancellations import Cancellations
 from dpor.runtime.clock import Clock
 from dpor.runtime.factories import ClassWithoutCalls, Factory
 from dpor.runtime.futures import patch_futures
@@ -94,6 +95,7 @@ class Patches:
             self._module_imported,
         )
         self.task_order = TaskOrder.LOOP
+        self.cancellations = 0
         self.turns = False
         # What programs have in place of the classes of the kernel's primitives.
         self._classes: dict[type, object] = {}
@@ -167,7 +169,9 @@ class Patches:
         # Functions of the library that this uses may be instrumented: it is no part of the execution.
         slept = self._host.sleep(True)
         try:
-            self.main_thread.begin().task_order = self.task_order
+            execution = self.main_thread.begin()
+            execution.task_order = self.task_order
+            execution.cancellations = Cancellations(self.cancellations)
             self._threads.begin()
             self._randomness.begin()
             self._import_time_objects.begin()
@@ -194,8 +198,19 @@ class Patches:
     def run(self, function: Callable[[], object]) -> None:
         """What the kernel runs as the main model thread: `function` between `begin` and `end`."""
         self.begin()
-        Context().run(function)
+        try:
+            Context().run(function)
+        except BaseException as error:
+            if not self._was_cancelled(error):
+                raise
         self.end()
+
+    def _was_cancelled(self, error: BaseException) -> bool:
+        """Whether a cancellation that the model has not asked for has come to its end, as it may."""
+        execution = self.main_thread.dpor_execution
+        if execution is None or not execution.cancellations.made:
+            return False
+        return isinstance(error, sys.modules["asyncio"].CancelledError)
 
     # The replacements
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from dpor.options import TaskOrder
 from dpor.runtime.callbacks import is_forwarding, only_counts, task_of, wakes_a_sleeper
+from dpor.runtime.decision_texts import cancelling, ending, going_on
 
 if TYPE_CHECKING:
     from dpor.runtime.event_loop import EventLoop
@@ -69,12 +70,14 @@ class AsPromised:
         for _ in range(len(loop.ready)):
             loop.run_handle(loop.ready.popleft())
         # A turn that is an event ends with its round, whether a timer could be over or not.
-        while loop.timers() or loop.takes_turns:
+        while loop.timers() or loop.takes_turns or loop.cancellable():
             while loop.has_ready and only_counts(loop.ready[0]):
                 loop.run_handle(loop.ready.popleft())
             if not loop.has_ready:
                 loop.receive()
-            may_wait = loop.has_ready or loop.is_stopping
+            tasks = loop.cancellable()
+            # With nothing else to come, it may also be that nobody is cancelled.
+            may_wait = loop.has_ready or loop.is_stopping or bool(tasks and not loop.timers())
             if not may_wait:
                 if not loop.timers():
                     return
@@ -84,6 +87,9 @@ class AsPromised:
             chosen = loop.decide(timers, self._is_early, may_wait)
             if may_wait and chosen == 0:
                 return
+            if chosen - may_wait >= len(timers):
+                loop.cancel_task(tasks[chosen - may_wait - len(timers)])
+                continue
             over = timers[chosen - may_wait]
             loop.fire(over)
             while together := [] if wakes_a_sleeper(over) else _at(over.when(), loop.timers()):
@@ -123,18 +129,44 @@ class AnyTask:
             loop.receive()
         choices = self._choices(loop)
         while not choices:
-            if loop.is_stopping:
+            if loop.is_stopping or self._cancels(loop):
                 return
             loop.wait()
             loop.receive()
             choices = self._choices(loop)
-        chosen = choices[loop.choose(len(choices))]
+        tasks = loop.cancellable()
+        number = loop.choose(
+            len(choices) + len(tasks), lambda number: self._describe(loop, choices, tasks, number)
+        )
+        if number >= len(choices):
+            loop.cancel_task(tasks[number - len(choices)])
+            return
+        chosen = choices[number]
         if isinstance(chosen, asyncio.TimerHandle):
             loop.fire(chosen)
         else:
             loop.ready.remove(chosen)
             loop.run_handle(chosen)
         self._forward_results(loop)
+
+    def _cancels(self, loop: EventLoop) -> bool:
+        """Nothing can go next, unless a task is cancelled: whether one is."""
+        tasks = loop.cancellable()
+        number = loop.choose(
+            1 + len(tasks),
+            lambda number: cancelling(tasks[number - 1]) if number else "waits for other threads",
+        )
+        if number:
+            loop.cancel_task(tasks[number - 1])
+        return number > 0
+
+    def _describe(self, loop: EventLoop, choices: list[asyncio.Handle], tasks: list[Any], number: int) -> str:
+        if number >= len(choices):
+            return cancelling(tasks[number - len(choices)])
+        chosen = choices[number]
+        return (
+            ending(chosen, loop.dpor_tasks) if isinstance(chosen, asyncio.TimerHandle) else going_on(chosen)
+        )
 
     def _choices(self, loop: EventLoop) -> list[asyncio.Handle]:
         """What could go next, in the order in which the standard loop would take it."""

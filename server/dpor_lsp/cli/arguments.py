@@ -302,6 +302,11 @@ def _add_checking(group: argparse._ArgumentGroup) -> None:  # pyright: ignore[re
         "how often each thread may find that a year has passed between two looks at a clock (default: 0)",
     )
     add(
+        "--cancellations",
+        "N",
+        "how often a task of asyncio that awaits something may be cancelled (default: 0)",
+    )
+    add(
         "--task-order",
         "ORDER",
         f"tasks of asyncio that are ready go in the order of the loop, or in any (default: {_default('task_order')})",

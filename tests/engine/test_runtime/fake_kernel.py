@@ -314,7 +314,8 @@ class Host:
     def thread_path(self, index: int) -> str:
         return self._threads[index].path
 
-    def choose(self, count: int) -> int:
+    def choose(self, count: int, describe: Callable[[int], object] | None = None) -> int:
+        del describe
         return self._pick(count)
 
     def stop_unless(self, condition: bool) -> None:

@@ -67,10 +67,7 @@ impl AssumptionKind {
     /// Whether it is made for the same reason, and the same is left out, where turns of event loops are events: what was
     /// drawn and the order that hashes decide do not depend on whose turn comes first.
     fn leaves_turns_alone(self) -> bool {
-        matches!(
-            self,
-            AssumptionKind::DrawnValue | AssumptionKind::HashOrder | AssumptionKind::UnrunAtExit
-        )
+        matches!(self, AssumptionKind::DrawnValue | AssumptionKind::HashOrder | AssumptionKind::UnrunAtExit)
     }
 
     pub fn name(self) -> &'static str {

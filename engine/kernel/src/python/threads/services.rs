@@ -164,8 +164,10 @@ impl Host {
         self.state().identities.path(ThreadId(index)).to_owned()
     }
 
-    /// Draw one of `count` alternatives, counted from 0; every one is explored.
-    fn choose(&self, py: Python<'_>, count: u32) -> PyResult<u32> {
+    /// Draw one of `count` alternatives, counted from 0; every one is explored. `describe` gives what a recorder is told
+    /// of it in the place of its number.
+    #[pyo3(signature = (count, describe=None))]
+    fn choose(&self, py: Python<'_>, count: u32, describe: Option<&Bound<'_, PyAny>>) -> PyResult<u32> {
         self.only_outside_predicates(py, "draws a value with dpor.choose")?;
         if count < 2 {
             return Ok(0);
@@ -173,8 +175,11 @@ impl Host {
         let operation = Operation::new(OperationKind::Choose, LocationId::NONE, count);
         self.perform(py, operation, count, |_| Footprint::of(Accesses::new()))?;
         let outcome = self.state().driver.outcome();
-        let value = outcome.into_pyobject(py)?;
-        self.note(py, Word::Choose, None, None, Some(value.as_any()), true);
+        let value = match describe {
+            Some(describe) if self.is_recording() => describe.call1((outcome,))?,
+            _ => outcome.into_pyobject(py)?.into_any(),
+        };
+        self.note(py, Word::Choose, None, None, Some(&value), true);
         Ok(outcome)
     }
 
