@@ -140,22 +140,6 @@ TOLD = {
         await asyncio.gather(w(0), w(1))
         return ctx.get(VAR)
         """,
-    "a context of done callbacks": """
-        seen = []
-        ctx = contextvars.copy_context()
-        def add(_):
-            VAR.set(VAR.get() * 2 + 1)
-        def two(_):
-            VAR.set(VAR.get() * 3)
-        async def w(i):
-            f = asyncio.get_running_loop().create_future()
-            f.add_done_callback((add, two)[i], context=ctx)
-            await asyncio.sleep(0.1)
-            f.set_result(1)
-            await asyncio.sleep(0.1)
-        await asyncio.gather(w(0), w(1))
-        return ctx.get(VAR)
-        """,
     "a stream reader that is fed": """
         seen = [None]*3
         r = asyncio.StreamReader()
@@ -405,6 +389,22 @@ def test_what_a_turn_accesses_by_this_is_told(tmp_path: Path, name: str) -> None
 
 
 LEFT = {
+    "a context of done callbacks": """
+        seen = []
+        ctx = contextvars.copy_context()
+        def add(_):
+            VAR.set(VAR.get() * 2 + 1)
+        def two(_):
+            VAR.set(VAR.get() * 3)
+        async def w(i):
+            f = asyncio.get_running_loop().create_future()
+            f.add_done_callback((add, two)[i], context=ctx)
+            await asyncio.sleep(0.1)
+            f.set_result(1)
+            await asyncio.sleep(0.1)
+        await asyncio.gather(w(0), w(1))
+        return ctx.get(VAR)
+        """,
     "a coroutine that two tasks await": """
         seen = [None]*3
         async def c():

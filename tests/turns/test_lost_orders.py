@@ -347,11 +347,150 @@ PROGRAMS = {
         """,
 }
 
+HEADER = """import asyncio
+import contextvars
+import ctypes
+import gc
+import importlib
+import inspect
+import linecache
+import re
+import sys
+import tokenize
+
+import dpor
+
+VAR = contextvars.ContextVar("var", default=0)
+
+
+class Box:
+    pass
+
+
+@dpor.model
+async def model():
+"""
+_LAMBDA = "class P: __await__ = lambda self: self.it\np = P(); p.it = iter([None, None])"
+
+# What comes first, what one task does, and what another one sees.
+PAIRS = {
+    "the context of a done callback": (
+        "ctx = contextvars.copy_context(); f = asyncio.Future()\n"
+        "f.add_done_callback(lambda _: VAR.set(5), context=ctx)",
+        "f.set_result(1); await asyncio.sleep(0.1)",
+        "ctx.get(VAR)",
+    ),
+    "what gather awaits": (_LAMBDA, "await asyncio.gather(p)", "len(list(p.it))"),
+    "what wait_for awaits": (_LAMBDA, "await asyncio.wait_for(p, None)", "len(list(p.it))"),
+    "what shield awaits": (_LAMBDA, "await asyncio.shield(p)", "len(list(p.it))"),
+    "the next one, by default": (
+        "class F: __anext__ = lambda self: self.c\nasync def c(): await asyncio.sleep(0.1)\nf = F(); f.c = c()",
+        "await anext(f, None)",
+        "f.c.cr_frame is None",
+    ),
+    "a method that is assigned later": (
+        "class P:\n    def __await__(self): return iter(())\np = P(); p.it = iter([None, None]); await p\n"
+        "P.__await__ = lambda self: self.it",
+        "await p",
+        "len(list(p.it))",
+    ),
+    "an iterator over another one": (
+        "class P:\n    def __await__(self): return map(lambda x: x, self.base)\n"
+        "p = P(); p.base = iter([None, None])",
+        "await p",
+        "len(list(p.base))",
+    ),
+    "an event that is made again": (
+        "q = asyncio.Event(); q.set()",
+        "asyncio.Event.__init__(q)",
+        "q.is_set()",
+    ),
+    "an item that a method of its own takes": (
+        "class Q(asyncio.Queue):\n    def steal(self): return super()._get()\nq = Q(); q.put_nowait(1)",
+        "q.steal()",
+        "q.qsize()",
+    ),
+    "a part that inspect has got": (
+        "q = asyncio.Queue(); k = inspect.getattr_static(q, '_queue')",
+        "q.put_nowait(1)",
+        "len(k)",
+    ),
+    "lists with an order in a priority queue": (
+        "class L(list):\n    def __lt__(self, o): return self is not X\n"
+        "X, Y = L([1]), L([2]); q = asyncio.PriorityQueue(); q.put_nowait((X, 1))",
+        "X[0] = 2",
+        "(q.put_nowait((Y, 2)), q.get_nowait()[0] is X)[1]",
+    ),
+    "callbacks that are compared": (
+        "class CB(list):\n    def __call__(self, _): pass\n    __hash__ = object.__hash__\n"
+        "x = CB([1]); f = asyncio.Future(); f.add_done_callback(x)",
+        "x.append(2)",
+        "f.remove_done_callback(CB([1]))",
+    ),
+    "a module that is loaded": (
+        "sys.modules.pop('colorsys', None)",
+        "importlib.import_module('colorsys')",
+        "'colorsys' in sys.modules",
+    ),
+    "the lines that linecache has": (
+        "linecache.clearcache()",
+        "linecache.getline(re.__file__, 1)",
+        "re.__file__ in linecache.cache",
+    ),
+    "the patterns that re has": ("re.purge()", "re.compile('abc')", "len(re._cache)"),
+    "memory of C": ("h = ctypes.c_int(1); p = ctypes.pointer(h)", "p[0] = 2", "h.value"),
+    "a generator that reads lines": (
+        r"l = iter(['a\n', 'b\n']); g = tokenize.generate_tokens(l.__next__)",
+        "next(g)",
+        "next(l)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_no_order_of_two_turns_is_lost(tmp_path: Path, name: str) -> None:
+    setup, one, other = PAIRS[name]
+    body = f"""seen = [None]
+{setup}
+async def a():
+    await asyncio.sleep(0.1)
+    {one}
+async def b():
+    await asyncio.sleep(0.1)
+    seen[0] = {other}
+await asyncio.gather(a(), b(), return_exceptions=True)
+return seen
+"""
+    assert_no_order_is_lost(tmp_path, HEADER + textwrap.indent(body, "    "))
+
+
+def test_the_exception_of_a_cancelled_task_is_given_away_once(tmp_path: Path) -> None:
+    body = """seen = [None, None]
+async def c():
+    await asyncio.sleep(0.1)
+t = asyncio.create_task(c())
+t.cancel("bye")
+await asyncio.wait([t])
+async def w(i):
+    await asyncio.sleep(0.1)
+    try:
+        await t
+    except asyncio.CancelledError as e:
+        seen[i] = e.args
+await asyncio.gather(w(0), w(1))
+return seen
+"""
+    assert_no_order_is_lost(tmp_path, HEADER + textwrap.indent(body, "    "))
+
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_no_order_is_lost(tmp_path: Path, name: str) -> None:
-    program = tmp_path / "program.py"
-    program.write_text(textwrap.dedent(PROGRAMS[name]), encoding="utf-8")
+    assert_no_order_is_lost(tmp_path, textwrap.dedent(PROGRAMS[name]))
+
+
+def assert_no_order_is_lost(folder: Path, text: str) -> None:
+    program = folder / "program.py"
+    program.write_text(text, encoding="utf-8")
     comparison = compared(program, 20.0)
     assert comparison.turns.outcomes == comparison.drawn.outcomes
     assert len(comparison.drawn.outcomes) > 1

@@ -10,7 +10,7 @@ import asyncio.futures
 import functools
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from traceback import FrameSummary
 from types import CellType, CodeType, FunctionType
@@ -20,17 +20,48 @@ from dpor.runtime.makers import Maker
 from dpor.runtime.patchset import PatchSet
 from dpor.runtime.tasks import PythonFuture, PythonTask
 from dpor.runtime.thread_bound import is_settled, note_use
-from dpor.runtime.turn_events import is_value, leave_turns, note_access, note_group, note_made
+from dpor.runtime.turn_events import (
+    has_seen_comparison,
+    is_value,
+    leave_turns,
+    note_access,
+    note_group,
+    note_made,
+    note_result,
+)
 
 _CLASSES = ("Queue", "Event", "Lock", "Semaphore", "BoundedSemaphore", "Condition", "Barrier", "StreamReader")
 _SPECIAL = ("__aenter__", "__aexit__", "__repr__", "__str__")
+_RESULTS = ("exception", "result")
 # What these give never changes.
 _CONSTANT = ("get_coro", "get_loop")
 # Objects that such an object uses for itself.
 _INNER = {"Queue": "_finished", "Barrier": "_cond"}
-# What reads its arguments, by code that runs unseen.
-_READING = frozenset({"_put", "feed_data", "readuntil", "set_name"})
 _OWN = str(Path(__file__).parent)
+
+
+def _are_values(*args: Any, **kwargs: Any) -> bool:
+    return all(map(is_value, (*args, *kwargs.values())))
+
+
+def _is_callback(callback: Any, *, context: Any = None) -> bool:
+    """Whether a callback is compared with others by nothing that changes, and runs in a context of its own."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith("dpor."):
+        frame = frame.f_back
+    by_asyncio = str(frame.f_globals.get("__name__")).startswith("asyncio.")
+    return by_asyncio or (context is None and has_seen_comparison(callback))
+
+
+# What reads its arguments by code that runs unseen, and whether that tells nothing new.
+_ARGUMENTS: Mapping[str, Callable[..., bool]] = {
+    "_put": _are_values,
+    "add_done_callback": _is_callback,
+    "feed_data": _are_values,
+    "readuntil": _are_values,
+    "remove_done_callback": _is_callback,
+    "set_name": _are_values,
+}
 
 
 def patch_classes(patches: PatchSet, turns: bool) -> None:
@@ -43,11 +74,8 @@ def patch_classes(patches: PatchSet, turns: bool) -> None:
         for name, value in list(namespace.items()):
             if (name.startswith("_") and name not in _SPECIAL) or name in _CONSTANT:
                 continue
-            told = (
-                functools.partial(_telling, note=functools.partial(note_access, name=name))
-                if turns
-                else _plain
-            )
+            note = note_result if name in _RESULTS else functools.partial(note_access, name=name)
+            told = functools.partial(_telling, note=note) if turns else _plain
             if isinstance(value, FunctionType):
                 patches.replace(owner, name, _noting(told(value)))
             elif isinstance(value, property) and value.fget is not None:
@@ -57,13 +85,23 @@ def patch_classes(patches: PatchSet, turns: bool) -> None:
         patches.define(owner, "dpor_thread_bound", True)
     if turns:
         _tell_of_groups(patches)
-        # It compares what it holds.
-        ranked: Any = asyncio.PriorityQueue
-        patches.replace(ranked, "_put", _telling(ranked._put, note_access))
+        queue: Any
+        for queue in (asyncio.Queue, asyncio.LifoQueue, asyncio.PriorityQueue):
+            _tell_of_items(patches, queue)
         owner: Any
         for owner in (PythonTask, asyncio.Handle):
             if hasattr(owner, "get_context"):
                 patches.replace(owner, "get_context", _telling(owner.get_context, _leaving))
+
+
+def _tell_of_items(patches: PatchSet, queue: Any) -> None:
+    """Methods that a class derived from a queue may have of its own, and call."""
+    for name in ("_get", "_init", "_put"):
+        if name == "_put" and queue is not asyncio.PriorityQueue:
+            # Only that one compares what it holds.
+            patches.replace(queue, name, _telling(getattr(queue, name), note_access, reads=False))
+        elif name in vars(queue):
+            patches.replace(queue, name, _telling(getattr(queue, name), note_access))
 
 
 def _tell_of_groups(patches: PatchSet) -> None:
@@ -102,21 +140,30 @@ def _noting(function: Callable[..., Any]) -> Callable[..., Any]:
 def _numbering(init: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(init)
     def make(self: Any, *args: Any, **kwargs: Any) -> None:
+        _leave_if_known(self)
         init(self, *args, **kwargs)
         note_made(self)
 
     return make
 
 
-def _telling(function: Callable[..., Any], note: Callable[[Any], None]) -> Callable[..., Any]:
-    """A method that says what a turn accesses by it."""
+def _leave_if_known(owner: Any) -> None:
+    """An object is made, again if it was before."""
+    if getattr(owner, "dpor_number", None) is not None:
+        leave_turns()
+
+
+def _telling(
+    function: Callable[..., Any], note: Callable[[Any], None], *, reads: bool = True
+) -> Callable[..., Any]:
+    """A method that says what a turn accesses by it, and by its arguments if it reads them."""
     makes_coroutines = inspect.iscoroutinefunction(function)
-    reads = function.__name__ in _READING
+    is_told = _ARGUMENTS.get(function.__name__) if reads else None
 
     @functools.wraps(function)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         note(self)
-        if reads and not all(map(is_value, (*args, *kwargs.values()))):
+        if is_told is not None and not is_told(*args, **kwargs):
             leave_turns()
         made = function(self, *args, **kwargs)
         if makes_coroutines:
@@ -161,6 +208,7 @@ def _making(init: Callable[..., None], inner: str | None) -> Callable[..., None]
         # Who makes it is no user of it yet.
         if vars(self):
             note_use(self)
+        _leave_if_known(self)
         init(self, *args, **kwargs)
         note_made(self)
         own: dict[str, Any] = self.__dict__

@@ -82,8 +82,9 @@ class AsyncioPatches:
         self._everywhere(tasks, "as_completed", self._as_completed(tasks.as_completed))
         if self._turns:
             self._everywhere(tasks, "wait", self._reading_items(tasks.wait))
-        if sys.version_info >= (3, 12):
-            self._everywhere(tasks, "wait_for", self._noting_awaited(tasks.wait_for))
+            for name in ("_wrap_awaitable",):
+                self._patches.replace(tasks, name, self._noting_wrapped(getattr(tasks, name)))
+        self._everywhere(tasks, "wait_for", self._noting_awaited(tasks.wait_for))
         self._everywhere(tasks, "Task", ModelTask)
         if hasattr(tasks, "eager_task_factory"):
             # The library's one makes tasks of the class in C.
@@ -212,13 +213,26 @@ class AsyncioPatches:
         if host.active and host.takes_turns() and isinstance(container, Collection):
             host.callee(list)(container)
 
+    def _noting_wrapped(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        host = self._mode.host
+
+        @functools.wraps(real)
+        def wrap(awaitable: Any) -> Any:
+            if host.active:
+                host.note_started(awaitable, None)
+            return real(awaitable)
+
+        return alike(wrap, real)
+
     def _noting_awaited(self, real: Callable[..., Any]) -> Callable[..., Any]:
         """For a function of which the coroutines await what it is given."""
         host = self._mode.host
 
         @functools.wraps(real)
         def wait_for(fut: Any, timeout: float | None) -> Any:
-            if host.active:
+            # Before Python 3.12 it makes a task of a coroutine for which there is a limit.
+            makes_task = sys.version_info < (3, 12) and timeout is not None
+            if host.active and not (makes_task and asyncio.iscoroutine(fut)):
                 host.note_started(fut, None)
             return real(fut, timeout)
 

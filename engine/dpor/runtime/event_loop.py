@@ -128,6 +128,9 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
     ) -> Any:
         """Schedule a callback for a time, which may come at any moment; same checks as `call_soon`."""
         self._host.outside_predicates("schedules a callback")
+        if context is not None:
+            # asyncio's own timers have none.
+            leave_turns()
         self._check_thread()
         if when is None:
             raise TypeError("when cannot be None")

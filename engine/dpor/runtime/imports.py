@@ -10,7 +10,7 @@ import importlib.abc
 import importlib.machinery
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 from dpor.runtime.mode import Mode
@@ -50,6 +50,10 @@ class ImportWatcher(importlib.abc.MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         """Find the module with the other finders and have its loader report back."""
+        host = self._mode.host
+        if host.active and host.takes_turns() and not _is_asked_by_asyncio():
+            # What to load it changes nobody tells.
+            host.leave_turns()
         if fullname in self._looking or fullname.partition(".")[0] not in sys.stdlib_module_names:
             return None
         self._looking.add(fullname)
@@ -75,6 +79,16 @@ class ImportWatcher(importlib.abc.MetaPathFinder):
                 if spec is not None:
                     return spec
         return None
+
+
+def _is_asked_by_asyncio() -> bool:
+    frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    while frame is not None:
+        module = str(frame.f_globals.get("__name__"))
+        if module.partition(".")[0] not in ("dpor", "importlib"):
+            return module.startswith("asyncio.")
+        frame = frame.f_back
+    return False
 
 
 def _nothing(module: ModuleType) -> None:

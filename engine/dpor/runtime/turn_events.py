@@ -10,7 +10,7 @@ locks, queues and their kin; `ready_queue.py` of what is ready, and of those tha
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import FunctionType
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
 from dpor.runtime import current
@@ -45,6 +45,8 @@ _LOOKS = frozenset(
 )
 
 _VALUES = frozenset({bool, bytes, float, int, str, type(None)})
+# By the function and the identity of the object that it is bound to.
+_COMPARED_BY_PARTS = frozenset({BuiltinFunctionType, FunctionType, MethodType})
 
 
 def host_of_turns() -> Host | None:
@@ -75,6 +77,14 @@ def note_access(owner: Any, name: str | None = None) -> None:
         host.touch_object(number_of(host, owner), name not in _LOOKS)
 
 
+def note_result(future: Any) -> None:
+    """The running turn asks for the result of a future, or its exception: one that was cancelled gives that away."""
+    host = host_of_turns()
+    if host is not None:
+        gives_away = getattr(future, "_cancelled_exc", None) is not None
+        host.touch_object(number_of(host, future), gives_away)
+
+
 def note_group(owner: Any) -> None:
     """The running turn changes whom `owner` waits for, or learns how they have ended."""
     host = host_of_turns()
@@ -102,7 +112,15 @@ def is_value(item: Any) -> bool:
     """
     if item.__class__ is tuple:
         return all(map(is_value, item))
-    return item.__class__ in _VALUES or isinstance(getattr(item.__class__, "__lt__", None), FunctionType)
+    return item.__class__ in _VALUES or (
+        isinstance(getattr(item.__class__, "__lt__", None), FunctionType) and has_seen_comparison(item)
+    )
+
+
+def has_seen_comparison(item: Any) -> bool:
+    """Whether who compares an object for equality sees nothing that changes, or tells of it by hooks."""
+    kind: Any = item.__class__
+    return kind in _COMPARED_BY_PARTS or kind.__eq__ is object.__eq__ or isinstance(kind.__eq__, FunctionType)
 
 
 def leave_turns() -> None:

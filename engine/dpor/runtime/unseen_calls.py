@@ -34,9 +34,6 @@ _OF_ASYNCIO = frozenset(
         "asyncio.locks.Barrier._wait.<locals>.<lambda>",
         "asyncio.locks._ContextManagerMixin.__aenter__",
         "asyncio.locks._ContextManagerMixin.__aexit__",
-        "asyncio.queues.Queue._get",
-        "asyncio.queues.Queue._init",
-        "asyncio.queues.Queue._put",
         "asyncio.runners.Runner.__init__",
         "asyncio.runners.Runner.__enter__",
         "asyncio.runners.Runner.__exit__",
@@ -85,11 +82,39 @@ _OF_LOOPS = frozenset(
 )
 
 
-def note_call(function: FunctionType) -> None:
-    """A turn calls a function in Python that runs unseen."""
+# What gives no part of an object that somebody else changes.
+_OF_DEFINITIONS = frozenset(
+    {
+        "cleandoc",
+        "get_annotations",
+        "getdoc",
+        "getfile",
+        "getfullargspec",
+        "getmodule",
+        "getmro",
+        "getsource",
+        "getsourcefile",
+        "getsourcelines",
+        "BoundArguments",
+        "Parameter",
+        "Signature",
+        "signature",
+        "unwrap",
+    }
+)
+
+
+def note_call(function: FunctionType, in_turn: bool) -> None:
+    """A function in Python is called that runs unseen, in a turn or before the first one. What is called before comes
+    first in any order, but may give a part of an object.
+    """
     module = str(function.__globals__.get("__name__"))
     top = module.partition(".")[0]
     if top == "dpor" or computes_from_arguments(top) or is_incurious(module, function.__qualname__):
+        return
+    if not in_turn:
+        if top == "inspect" and function.__code__.co_qualname.partition(".")[0] not in _OF_DEFINITIONS:
+            leave_turns()
         return
     name = f"{module}.{function.__code__.co_qualname}"
     if name not in _OF_ASYNCIO and name not in _OF_LOOPS:

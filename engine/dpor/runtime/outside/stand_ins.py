@@ -31,6 +31,7 @@ from dpor.runtime.outside.time_zone import TimeZone
 from dpor.runtime.outside.world import World
 from dpor.runtime.patchset import PatchSet
 from dpor.runtime.thread import Thread
+from dpor.runtime.turn_events import note_access
 
 # Faster ways to copy, which go past the file objects; there are slower ones for systems that do not have them.
 _SHORT_CUTS = {
@@ -280,6 +281,7 @@ def _names(mode: Mode) -> Iterator[str]:
         number = 0
         if thread is not None:
             draws = thread.dpor_drawn()
+            note_access(draws)
             draws.names += 1
             number = draws.names
         seed = f"{ident_of(thread) if thread is not None else 0}:{number}"

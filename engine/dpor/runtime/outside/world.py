@@ -10,6 +10,7 @@ from dpor.errors import DporError
 from dpor.results import AssumptionKind
 from dpor.runtime.mode import Mode
 from dpor.runtime.outside.asking import is_apart
+from dpor.runtime.turn_events import note_access
 from dpor.runtime.uncontrolled import with_calls
 
 
@@ -141,5 +142,6 @@ class World:
             self._calls += 1
             return f"{kind} {self._calls} of the import"
         draws = thread.dpor_drawn()
+        note_access(draws)
         draws.made += 1
         return f"{kind} {draws.made} of {host.thread_path(host.current_index())}"

@@ -19,7 +19,7 @@ use crate::python::types::kinds::module_of;
 /// Functions of the interpreter that tell how its memory is used, and which threads it has.
 const TELLING_OF_MEMORY: &[(&str, &[&str])] = &[
     ("_weakref", &["getweakrefcount", "getweakrefs"]),
-    ("gc", &["get_count", "get_freeze_count", "get_objects", "get_referrers", "get_stats"]),
+    ("gc", &["get_count", "get_freeze_count", "get_objects", "get_referents", "get_referrers", "get_stats"]),
     (
         "sys",
         &[

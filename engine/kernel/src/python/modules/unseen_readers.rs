@@ -66,6 +66,7 @@ impl Host {
     /// others, or are of a module that runs on stand-ins, may use it unseen.
     #[cold]
     pub fn note_users_of_class(&self, class: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<()> {
+        self.state().forget_told_methods(name.to_str()?);
         if self.state().has_no_company() {
             return Ok(());
         }

@@ -12,6 +12,7 @@ use pyo3::types::{PyDict, PyFunction, PyType};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::operation::{AccessMode, ThreadId};
+use crate::python::footprints::behind_iterators::GeneratorKind;
 use crate::python::host::Host;
 use crate::python::identities::found_objects::References;
 use crate::python::identities::identity::ObjectId;
@@ -50,15 +51,27 @@ impl State {
     /// An object is used that may be one that tasks advance.
     #[inline]
     pub fn note_suspended(&mut self, object: &Bound<'_, PyAny>, id: ObjectId, kind: TypeKind) {
+        if self.waits.turns.are_events() && self.is_used_otherwise(object, kind) {
+            self.do_without_turns();
+        }
         if matches!(kind, TypeKind::Opaque | TypeKind::Iterator) && self.waits.turns.are_allowed() {
             let is_used = self.waits.turns.suspended.users.contains_key(&id);
             if is_used || is_advanced_unseen(object) {
                 self.note_user(id, self.user());
-            } else if self.waits.turns.are_events() && is_context_of_decimals(object) {
-                // The tasks of a loop have one, unless they have made another: decimals compute by it unseen.
-                self.do_without_turns();
             }
         }
+    }
+
+    /// Whether code that runs unseen uses an object as well, or another object gives what it holds.
+    fn is_used_otherwise(&self, object: &Bound<'_, PyAny>, kind: TypeKind) -> bool {
+        self.lasting.is_used_unseen(object)
+            || match kind {
+                TypeKind::Iterator => runs_unseen(object),
+                TypeKind::Instance => is_memory_of_c(object),
+                // The tasks of a loop have one context of decimals, unless they have made another.
+                TypeKind::Opaque => is_memory_of_c(object) || is_context_of_decimals(object),
+                _ => false,
+            }
     }
 
     /// An object has just been made: who has made it is not its user yet.
@@ -85,6 +98,13 @@ impl State {
 const GIVING_AWAITED: &[&str] = &["__aenter__", "__aexit__", "__aiter__", "__anext__", "__await__"];
 
 impl State {
+    /// A class gets another method, or loses one.
+    pub fn forget_told_methods(&mut self, name: &str) {
+        if GIVING_AWAITED.contains(&name) {
+            self.waits.turns.suspended.told.clear();
+        }
+    }
+
     /// What the methods of a class give that the interpreter awaits is told of where they return it: by hooks that go by
     /// their names, or because they are the library's. What a method of another name gives is not.
     fn require_told_methods(&mut self, class: &Bound<'_, PyType>) {
@@ -125,6 +145,8 @@ impl Host {
         let facts = state.types.facts(iterator);
         if matches!(facts.kind, TypeKind::Opaque | TypeKind::Iterator) {
             state.object(iterator, facts);
+        } else if state.waits.turns.are_allowed() {
+            state.require_told_methods(&iterator.get_type());
         }
     }
 
@@ -133,16 +155,54 @@ impl Host {
     #[inline]
     pub fn note_unseen_call(&self, function: &Bound<'_, PyAny>, origin: Origin) -> PyResult<()> {
         let is_unseen = matches!(origin, Origin::Safe | Origin::Reading);
-        if !is_unseen || !self.state().waits.turns.are_events() {
+        if !is_unseen || !self.state().waits.turns.are_allowed() {
             return Ok(());
         }
-        let py = function.py();
-        OwnModule::UnseenCalls.get(py)?.getattr(intern!(py, "note_call"))?.call1((function,)).map(drop)
+        let (py, in_turn) = (function.py(), self.state().waits.turns.are_events());
+        OwnModule::UnseenCalls.get(py)?.getattr(intern!(py, "note_call"))?.call1((function, in_turn)).map(drop)
     }
+}
+
+/// Whether an object is a generator of which the code runs unseen, and is not asyncio's: it may advance what it was made
+/// of.
+fn runs_unseen(object: &Bound<'_, PyAny>) -> bool {
+    if GeneratorKind::of(object) != Some(GeneratorKind::Generator) {
+        return false;
+    }
+    let frame = object.getattr(intern!(object.py(), "gi_frame"));
+    let Ok(frame) = frame else { return true };
+    // One that has ended has none.
+    !frame.is_none() && !is_told_code(&frame).unwrap_or(false)
+}
+
+fn is_told_code(frame: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = frame.py();
+    let namespace = frame.getattr(intern!(py, "f_globals"))?.cast_into::<PyDict>()?;
+    if namespace.contains(intern!(py, "__dpor_instrumented__"))? {
+        return Ok(true);
+    }
+    let Some(module) = namespace.get_item(intern!(py, "__name__"))? else { return Ok(false) };
+    let module: String = module.extract()?;
+    Ok(matches!(module.split('.').next(), Some("asyncio" | "dpor")))
 }
 
 fn is_advanced_unseen(object: &Bound<'_, PyAny>) -> bool {
     object.get_type().name().is_ok_and(|name| name.to_str().is_ok_and(|name| ADVANCED_UNSEEN.contains(&name)))
+}
+
+/// Whether an iterator is code that awaits: a generator, or that of a coroutine.
+fn is_suspended_code(iterator: &Bound<'_, PyAny>) -> bool {
+    const CODE: &[&str] = &["coroutine_wrapper", "generator"];
+    let class = iterator.get_type();
+    class
+        .name()
+        .is_ok_and(|name| name.to_str().is_ok_and(|name| CODE.contains(&name) || is_advanced_unseen(iterator)))
+}
+
+/// Whether an object is memory of C, which others can show as well.
+fn is_memory_of_c(object: &Bound<'_, PyAny>) -> bool {
+    let metaclass = object.get_type().get_type();
+    !metaclass.is(object.py().get_type::<PyType>()) && module_of(&metaclass) == "_ctypes"
 }
 
 fn is_context_of_decimals(object: &Bound<'_, PyAny>) -> bool {
@@ -167,9 +227,12 @@ impl Host {
             TypeKind::Opaque if is_shared => {
                 state.object(&value, facts);
             }
+            TypeKind::Iterator if !is_suspended_code(&value) => {
+                // It may run over another one.
+                state.do_without_turns();
+            }
             TypeKind::Iterator if is_shared => {
-                // Other code may advance it as well: a generator that `types.coroutine` has marked, what an
-                // `__await__` gives.
+                // Other code may advance it as well.
                 let id = state.object(&value, facts);
                 let whole = state.container_of(id, facts.kind).whole;
                 state.touch(whole, AccessMode::Write);
@@ -187,7 +250,11 @@ impl Host {
     fn note_started(&self, coroutine: &Bound<'_, PyAny>, task: Option<i64>) {
         let Some(mut state) = self.awake().filter(|state| state.phase == Phase::Running) else { return };
         let facts = state.types.facts(coroutine);
-        if !state.waits.turns.are_allowed() || !matches!(facts.kind, TypeKind::Opaque | TypeKind::Iterator) {
+        if !state.waits.turns.are_allowed() {
+            return;
+        }
+        if !matches!(facts.kind, TypeKind::Opaque | TypeKind::Iterator) {
+            state.require_told_methods(&coroutine.get_type());
             return;
         }
         let id = state.known_object(coroutine, facts);
