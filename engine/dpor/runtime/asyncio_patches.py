@@ -82,8 +82,9 @@ class AsyncioPatches:
         self._everywhere(tasks, "as_completed", self._as_completed(tasks.as_completed))
         if self._turns:
             self._everywhere(tasks, "wait", self._reading_items(tasks.wait))
-            for name in ("_wrap_awaitable",):
-                self._patches.replace(tasks, name, self._noting_wrapped(getattr(tasks, name)))
+            # From Python 3.13 on it is a function inside the other.
+            name = "_wrap_awaitable" if hasattr(tasks, "_wrap_awaitable") else "ensure_future"
+            self._everywhere(tasks, name, self._noting_wrapped(getattr(tasks, name)))
         self._everywhere(tasks, "wait_for", self._noting_awaited(tasks.wait_for))
         self._everywhere(tasks, "Task", ModelTask)
         if hasattr(tasks, "eager_task_factory"):
@@ -214,13 +215,14 @@ class AsyncioPatches:
             host.callee(list)(container)
 
     def _noting_wrapped(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        """For what makes a coroutine that awaits an object, unless it is one."""
         host = self._mode.host
 
         @functools.wraps(real)
-        def wrap(awaitable: Any) -> Any:
-            if host.active:
+        def wrap(awaitable: Any, **options: Any) -> Any:
+            if host.active and not asyncio.isfuture(awaitable) and not asyncio.iscoroutine(awaitable):
                 host.note_started(awaitable, None)
-            return real(awaitable)
+            return real(awaitable, **options)
 
         return alike(wrap, real)
 
