@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from dpor.results import AssumptionKind
 from dpor.runtime import current
 from dpor.runtime.identifiers import MAIN
-from dpor.runtime.tasks import PythonFuture
 from dpor.runtime.turn_events import leave_turns, note_access
 
 if TYPE_CHECKING:
@@ -121,7 +120,9 @@ def _gives_parts(owner: Any, name: str | None) -> bool:
         return False
     attributes: dict[str, object] = owner.__dict__
     value = attributes.get(name, ...)
-    return not (value is None or isinstance(value, bool | int | float | str | bytes | PythonFuture))
+    # Not by the class of futures: a model that has nothing to do with asyncio does not load it.
+    is_future = getattr(type(value), "_asyncio_future_blocking", None) is not None
+    return not (value is None or is_future or isinstance(value, bool | int | float | str | bytes))
 
 
 def _only_encodes(owner: Any) -> bool:
