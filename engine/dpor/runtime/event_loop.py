@@ -399,8 +399,9 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
 
     def note_tasks(self) -> None:
         """The model asks which tasks there are that have not ended."""
-        if self.takes_turns:
-            self._host.touch_ready(False)
+        if not self.takes_turns:
+            return
+        self._host.touch_ready(False)
         for task in self.dpor_tasks:
             note_access(task, "done")
 
