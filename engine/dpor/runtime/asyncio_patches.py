@@ -203,9 +203,11 @@ class AsyncioPatches:
         """For a function of which the coroutine reads the items of what it is given when it begins."""
 
         @functools.wraps(real)
-        async def wait(fs: Any, **options: Any) -> Any:
+        async def wait(
+            fs: Any, *, timeout: float | None = None, return_when: str = asyncio.ALL_COMPLETED
+        ) -> Any:
             self._note_items(fs)
-            return await real(fs, **options)
+            return await real(fs, timeout=timeout, return_when=return_when)
 
         return wait
 
