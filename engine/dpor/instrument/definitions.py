@@ -6,9 +6,12 @@ import ast
 
 from dpor.instrument.comprehensions import Iterables
 from dpor.instrument.hooks import RETURNED_VALUE, Hook, temporary
+from dpor.instrument.implicit import Implicit
 from dpor.instrument.rewriter import at
 from dpor.instrument.scopes import parameters
 from dpor.instrument.symbols import Access, Scope, ScopeKind
+
+_LEAVING = frozenset({"__exit__", "__aexit__"})
 
 
 class Definitions(Iterables):
@@ -26,7 +29,7 @@ class Definitions(Iterables):
         if generates:
             body = self._telling_of_end(node, body)
         cells = [self._new_cell(node, name) for name in self.symbols.cells(self.scope)]
-        node.body = _after_docstring(body, [*cells, *self._keywords(node)])
+        node.body = _after_docstring(body, [*cells, *self._keywords(node), *self._leaving(node)])
         self.scope = outer
         return node
 
@@ -45,6 +48,13 @@ class Definitions(Iterables):
         ]
 
     visit_AsyncFunctionDef = visit_FunctionDef
+
+    def _leaving(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.stmt]:
+        """Statements that begin what `with` calls with an exception."""
+        outer = self.scope.parent
+        if node.name not in _LEAVING or outer is None or outer.kind is not ScopeKind.CLASS:
+            return []
+        return [at(ast.Expr(self.implicit(Implicit.CAUGHT, _heading(node))), _heading(node))]
 
     def _keywords(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.stmt]:
         """Statements that make the dict known that `**keywords` is."""

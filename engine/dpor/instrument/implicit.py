@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import sys
 from collections.abc import Callable, Mapping
 from types import (
     BuiltinFunctionType,
@@ -16,6 +17,7 @@ from types import (
 from typing import Any
 
 from dpor import _kernel
+from dpor.instrument.tracebacks import leave_out_own_frames
 
 _Leaving = tuple[type[BaseException] | None, BaseException | None, TracebackType | None]
 
@@ -26,6 +28,7 @@ _classes: Callable[[type], tuple[type, ...]] = vars(type)["__mro__"].__get__
 class Implicit(enum.StrEnum):
     """What instrumented code calls around what the interpreter then does."""
 
+    CAUGHT = "caught"
     DELEGATED = "delegated"
     MANAGED = "managed"
     IMPORTED = "imported"
@@ -41,11 +44,17 @@ def implicit_entries(hooks: Mapping[str, Any], marker: str) -> dict[str, object]
     """The functions behind the global names; they tell `hooks`. Instrumented modules have the global `marker`."""
     functions = _Functions(hooks, marker)
     return {
+        Implicit.CAUGHT.identifier: _caught,
         Implicit.DELEGATED.identifier: functions.delegated,
         Implicit.MANAGED.identifier: functions.managed,
         Implicit.IMPORTED.identifier: functions.imported,
         Implicit.IMPORTED_ALL.identifier: functions.imported_all,
     }
+
+
+def _caught() -> None:
+    """An exception is about to be handled: its traceback has none of the frames of the checker."""
+    leave_out_own_frames(sys.exception())
 
 
 class _Managed:

@@ -132,8 +132,10 @@ class Statements(Patterns):
     visit_TryStar = visit_Try
 
     def _handler(self, node: ast.ExceptHandler) -> None:
+        position = node.type or _keyword(node)
         node.type = self.optional(node.type)
-        body = self.block(node.body)
+        caught = [] if _looks_at_nothing(node) else [self.implicit(Implicit.CAUGHT, position)]
+        body = [*(at(ast.Expr(call), position) for call in caught), *self.block(node.body)]
         name = node.name
         if name is None or self.access(name) is Access.PLAIN:
             node.body = body
@@ -144,6 +146,23 @@ class Statements(Patterns):
         clear = at(ast.Expr(self.store_name(ast.Constant(None), name, node)), node)
         delete = at(ast.Expr(self.delete_name(name, node)), node)
         node.body = [store, at(ast.Try(body, [], [], [clear, delete]), node)]
+
+
+def _looks_at_nothing(node: ast.ExceptHandler) -> bool:
+    """True if a handler drops the exception without running any code that could look at it."""
+    return node.name is None and all(
+        isinstance(statement, ast.Pass | ast.Continue | ast.Break)
+        or (isinstance(statement, ast.Return) and isinstance(statement.value, ast.Constant | None))
+        for statement in node.body
+    )
+
+
+def _keyword(node: ast.ExceptHandler) -> ast.expr:
+    """Something in the place of the word `except`."""
+    end = node.col_offset + len("except")
+    return ast.Constant(
+        None, lineno=node.lineno, col_offset=node.col_offset, end_lineno=node.lineno, end_col_offset=end
+    )
 
 
 def _is_left_and_resumed(loop: ast.While) -> bool:

@@ -23,6 +23,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from dpor.instrument.tracebacks import leave_out_own_frames
 from dpor.runtime import current
 from dpor.runtime.callbacks import only_counts, owner_of_group, task_of, wakes_a_sleeper
 from dpor.runtime.clock import look_at_clock
@@ -378,6 +379,7 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
             if self._exception_handler is None:
                 # The standard loop would log it and go on; here nobody would see it.
                 raise
+            leave_out_own_frames(error)
             self.call_exception_handler(
                 {
                     "message": f"Exception in callback {handle._callback!r}",

@@ -22,6 +22,7 @@ from collections.abc import Callable, Generator, Iterable
 from typing import TYPE_CHECKING, Any, cast
 
 from dpor.instrument.hooks import INSTRUMENTED
+from dpor.instrument.tracebacks import leave_out_own_frames
 from dpor.results import AssumptionKind
 from dpor.runtime import current, timeouts
 from dpor.runtime.mode import Mode
@@ -394,6 +395,7 @@ def patch_futures(patches: PatchSet, mode: Mode, module: Any, kernel: Any) -> No
     def set_exception(self: Any, exception: Any) -> None:
         if mode.host.active and isinstance(exception, Exception):
             mode.host.current_thread().dpor_execution.failed_futures.append(self)
+            leave_out_own_frames(exception)
         real_set_exception(self, exception)
 
     patches.define(module.Future, "dpor_retrieved", False)

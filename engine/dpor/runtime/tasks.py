@@ -14,6 +14,7 @@ import sys
 from types import FrameType
 from typing import Any
 
+from dpor.instrument.tracebacks import leave_out_own_frames
 from dpor.runtime import current
 from dpor.runtime.makers import Maker
 from dpor.runtime.turn_events import is_value, leave_turns, note_made, note_timer
@@ -22,6 +23,10 @@ _MAKING = ("asyncio.base_events", "asyncio.tasks", "dpor.runtime.loop_methods", 
 
 PythonTask: Any = asyncio.tasks._PyTask
 PythonFuture: Any = asyncio.futures._PyFuture
+
+# What the futures in C say, in place of the texts of those in Python.
+_HAS_NO_RESULT = ("Result is not set.",)
+_HAS_ENDED = ("invalid state",)
 
 
 class ModelFuture(PythonFuture):
@@ -39,25 +44,42 @@ class ModelFuture(PythonFuture):
             self.dpor_hash = _next_hash(self._loop, self)
         note_made(self)
 
+    def result(self) -> Any:
+        """What the future has ended with."""
+        try:
+            return super().result()
+        except asyncio.InvalidStateError as error:
+            if error is not self._exception:
+                error.args = _HAS_NO_RESULT
+            raise
+
     def set_result(self, result: Any) -> None:
         """Mark the future as done."""
         _outside_predicates("sets the result of a future")
         note_timer(self.dpor_timer)
-        super().set_result(result)
+        try:
+            super().set_result(result)
+        except asyncio.InvalidStateError as error:
+            error.args = _HAS_ENDED
+            raise
 
     def set_exception(self, exception: Any) -> None:
         """Mark the future as failed."""
         _outside_predicates("sets the exception of a future")
         note_timer(self.dpor_timer)
-        _leave_out_steps(exception)
-        super().set_exception(exception)
+        leave_out_own_frames(exception)
+        try:
+            super().set_exception(exception)
+        except asyncio.InvalidStateError as error:
+            error.args = _HAS_ENDED
+            raise
 
     def cancel(self, *message: Any, **options: Any) -> bool:
         """Cancel the future."""
         _outside_predicates("cancels a future")
         note_timer(self.dpor_timer)
         # What a task ends with that is cancelled: it is kept before this is called.
-        _leave_out_steps(getattr(self, "_cancelled_exc", None))
+        leave_out_own_frames(getattr(self, "_cancelled_exc", None))
         return super().cancel(*message, **options)
 
     def __hash__(self) -> int:
@@ -103,17 +125,6 @@ for _shown, _names in ((ModelFuture, "Future"), (ModelTask, "Task")):
 def is_pending(future: Any) -> bool:
     """Whether a future has no result yet: asked by the loop itself, which is no use of the future by the model."""
     return future._state == asyncio.futures._PENDING
-
-
-def _leave_out_steps(error: object) -> None:
-    """Take the frames of the code that runs a task out of the traceback of what its coroutine has raised: asyncio's own
-    tasks are written in C, and have none.
-    """
-    while isinstance(error, BaseException) and (trace := error.__traceback__) is not None:
-        frame = trace.tb_frame
-        if frame.f_globals is not asyncio.tasks.__dict__ or not frame.f_code.co_name.startswith("__step"):
-            return
-        error.__traceback__ = trace.tb_next
 
 
 def _outside_predicates(what: str) -> None:

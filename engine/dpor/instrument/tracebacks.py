@@ -1,0 +1,71 @@
+"""Tracebacks as a program has them without the checker.
+
+What stands in for a function in C is written in Python, so the tracebacks of what it raises, and of what passes through
+it, have frames that a program knows nothing of. They are taken out where a program comes by an exception: at the head
+of a handler, on leaving a `with`, and where an exception is kept in a future. A frame that CPython's own Python code
+would have in its place is not put there: such a function shows as one in C does.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator, Mapping
+from types import CodeType, TracebackType
+from typing import cast
+
+_OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_MOST = 100
+# A model has these of asyncio's as they are in Python. Programs have them in C otherwise.
+_IN_C: Mapping[str, tuple[str, ...]] = {
+    "asyncio.events": ("get_running_loop", "get_event_loop"),
+    "asyncio.futures": ("Future.",),
+    "asyncio.tasks": ("Task.",),
+}
+_NAMES_IN_C = tuple(itertools.chain.from_iterable(_IN_C.values()))
+
+
+def leave_out_own_frames(error: BaseException | None) -> None:
+    """Take the frames of the checker out of the traceback of an exception, and of what it leads to: its causes and
+    contexts, and the parts of a group, a hundred in all.
+    """
+    found = [] if error is None else [error]
+    for one in found:
+        one.__traceback__ = _without_own(one.__traceback__)
+        for more in _led_to(one):
+            if len(found) < _MOST and not any(more is known for known in found):
+                found.append(more)
+
+
+def _led_to(error: BaseException) -> Iterator[BaseException]:
+    if error.__cause__ is not None:
+        yield error.__cause__
+    if error.__context__ is not None:
+        yield error.__context__
+    if isinstance(error, BaseExceptionGroup):
+        yield from cast("BaseExceptionGroup[BaseException]", error).exceptions
+
+
+def _without_own(first: TracebackType | None) -> TracebackType | None:
+    while first is not None and _is_own(first):
+        first = first.tb_next
+    last = first
+    while last is not None:
+        following = last.tb_next
+        if following is not None and _is_own(following):
+            last.tb_next = following.tb_next
+        else:
+            last = following
+    return first
+
+
+def _is_own(entry: TracebackType) -> bool:
+    frame = entry.tb_frame
+    code: CodeType = frame.f_code
+    if code.co_filename.startswith(_OWN):
+        return True
+    name = code.co_qualname
+    # Most frames are of neither, and asking for their module takes longer.
+    return name.startswith(_NAMES_IN_C) and name.startswith(
+        _IN_C.get(str(frame.f_globals.get("__name__")), ())
+    )
