@@ -3,6 +3,7 @@
 //! One program, whose tests Cargo runs side by side: the few long ones would wait for each other in programs of their
 //! own.
 
+mod amount;
 mod explorers;
 mod frontiers;
 mod litmus;

@@ -1,5 +1,6 @@
 //! POP against the exhaustive oracle, on named and on random programs that block, fail, draw and nest.
 
+use crate::amount::programs;
 use crate::script::random::{random_thread, Seeded, MIXES};
 use crate::script::{Instruction, Machine, Script};
 use Instruction::*;
@@ -78,14 +79,9 @@ fn a_draw_that_a_race_does_not_depend_on_does_not_multiply_its_reversals() {
     assert_eq!(classes(vec![vec![Store(0, 1)], vec![Choose(2), SkipUnless(1, 1), Load(0)]]), (3, 0, 0));
 }
 
-/// How many programs of each mix.
-fn programs(default: u64) -> u64 {
-    std::env::var("DPOR_PROGRAMS").ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
-
 #[test]
 fn random_programs_agree_with_the_oracle() {
-    let count = programs(150);
+    let count = programs(50);
     for (name, mix) in &MIXES {
         let mut compared = 0;
         for seed in 1..=count {
@@ -102,7 +98,7 @@ fn random_programs_agree_with_the_oracle() {
 /// Too large for the oracle, but not for optimal exploration, which keeps wakeup trees instead.
 #[test]
 fn larger_random_programs_agree_with_optimal() {
-    let count = programs(60);
+    let count = programs(25);
     for (name, mix) in &MIXES {
         let mut compared = 0;
         for seed in 1..=count {

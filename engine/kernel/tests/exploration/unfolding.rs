@@ -1,5 +1,6 @@
 //! QPOR against the exhaustive oracle, with full and with k-partial alternatives.
 
+use crate::amount::programs;
 use crate::script::random::Seeded;
 use crate::script::{Instruction, Script};
 use Instruction::*;
@@ -103,8 +104,7 @@ fn random_thread(random: &mut Seeded, length: usize) -> Vec<Instruction> {
 }
 
 fn random_programs(first: u64, share: u64, oracle: &str, threads: std::ops::RangeInclusive<usize>, length: usize) {
-    let count: u64 = std::env::var("DPOR_PROGRAMS").ok().and_then(|text| text.parse().ok()).unwrap_or(1000);
-    let count = count.div_ceil(share);
+    let count = programs(300).div_ceil(share);
     let mut compared = 0;
     for seed in first..first + count {
         let mut random = Seeded::salted(seed, 0xd1b5_4a32_d192_ed03);

@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::amount::programs;
 use crate::script::random::Seeded;
 use crate::script::{Instruction, Recording, Script};
 use _kernel::driver::{Counts, Driver, Summary};
@@ -307,10 +308,6 @@ fn random_thread(random: &mut Seeded, length: usize, plain: bool) -> Vec<Instruc
     code
 }
 
-fn programs(default: u64) -> u64 {
-    std::env::var("DPOR_PROGRAMS").ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
-
 #[test]
 fn random_programs_of_reads_and_writes_agree_with_the_oracle() {
     let count = programs(300);
@@ -329,7 +326,7 @@ fn random_programs_of_reads_and_writes_agree_with_the_oracle() {
 /// Too large for every interleaving.
 #[test]
 fn larger_random_programs_agree_with_optimal_exploration() {
-    let count = programs(150);
+    let count = programs(75);
     let mut compared = 0;
     for seed in 1..=count {
         let mut random = Seeded::new(seed ^ 0x7777_0000);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::amount::programs;
 use crate::script::machine::outcomes;
 use crate::script::random::Seeded;
 use crate::script::{Found, Instruction, Machine, Outcome, Script};
@@ -221,8 +222,8 @@ fn random_thread(random: &mut Seeded, length: usize) -> Vec<Instruction> {
     code
 }
 
-fn random_programs(default: u64, salt: u64, largest: usize) -> (u64, u64) {
-    let count: u64 = std::env::var("DPOR_PROGRAMS").ok().and_then(|text| text.parse().ok()).unwrap_or(default);
+fn random_programs(usual: u64, salt: u64, largest: usize) -> (u64, u64) {
+    let count = programs(usual);
     let mut compared = 0;
     for seed in 1..=count {
         let mut random = Seeded::salted(seed, salt);
