@@ -99,7 +99,7 @@ class HostedModel:
         self.host = Host()
         self.patches = Patches(self.host)
         self.packages = self._named_packages()
-        hooks = {hook.value: getattr(self.host, hook.value) for hook in Hook}
+        hooks = _hooks_of(self.host)
         self.instrumentation = Instrumentation(
             self.root,
             tuple(name for name in self.packages if not is_of_standard_library(name)),
@@ -499,6 +499,17 @@ def _is_installed(package: str) -> bool:
     except (ImportError, ValueError):
         # A module that is loaded already need not know where it came from.
         return False
+
+
+def _hooks_of(host: Host) -> dict[str, Callable[..., Any]]:
+    """The hooks by name, as they are put into the namespaces of modules.
+
+    Programs go through their namespaces and ask each function for its module, which methods in C have none of.
+    """
+    hooks = {hook.value: getattr(host, hook.value) for hook in Hook}
+    for function in hooks.values():
+        function.__module__ = __name__
+    return hooks
 
 
 def module_name_of(file: Path) -> str:

@@ -12,6 +12,10 @@ from dpor.errors import DporError
 from dpor.results import CheckRequest, Verdict
 
 PROGRAMS = {
+    "the module of each value of a namespace": """
+        for value in list(globals().values()):
+            assert not getattr(value, "__module__", "").startswith("somewhere.")
+    """,
     "what gather gives": """
         import asyncio
         async def main():
@@ -483,7 +487,7 @@ def model(program: str) -> str:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_sees_what_it_sees_in_plain_python(name, tmp_path):
     text = model(PROGRAMS[name])
-    plain: dict[str, object] = {}
+    plain: dict[str, object] = {"__name__": "plain"}
     exec(compile(text, "plain.py", "exec"), plain)
     plain["model"]()
     file = tmp_path / "model.py"
