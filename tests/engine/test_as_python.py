@@ -14,7 +14,8 @@ from dpor.results import CheckRequest, Verdict
 PROGRAMS = {
     "the module of each value of a namespace": """
         for value in list(globals().values()):
-            assert not getattr(value, "__module__", "").startswith("somewhere.")
+            if isinstance(value, type(len)):
+                assert not getattr(value, "__module__", "").startswith("somewhere.")
     """,
     "what gather gives": """
         import asyncio
@@ -487,7 +488,7 @@ def model(program: str) -> str:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_sees_what_it_sees_in_plain_python(name, tmp_path):
     text = model(PROGRAMS[name])
-    plain: dict[str, object] = {"__name__": "plain"}
+    plain: dict[str, object] = {}
     exec(compile(text, "plain.py", "exec"), plain)
     plain["model"]()
     file = tmp_path / "model.py"

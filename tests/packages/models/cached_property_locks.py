@@ -1,6 +1,4 @@
-"""Before Python 3.12 all objects of a class share the lock of a cached property: two properties of different objects that
-need each other wait for ever.
-"""
+"""Cached properties that need each other wait for ever: before Python 3.12 all objects share the lock of one."""
 
 import functools
 import threading
