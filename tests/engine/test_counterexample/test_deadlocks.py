@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+import textwrap
 from pathlib import Path
 
+import pytest
 from scripted import ONE, SPAWNED, TWO, broken, shown, steps
 
-from dpor.results import Pattern, ViolationKind
+from dpor.checking import check_model
+from dpor.results import CheckRequest, Pattern, ViolationKind
 
 DEADLOCK = """
     class Account:
@@ -138,3 +142,37 @@ def test_waiting_for_what_was_never_announced_is_no_lost_wakeup(tmp_path: Path):
     violation = broken(tmp_path, source, [*SPAWNED, (TWO, "")])
     assert violation.kind is ViolationKind.DEADLOCK
     assert violation.pattern is None
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="cached properties have no locks from Python 3.12 on")
+def test_threads_that_wait_inside_of_the_load_of_an_attribute_are_named(tmp_path: Path):
+    file = tmp_path / "model.py"
+    file.write_text(
+        textwrap.dedent(
+            """
+            import functools, threading, dpor
+
+            class Node:
+                def __init__(self, other=None):
+                    self.other = other
+
+                @functools.cached_property
+                def left(self):
+                    return self.other and self.other.right
+
+                @functools.cached_property
+                def right(self):
+                    return self.other and self.other.left
+
+            @dpor.model
+            def model():
+                one, two = Node(Node()), Node(Node())
+                thread = threading.Thread(target=lambda: one.left)
+                thread.start()
+                two.right
+                thread.join()
+            """
+        )
+    )
+    (violation,) = check_model(CheckRequest(str(file), "model", str(tmp_path))).violations
+    assert {wait.thread: wait.waits_for for wait in violation.waiting} == {"main": "main.0", "main.0": "main"}

@@ -281,6 +281,8 @@ impl Host {
         if !self.is_recording() {
             return;
         }
+        // To be told of an operation would say that the thread waits no longer.
+        self.tell_owed(py);
         let (recorder, path) = {
             let mut state = self.state();
             let current = state.current;
