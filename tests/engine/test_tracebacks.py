@@ -227,10 +227,15 @@ def check_against_plain(tmp_path: Path, raising: str, looking: str) -> None:
     module.same = lambda found: seen.append(without_library(found))  # type: ignore[attr-defined]
     sys.modules[module.__name__] = module
     try:
-        result = check_model(CheckRequest(str(file), "model", str(tmp_path)))
+        # In any one execution: what formats a traceback has many orders beside other threads.
+        result = check_model(
+            CheckRequest(
+                str(file), "model", str(tmp_path), options={"algorithm": "random", "max_executions": 1}
+            )
+        )
     finally:
         del sys.modules[module.__name__]
-    assert result.verdict is Verdict.VERIFIED, result.violations
+    assert result.verdict is Verdict.INCOMPLETE, result
     assert seen
     assert seen[0] == plain
 
@@ -238,6 +243,31 @@ def check_against_plain(tmp_path: Path, raising: str, looking: str) -> None:
 @pytest.mark.parametrize("raising", RAISING.values(), ids=RAISING.keys())
 def test_a_handler_sees_the_frames_of_the_program(tmp_path: Path, raising: str) -> None:
     check_against_plain(tmp_path, raising, LOOKING["a handler"])
+
+
+def test_an_exception_whose_class_has_code_for_attributes_is_handled(tmp_path: Path) -> None:
+    raising = """
+        import dataclasses
+
+        @dataclasses.dataclass(frozen=True)
+        class Frozen(Exception):
+            code: int
+
+            def __getattribute__(self, name):
+                assert name != "__traceback__" or operator.index(0), "asked of the class"
+                return super().__getattribute__(name)
+
+        def work():
+            raise Frozen(1)
+
+        try:
+            work()
+        except Frozen:
+            queue.Queue().get_nowait()
+    """
+    check_against_plain(
+        tmp_path, raising, LOOKING["a handler"].replace("show(error)", "type(error.__context__).__name__")
+    )
 
 
 @pytest.mark.parametrize("looking", LOOKING.values(), ids=LOOKING.keys())

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import CodeType, TracebackType
-from typing import cast
+from typing import Any
 
 _OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _MOST = 100
@@ -25,25 +25,36 @@ _IN_C: Mapping[str, tuple[str, ...]] = {
 _NAMES_IN_C = tuple(itertools.chain.from_iterable(_IN_C.values()))
 
 
+def _accessors(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    attribute: Any = vars(BaseException)[name]
+    return attribute.__get__, attribute.__set__
+
+
+# Past the classes of exceptions, which may have code for attributes.
+_get_traceback, _set_traceback = _accessors("__traceback__")
+_get_cause, _ = _accessors("__cause__")
+_get_context, _ = _accessors("__context__")
+_get_parts: Callable[..., tuple[BaseException, ...]] = vars(BaseExceptionGroup)["exceptions"].__get__
+
+
 def leave_out_own_frames(error: BaseException | None) -> None:
     """Take the frames of the checker out of the traceback of an exception, and of what it leads to: its causes and
     contexts, and the parts of a group, a hundred in all.
     """
     found = [] if error is None else [error]
     for one in found:
-        one.__traceback__ = _without_own(one.__traceback__)
+        _set_traceback(one, _without_own(_get_traceback(one)))
         for more in _led_to(one):
             if len(found) < _MOST and not any(more is known for known in found):
                 found.append(more)
 
 
 def _led_to(error: BaseException) -> Iterator[BaseException]:
-    if error.__cause__ is not None:
-        yield error.__cause__
-    if error.__context__ is not None:
-        yield error.__context__
+    for more in (_get_cause(error), _get_context(error)):
+        if more is not None:
+            yield more
     if isinstance(error, BaseExceptionGroup):
-        yield from cast("BaseExceptionGroup[BaseException]", error).exceptions
+        yield from _get_parts(error)
 
 
 def _without_own(first: TracebackType | None) -> TracebackType | None:
