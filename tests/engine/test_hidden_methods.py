@@ -76,6 +76,7 @@ REMOVALS = {
 }
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("write", WRITES)
 def test_who_calls_a_method_finds_what_hides_it(tmp_path: Path, kind: str, write: str) -> None:
@@ -84,6 +85,7 @@ def test_who_calls_a_method_finds_what_hides_it(tmp_path: Path, kind: str, write
         pair.require_both(KINDS[kind], WRITES[write], read)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("removal", REMOVALS)
 def test_who_calls_a_method_finds_that_it_is_no_longer_hidden(

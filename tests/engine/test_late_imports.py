@@ -112,6 +112,7 @@ def test_its_body_runs_in_every_execution(tmp_path: Path) -> None:
     assert (result.verdict, result.executions) == (Verdict.VERIFIED, 2)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize(
     "load",

@@ -23,6 +23,7 @@ def outcomes(check, tmp_path, litmus, algorithm, plain=False):
     return {litmus.seen(outcome) for outcome in litmus_sink.take()}, result
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("algorithm", ["optimal", "source", "parsimonious"])
 @pytest.mark.parametrize("litmus", TESTS, ids=NAMES)
 def test_atomics_have_the_outcomes_that_the_memory_model_allows(check, tmp_path, litmus, algorithm):

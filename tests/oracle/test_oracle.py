@@ -19,7 +19,7 @@ from oracle.summary import WRONG
 from oracle.tables.known import LEFT_OUT
 from oracle.tables.registry import KINDS
 
-PROGRAMS = int(os.environ.get("DPOR_ORACLE_PROGRAMS", "300"))
+PROGRAMS = int(os.environ.get("DPOR_ORACLE_PROGRAMS", "100"))
 SEED = int(os.environ.get("DPOR_ORACLE_SEED", "0"))
 CHUNK = 25
 # Of a hundred programs one may be refused; a few more in one chunk are chance.

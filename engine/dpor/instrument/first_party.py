@@ -30,7 +30,9 @@ class FirstParty:
     def __init__(self, root: Path, packages: tuple[str, ...]) -> None:
         self._root = root.resolve()
         self._packages = packages
-        self._standard_library = Path(sysconfig.get_paths()["stdlib"]).resolve()
+        library = sysconfig.get_paths()["stdlib"]
+        self._standard_library = Path(library).resolve()
+        self._in_library = library + os.sep
         # Every module that is loaded is asked for, and most share a folder with others.
         self._under_root: dict[str, bool] = {}
         self._foreign: dict[Path, bool] = {self._root: False}
@@ -39,7 +41,12 @@ class FirstParty:
         """True if the module of this name in this file is to be instrumented."""
         if module_name.partition(".")[0] in OWN_MODULES or module_name == "__main__":
             return False
-        return self._is_named(module_name) or self._is_under_root(file)
+        if self._is_named(module_name):
+            return True
+        # By far most modules, asked for without a look at their files.
+        if file.startswith(self._in_library) and "site-packages" not in file:
+            return False
+        return self._is_under_root(file)
 
     def owns(self, module_name: str, file: str) -> bool:
         """True if the module of this name in this file is the user's own code, and not of a named package."""
