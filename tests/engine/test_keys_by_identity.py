@@ -1,4 +1,4 @@
-"""Threads, tasks and futures as keys: each is a key of its own, and nothing of it is read."""
+"""Threads, tasks, futures and functions as keys: each is a key of its own, and nothing of it is read."""
 
 from __future__ import annotations
 
@@ -50,6 +50,21 @@ COUNTS = {
     "one future that is put into a set and looked for": (
         "one = Future(); spawn(lambda: seen.add(one), lambda: one in seen)",
         2,
+    ),
+    "a function that its id stands for": (
+        "one = lambda: 0\n"
+        "    spawn(lambda: (kept.update({id(one): 1}), seen.add(id(one))), lambda: kept and id(one) in seen)",
+        3,
+    ),
+    "a class that its id stands for": (
+        "class One: pass\n"
+        "    spawn(lambda: (kept.update({id(One): 1}), seen.add(id(One))), lambda: kept and id(One) in seen)",
+        3,
+    ),
+    "a generator that its id stands for": (
+        "one = (number for number in ())\n"
+        "    spawn(lambda: (kept.update({id(one): 1}), seen.add(id(one))), lambda: kept and id(one) in seen)",
+        3,
     ),
     "a future that is a key while it gets a result": (
         "one = Future(); spawn(lambda: seen.add(one), lambda: one.set_result(1))",

@@ -12,6 +12,8 @@ from dpor.instrument.scopes import parameters
 from dpor.instrument.symbols import Access, Scope, ScopeKind
 
 _LEAVING = frozenset({"__exit__", "__aexit__"})
+# Their code runs once for each time that the code around them does.
+_AT_ONCE = frozenset({ScopeKind.CLASS, ScopeKind.TYPE_PARAMETERS})
 
 
 class Definitions(Iterables):
@@ -74,7 +76,7 @@ class Definitions(Iterables):
             body = at(ast.Subscript(whole, ast.Constant(len(cells)), ast.Load()), body)
         node.body = body
         self.scope = outer
-        return node
+        return self.hook(Hook.DEFINED, node, node) if self._is_made_anew() else node
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.stmt:
         self._decorators(node)
@@ -117,10 +119,16 @@ class Definitions(Iterables):
         ]
         if self.access(node.name) is not Access.PLAIN:
             decorators.insert(0, self._binder(node))
-        if self.scope.kind is ScopeKind.FUNCTION and not isinstance(node, ast.ClassDef):
-            # A function of its own for each call of the one around it.
+        if self._is_made_anew():
             decorators.append(at(ast.Name(Hook.DEFINED.identifier, ast.Load()), _heading(node)))
         node.decorator_list = decorators
+
+    def _is_made_anew(self) -> bool:
+        """Whether what is defined here is another one each time: for each call of the function around it."""
+        scope: Scope | None = self.scope
+        while scope is not None and scope.kind in _AT_ONCE:
+            scope = scope.parent
+        return scope is not None and scope.kind is not ScopeKind.MODULE
 
     def _called(self, decorator: ast.expr) -> ast.expr:
         """Rewrite a decorator, which the interpreter calls."""

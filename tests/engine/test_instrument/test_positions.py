@@ -64,7 +64,10 @@ def calls(line: str, hooks: Any) -> list[tuple[str, str]]:
         ("fixed(isinstance(t, Thing))", []),
         (
             "Thing()",
-            [("callee", "Thing"), ("callee", "vars"), ("method", "vars(self).update"), ("created", "[1, 2]")],
+            [
+                *[("callee", "Thing"), ("callee", "vars"), ("method", "vars(self).update")],
+                *[("created", "[1, 2]"), ("defined", "lambda *a, **k: 0")],
+            ],
         ),
         ("shared", [("load_global", "shared")]),
         ("if not t.n: pass", [("load_attribute", "t.n"), ("truth", "t.n")]),

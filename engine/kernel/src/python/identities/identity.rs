@@ -432,7 +432,7 @@ impl Identities {
 }
 
 /// A number that no address is, and that tells objects apart.
-fn object_number(origin: &impl Hash) -> u64 {
+pub fn object_number(origin: &impl Hash) -> u64 {
     const ABOVE_ADDRESSES: u64 = 1 << 56;
     const ALIGNMENT: u64 = 16;
     let mut hasher = DefaultHasher::new();

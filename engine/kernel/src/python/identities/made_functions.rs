@@ -1,16 +1,17 @@
-//! Functions that an execution has made, each of which is an object of its own: those that one definition makes in two
-//! threads (`@functools.wraps(f) def wrapper(...)`) share no attributes. Others are told apart by their definitions.
+//! Functions and classes that an execution has made, each of which is an object of its own: those that one definition
+//! makes in two threads (`@functools.wraps(f) def wrapper(...)`) share no attributes. Others are told apart by their
+//! definitions.
 //!
 //! A function is not kept alive for it, because it keeps alive what it refers to.
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyFunction, PyWeakrefMethods, PyWeakrefReference};
+use pyo3::types::{PyDict, PyFunction, PyType, PyWeakrefMethods, PyWeakrefReference};
 use rustc_hash::FxHashMap;
 
 use crate::operation::ThreadId;
 use crate::python::host::{report_uncontrolled, Host};
-use crate::python::identities::identity::{KeyId, ObjectId};
+use crate::python::identities::identity::{object_number, KeyId, ObjectId};
 use crate::python::state::State;
 
 /// By address: the function, the thread that made it, and how many it had made before.
@@ -49,20 +50,27 @@ impl State {
         let parent = self.identities.thread_object(creator);
         Some(self.identities.part(parent, KeyId::index(number as usize), token))
     }
+
+    /// What `id` gives for a function or class that the running execution has made, whichever address it has got; None
+    /// for others.
+    pub fn number_of_made(&self, object: &Bound<'_, PyAny>) -> Option<u64> {
+        let (creator, number) = self.objects.functions.find(object)?;
+        Some(object_number(&(self.identities.path(creator), "made by a definition", number)))
+    }
 }
 
 #[pymethods]
 impl Host {
-    /// A function has just been made by a definition.
-    #[pyo3(signature = (function, /))]
-    fn defined<'py>(&self, function: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let Some(mut state) = self.awake() else { return Ok(function) };
-        if state.running() && function.is_exact_instance_of::<PyFunction>() {
+    /// A function or class has just been made by a definition.
+    #[pyo3(signature = (made, /))]
+    fn defined<'py>(&self, made: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let Some(mut state) = self.awake() else { return Ok(made) };
+        if state.running() && (made.is_exact_instance_of::<PyFunction>() || made.is_instance_of::<PyType>()) {
             let creator = state.actor();
-            state.objects.functions.note(&function, creator)?;
+            state.objects.functions.note(&made, creator)?;
         }
         drop(state);
-        Ok(function)
+        Ok(made)
     }
 }
 

@@ -265,8 +265,11 @@ impl Host {
         }
         self.note_drawn_number(object.py(), "id");
         let mut state = self.state();
+        if let Some(number) = state.number_of_made(object) {
+            return number;
+        }
         let facts = state.types.facts(object);
-        if !matches!(facts.kind, TypeKind::Instance) && !facts.kind.is_container() {
+        if !matches!(facts.kind, TypeKind::Instance | TypeKind::Iterator) && !facts.kind.is_container() {
             return address;
         }
         if state.memory_owner(object, facts).is_some() {
