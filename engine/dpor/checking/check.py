@@ -27,7 +27,7 @@ from dpor.checking.exploration import (
 from dpor.checking.failures import Found
 from dpor.checking.minimisation import minimised
 from dpor.checking.recording import REPLAY, record, run_once
-from dpor.checking.refusals import require_controlled, require_planned, require_root
+from dpor.checking.refusals import require_controlled, require_planned, require_repeated, require_root
 from dpor.checking.tail import Tail
 from dpor.checkpoints import (
     Checkpoint,
@@ -244,6 +244,8 @@ class _Check:
                 require_controlled(hosted, outcome)
                 require_root(hosted, outcome)
                 require_planned(hosted, outcome)
+                if not self.found:
+                    require_repeated(hosted, outcome)
                 if outcome.bound is not None and outcome.frontier is not None:
                     self._keep(self._checkpoint(self._counts(outcome), outcome.frontier))
                 return outcome

@@ -11,7 +11,7 @@ from dpor.codes import Code
 from dpor.counterexample.frames import characters
 from dpor.errors import DporError
 from dpor.hosted import HostedModel
-from dpor.options import MemoryModel, ModelOptions, Partition, chooses_reads
+from dpor.options import Algorithm, MemoryModel, ModelOptions, Partition, chooses_reads
 from dpor.results import SourceSpan
 from dpor.runtime.uncontrolled import Call, split_calls
 
@@ -79,6 +79,12 @@ def require_controlled(hosted: HostedModel, outcome: Outcome) -> None:
         )
 
 
+_WAY_OUT = (
+    "does it depend on something that outlives an execution or is not fixed, such as a cache, addresses or the order "
+    "of a set?"
+)
+
+
 def require_planned(hosted: HostedModel, outcome: Outcome) -> None:
     """Raise DporError NONDETERMINISTIC, if the model has left what was planned for it."""
     if outcome.divergence is not None:
@@ -87,8 +93,28 @@ def require_planned(hosted: HostedModel, outcome: Outcome) -> None:
             Code.NONDETERMINISTIC,
             f"{hosted.info.name} behaved differently when the same choices were made again: at step {step + 1}, "
             f"thread {thread} could not go on",
-            "does it depend on something that outlives an execution or is not fixed, such as a cache, addresses or "
-            "the order of a set?",
+            _WAY_OUT,
+            SourceSpan(hosted.info.file, hosted.info.line, hosted.info.column),
+        )
+
+
+def require_repeated(hosted: HostedModel, outcome: Outcome) -> None:
+    """Raise DporError NONDETERMINISTIC, if the model has been seen to do something else for the same choices although
+    each step seemed the same: `optimal` begins no execution of a class that is explored (Abdulla et al., POPL 2014,
+    Theorem 7.8), unless an operation is at another place than it was in the execution that planned it.
+    """
+    options = hosted.options
+    if (
+        outcome.explored.redundant
+        and options.algorithm is Algorithm.OPTIMAL
+        and options.memory_model is MemoryModel.SC
+        and options.preemption_bound is None
+    ):
+        raise DporError(
+            Code.NONDETERMINISTIC,
+            f"{hosted.info.name} behaved differently when the same choices were made again: an execution that was to "
+            "be another one is equivalent to an earlier one",
+            _WAY_OUT,
             SourceSpan(hosted.info.file, hosted.info.line, hosted.info.column),
         )
 
