@@ -32,7 +32,9 @@ def model():
 """
 
 
-def test_an_execution_that_is_equivalent_to_an_earlier_one_is_no_reason_to_be_verified(tmp_path: Path) -> None:
+def test_an_execution_that_is_equivalent_to_an_earlier_one_is_no_reason_to_be_verified(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "model.py").write_text(MODEL)
     with pytest.raises(DporError, match="equivalent to an earlier one") as raised:
         check_model(CheckRequest("model.py", "model", str(tmp_path)))
