@@ -124,8 +124,7 @@ class HostedModel:
         self._module_name = module_name_of(self.file)
         self._function: Callable[..., Any] | None = None
         self._path_entry = str(self.file.parent)
-        self._printed = False
-        self._output = Output()
+        self.output = Output()
 
     @classmethod
     def of(cls, request: CheckRequest | ReplayRequest) -> Self:
@@ -143,7 +142,7 @@ class HostedModel:
     def __enter__(self) -> Self:
         self._check_packages()
         sys.path.insert(0, self._path_entry)
-        self._output.install()
+        self.output.install()
         self.host.install()
         self.patches.install()
         self.instrumentation.install()
@@ -170,7 +169,7 @@ class HostedModel:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._output.restore()
+        self.output.restore()
         gc.enable()
         gc.unfreeze()
         self.host.sleep(True)
@@ -184,18 +183,9 @@ class HostedModel:
             sys.path.remove(self._path_entry)
 
     def main(self) -> None:
-        """What the kernel runs as the model's main thread.
-
-        Only the first execution prints what the model prints; thousands that say the same would hide it.
-        """
-        self._output.begin(quiet=self._printed)
-        self._printed = True
+        """What the kernel runs as the model's main thread."""
+        self.output.begin_execution()
         self.patches.run(self._call)
-
-    def speak(self) -> None:
-        """Let the next execution print, as for the one that shows a failure."""
-        self._output.begin(quiet=False)
-        self._printed = False
 
     def load_afresh(self) -> None:
         """Load the model's modules anew for each execution, from now on."""

@@ -360,6 +360,40 @@ def test_a_hang_without_a_timeout_ends_too(run_command: Run, bank: Path) -> None
     assert (model["verdict"], model["reason"]["code"]) == ("incomplete", "DPOR304")
 
 
+PRINTING = """
+import queue, threading, dpor
+
+print("imported")
+
+@dpor.model
+def violated():
+    print("begins")
+    number = dpor.choose(range(3))
+    print("number", number)
+    assert number < 2
+    print("ends")
+
+@dpor.model
+def begins_anew():
+    print("begins")
+    lines = queue.SimpleQueue()
+    thread = threading.Thread(target=lines.put, args=(1,))
+    thread.start()
+    print(lines.get())
+    thread.join()
+    print(lines.qsize(), type(lines).__name__)
+"""
+
+
+def test_what_is_shown_of_prints_is_of_one_execution(run_command: Run, project: Path) -> None:
+    (project / "prints.py").write_text(PRINTING)
+    models = checked(run_command, project, "prints.py")
+    assert {name: model["output"] for name, model in models.items()} == {
+        "violated": "imported\nbegins\nnumber 2\n",
+        "begins_anew": "imported\nbegins\n1\n0 SimpleQueue\n",
+    }
+
+
 def test_what_a_model_prints_stays_out_of_the_report(run_command: Run, bank: Path) -> None:
     message = '{"kind": "result"}\\n'
     body = (

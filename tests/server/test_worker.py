@@ -28,8 +28,8 @@ from dpor.errors import DporError
 from dpor.results import ModelResult, Progress, SourceSpan, Verdict
 import dpor_lsp.checking.worker
 
-def check_model(request, on_progress, sharing):
-    scope = dict(globals(), on_progress=on_progress, request=request)
+def check_model(request, on_progress, sharing, on_output):
+    scope = dict(globals(), on_progress=on_progress, on_output=on_output, request=request)
     with open(request.file) as stream:
         exec(compile(stream.read(), request.file, "exec"), scope)
     return ModelResult("m.py::model", "m.py", 1, {}, Verdict.VERIFIED, executions=1)
@@ -80,6 +80,24 @@ def test_output_of_every_kind_is_captured_and_kept_apart(check: Check) -> None:
     assert result.verdict is Verdict.VERIFIED
     for text in ("from Python", '{"kind": "result"', "from C", "from a child"):
         assert text in result.output
+
+
+def test_what_an_execution_prints_takes_the_place_of_what_others_have(check: Check) -> None:
+    result = check(
+        """
+        print("while it is imported")
+        for number in range(3):
+            sys.stdout.flush()
+            on_output()
+            print(number)
+        """
+    )
+    assert result.output == "while it is imported\n2\n"
+
+
+def test_a_model_that_closes_its_output_is_checked(check: Check) -> None:
+    result = check("print('before', flush=True)\nos.close(1)\non_output()")
+    assert (result.verdict, result.output) == (Verdict.VERIFIED, "before\n")
 
 
 def test_megabytes_from_c_while_the_interpreter_lock_is_held_block_nothing(check: Check) -> None:

@@ -96,16 +96,23 @@ def check_model(
     request: CheckRequest,
     on_progress: Callable[[Progress], object] | None = None,
     sharing: Sharing | None = None,
+    on_output: Callable[[], object] | None = None,
 ) -> ModelResult:
     """Explore a model and say what was found.
 
     `on_progress` is called about ten times a second; if it returns False the check is cancelled. `sharing` continues a
-    check that was stopped or takes part in one; the counts are then those of the whole so far. Raises DporError for
+    check that was stopped or takes part in one; the counts are then those of the whole so far. `on_output` is called
+    before an execution that prints: the first one, again where the exploration begins anew, and the one that shows the
+    first violation; without it the exploration prints once. Raises DporError for
     a model that cannot be checked: see `HostedModel`, and UNSUPPORTED_PAIR, NONDETERMINISTIC, UNCONTROLLED; and
     LearnedError if others take part and something was learned that all have to know.
     """
     with HostedModel.of(request) as hosted:
-        return _Check(hosted, request.all_violations, on_progress, sharing or Sharing()).run()
+        if on_output is not None:
+            hosted.output.when_begun = on_output
+        check = _Check(hosted, request.all_violations, on_progress, sharing or Sharing())
+        check.prints_again = on_output is not None
+        return check.run()
 
 
 class Counts(NamedTuple):
@@ -138,6 +145,9 @@ class _Check:
         self.learned = list(self.before.learned)
         self.shared = sharing.shared
         self.exploring = False
+        self.has_printed_failure = False
+        self.prints_again = False
+        """Whether what an execution prints that begins an exploration anew takes the place of what was printed."""
         # What this process has taken, also where it began anew.
         self.seconds = 0.0
         self.kept = monotonic()
@@ -213,6 +223,8 @@ class _Check:
         self._learn()
         for _ in range(_RESTARTS):
             self.found.clear()
+            if self.prints_again:
+                hosted.output.speak()
             remaining = None if options.timeout is None else max(0.0, options.timeout - self.seconds)
             self.exploring = True
             outcome = explore(
@@ -456,12 +468,15 @@ class _Check:
         return tail.place()
 
     def _explain(self, found: Found) -> Violation:
-        if len(self.found) > _MINIMISED:
-            return record(self.hosted, found)
-        # Several failures of one place are told apart by their messages.
-        exact = sum(other.place == found.place for other in self.found.values()) > 1
-        progress = None if self.on_progress is None else self._report
-        return record(self.hosted, minimised(self.hosted, found, exact, progress))
+        if len(self.found) <= _MINIMISED:
+            # Several failures of one place are told apart by their messages.
+            exact = sum(other.place == found.place for other in self.found.values()) > 1
+            progress = None if self.on_progress is None else self._report
+            found = minimised(self.hosted, found, exact, progress)
+        if not self.has_printed_failure:
+            self.has_printed_failure = True
+            self.hosted.output.speak()
+        return record(self.hosted, found)
 
 
 def _may_take_turns(options: ModelOptions) -> bool:

@@ -67,7 +67,7 @@ def guided(
     `observe` makes what observes the run. Raises DporError as `check_model` does.
     """
     with HostedModel.of(request) as hosted:
-        hosted.speak()
+        hosted.output.speak()
         best: _Attempt | None = None
         primitives = Primitives(library_queues=schedule.library_queues, library_pools=schedule.library_pools)
         preparations = [_load_afresh, functools.partial(_learn, primitives=primitives), _load_afresh]

@@ -37,7 +37,6 @@ FOLLOW = Explorer(name="follow")
 def record(hosted: HostedModel, found: Found) -> Violation:
     """Run a failing execution again and tell it as a violation."""
     # An execution can fail in several threads: run it to its end only if it has to be for this failure.
-    hosted.speak()
     with hosted.symbolic.pinned(found.values):
         return _recorded(hosted, found)
 

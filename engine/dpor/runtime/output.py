@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 
@@ -56,6 +56,10 @@ class ModelStream:
         return getattr(self._real, name)
 
 
+def _nobody() -> None:
+    """Nobody asks."""
+
+
 class Output:
     """The standard streams while a check lasts, from the import of the model's modules on.
 
@@ -66,6 +70,9 @@ class Output:
         self._real: tuple[Any, Any] | None = None
         self._streams: tuple[ModelStream, ...] = ()
         self._quiet = False
+        self._was_printed = False
+        self.when_begun: Callable[[], object] = _nobody
+        """Called before an execution that prints: what it prints is to be shown in place of what others have."""
 
     def install(self) -> None:
         """Put the streams of the model in place; `restore` puts those of the process back."""
@@ -73,8 +80,22 @@ class Output:
         self._streams = tuple(map(ModelStream, self._real))
         self.begin(quiet=False)
 
+    def begin_execution(self) -> None:
+        """Begin an execution. One prints what the model prints: thousands that say the same would hide it."""
+        quiet = self._was_printed
+        self._was_printed = True
+        self.begin(quiet=quiet)
+        if not quiet and self._real is not None:
+            for stream in self._real:
+                stream.flush()
+            self.when_begun()
+
+    def speak(self) -> None:
+        """Let the next execution print: it is the one that is told of."""
+        self._was_printed = False
+
     def begin(self, *, quiet: bool) -> None:
-        """Give an execution streams that nothing has been redirected from, quiet ones or not."""
+        """Give the model streams that nothing has been redirected from, quiet ones or not."""
         streams = self._streams
         if self._real is None or (
             quiet and self._quiet and sys.stdout is streams[0] and sys.stderr is streams[1]

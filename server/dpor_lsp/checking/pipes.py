@@ -18,10 +18,11 @@ READ_SIZE = 1 << 16
 
 
 class Mark(enum.Enum):
-    """What the parent has written into a pipe."""
+    """What the parent has written into a pipe, or the process with the sign that it was given."""
 
     ASKED = b"?"
     ENDED = b"."
+    AFRESH = b"!"
 
 
 class MarkedPipe:
@@ -38,6 +39,11 @@ class MarkedPipe:
         self._sign = b"\0" + bytes(1 + secrets.randbelow(255) for _ in range(15))
         self._lock = threading.Lock()
         self._ended = False
+
+    @property
+    def afresh(self) -> bytes:
+        """What the process writes before what takes the place of what it has written so far."""
+        return self._sign + Mark.AFRESH.value
 
     def ask(self) -> None:
         """Have the reader come by `Mark.ASKED` after all that was written so far."""

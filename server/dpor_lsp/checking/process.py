@@ -177,6 +177,16 @@ class _Event(enum.Enum):
 class _Streams:
     output: HeadAndTail = field(default_factory=HeadAndTail)
     evidence: HeadAndTail = field(default_factory=HeadAndTail)
+    imported: HeadAndTail | None = None
+    """What was printed before the first execution, while the model's modules were imported."""
+
+    def begin_output(self) -> None:
+        """What comes now takes the place of what an execution has printed."""
+        self.imported = self.imported or self.output
+        self.output = HeadAndTail()
+
+    def printed(self) -> str:
+        return (self.imported.text() if self.imported is not None else "") + self.output.text()
 
 
 @dataclass
@@ -266,9 +276,10 @@ class Worker:
         assert self._process.stdin is not None
         # A worker may have waited for long before it got something to do.
         self._started = monotonic()
+        private = {"token": self._token, "afresh": self._output.afresh.hex()}
         # A worker that could not start has closed its end; its exit says more than this error.
         with contextlib.suppress(OSError):
-            self._process.stdin.write(json.dumps(message | {"token": self._token}).encode() + b"\n")
+            self._process.stdin.write(json.dumps(message | private).encode() + b"\n")
             self._process.stdin.flush()
 
     def ask(self) -> None:
@@ -345,7 +356,7 @@ class Worker:
             ending=ending,
             result=told.result,
             status=self._process.returncode if status is None else status,
-            output=self._streams.output.text(),
+            output=self._streams.printed(),
             evidence=evidence,
             progress=told.progress,
             seconds=seconds,
@@ -386,6 +397,8 @@ class Worker:
         for piece in self._output.pieces():
             if isinstance(piece, bytes):
                 self._streams.output.add(piece)
+            elif piece is Mark.AFRESH:
+                self._streams.begin_output()
 
     def _read_channel(self) -> None:
         unfinished: list[bytes] = []

@@ -12,10 +12,12 @@ from C while the interpreter lock is held cannot block it.
 from __future__ import annotations
 
 import _thread
+import contextlib
 import faulthandler
 import json
 import os
 import sys
+from collections.abc import Callable
 from time import monotonic
 from typing import Any
 
@@ -201,11 +203,24 @@ def _check(message: dict[str, Any], channel: Channel, alarm: Alarm, wanted: Part
             give=give,
             shared=bool(message.get("shared")),
         )
-        return to_json(check_model(request, on_progress, sharing))
+        return to_json(check_model(request, on_progress, sharing, _mark_of_output(message["afresh"])))
     except LearnedError as learned:
         return {"learned": to_json(learned.learned)}
     except BaseException as error:
         return to_json(_failed(request, error))
+
+
+def _mark_of_output(mark: str) -> Callable[[], None]:
+    """What tells the parent that what is printed now takes the place of what was printed before."""
+    # The model gets a stand-in for it.
+    write = os.write
+
+    def tell() -> None:
+        # A model may have closed the stream.
+        with contextlib.suppress(OSError):
+            write(1, bytes.fromhex(mark))
+
+    return tell
 
 
 def _replay(request: ReplayRequest) -> dict[str, Any]:
