@@ -245,6 +245,17 @@ def test_a_handler_sees_the_frames_of_the_program(tmp_path: Path, raising: str) 
     check_against_plain(tmp_path, raising, LOOKING["a handler"])
 
 
+def test_a_future_may_get_a_class_of_exceptions(tmp_path: Path) -> None:
+    raising = """
+        async def main():
+            future = asyncio.get_running_loop().create_future()
+            future.set_exception(KeyError)
+            await future
+        asyncio.run(main())
+    """
+    check_against_plain(tmp_path, raising, LOOKING["a handler"])
+
+
 def test_an_exception_whose_class_has_code_for_attributes_is_handled(tmp_path: Path) -> None:
     raising = """
         import dataclasses

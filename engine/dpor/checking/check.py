@@ -110,9 +110,8 @@ def check_model(
     with HostedModel.of(request) as hosted:
         if on_output is not None:
             hosted.output.when_begun = on_output
-        check = _Check(hosted, request.all_violations, on_progress, sharing or Sharing())
-        check.prints_again = on_output is not None
-        return check.run()
+        prints_again = on_output is not None
+        return _Check(hosted, request.all_violations, on_progress, sharing or Sharing(), prints_again).run()
 
 
 class Counts(NamedTuple):
@@ -126,7 +125,9 @@ class Counts(NamedTuple):
 
 
 class _Check:
-    """One check of one model."""
+    """One check of one model. `prints_again`: what an exploration prints that begins anew takes the place of what was
+    printed before.
+    """
 
     def __init__(
         self,
@@ -134,6 +135,7 @@ class _Check:
         all_violations: bool,
         on_progress: Callable[[Progress], object] | None,
         sharing: Sharing,
+        prints_again: bool,
     ) -> None:
         self.hosted = hosted
         self.all_violations = all_violations
@@ -146,8 +148,7 @@ class _Check:
         self.shared = sharing.shared
         self.exploring = False
         self.has_printed_failure = False
-        self.prints_again = False
-        """Whether what an execution prints that begins an exploration anew takes the place of what was printed."""
+        self.prints_again = prints_again
         # What this process has taken, also where it began anew.
         self.seconds = 0.0
         self.kept = monotonic()

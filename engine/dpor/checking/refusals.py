@@ -100,13 +100,13 @@ def require_planned(hosted: HostedModel, outcome: Outcome) -> None:
 
 def require_repeated(hosted: HostedModel, outcome: Outcome) -> None:
     """Raise DporError NONDETERMINISTIC, if the model has been seen to do something else for the same choices although
-    each step seemed the same: `optimal` begins no execution of a class that is explored (Abdulla et al., POPL 2014,
-    Theorem 7.8), unless an operation is at another place than it was in the execution that planned it.
+    each step seemed the same: `optimal` and `parsimonious` begin no execution of a class that is explored (Abdulla et al.,
+    POPL 2014, and CAV 2024), unless an operation is at another place than it was in the execution that planned it.
     """
     options = hosted.options
     if (
         outcome.explored.redundant
-        and options.algorithm is Algorithm.OPTIMAL
+        and options.algorithm in (Algorithm.OPTIMAL, Algorithm.PARSIMONIOUS)
         and options.memory_model is MemoryModel.SC
         and options.preemption_bound is None
     ):

@@ -32,7 +32,9 @@ class FirstParty:
         self._packages = packages
         library = sysconfig.get_paths()["stdlib"]
         self._standard_library = Path(library).resolve()
-        self._in_library = library + os.sep
+        is_inside = self._root.is_relative_to(self._standard_library)
+        # What the files of the standard library begin with, if none of them can be under the root.
+        self._in_library = () if is_inside else (library + os.sep,)
         # Every module that is loaded is asked for, and most share a folder with others.
         self._under_root: dict[str, bool] = {}
         self._foreign: dict[Path, bool] = {self._root: False}

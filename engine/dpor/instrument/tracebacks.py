@@ -37,11 +37,11 @@ _get_context, _ = _accessors("__context__")
 _get_parts: Callable[..., tuple[BaseException, ...]] = vars(BaseExceptionGroup)["exceptions"].__get__
 
 
-def leave_out_own_frames(error: BaseException | None) -> None:
+def leave_out_own_frames(error: object) -> None:
     """Take the frames of the checker out of the traceback of an exception, and of what it leads to: its causes and
-    contexts, and the parts of a group, a hundred in all.
+    contexts, and the parts of a group, a hundred in all. What is no exception is left as it is.
     """
-    found = [] if error is None else [error]
+    found = [error] if isinstance(error, BaseException) else []
     for one in found:
         _set_traceback(one, _without_own(_get_traceback(one)))
         for more in _led_to(one):
