@@ -99,9 +99,9 @@ def require_planned(hosted: HostedModel, outcome: Outcome) -> None:
 
 
 def require_repeated(hosted: HostedModel, outcome: Outcome) -> None:
-    """Raise DporError NONDETERMINISTIC, if the model has been seen to do something else for the same choices although
-    each step seemed the same: `optimal` and `parsimonious` begin no execution of a class that is explored (Abdulla et al.,
-    POPL 2014, and CAV 2024), unless an operation is at another place than it was in the execution that planned it.
+    """Raise DporError NONDETERMINISTIC, if the model did something else for the same choices although each step
+    seemed the same: `optimal` (Abdulla et al., POPL 2014) and `parsimonious` (CAV 2024) begin no execution of a class
+    that is explored, unless an operation is at another place than it was in the execution that planned it.
     """
     options = hosted.options
     if (
