@@ -135,7 +135,7 @@ class _Check:
         all_violations: bool,
         on_progress: Callable[[Progress], object] | None,
         sharing: Sharing,
-        prints_again: bool,
+        prints_again: bool = False,
     ) -> None:
         self.hosted = hosted
         self.all_violations = all_violations
