@@ -48,7 +48,8 @@ class Outcome:
     anew, for "rebound" with modules and variables in `rebinding`. `frontier` is what is left, for `frontiers`, after a
     host has followed the schedules `learned` with the algorithm "learn". `lacks_root` says that no thread was the
     `root`. `nondeterminism` is a step, a thread, what that was about to do before and now, file and line; `divergence`
-    a step and a thread that could not go on there. `by_turns` says that turns of event loops were events;
+    a step and a thread that could not go on there; `all_slept` says that an execution came to where all threads slept
+    that could run, which `optimal` never plans. `by_turns` says that turns of event loops were events;
     `failed_turns` are the decisions of a loop, as `choose` would draw them, by which such an execution failed.
     """
 
@@ -68,6 +69,7 @@ class Outcome:
     lacks_root: bool
     nondeterminism: tuple[int, str, str, str, str | None, int] | None
     divergence: tuple[int, str] | None
+    all_slept: bool
 
 class Cell:
     """A closure variable that is rebound."""

@@ -239,6 +239,17 @@ def test_a_module_of_a_package_that_was_loaded_before_is_waited_for_too(
     assert result.verdict is Verdict.VERIFIED, result
 
 
+def test_a_package_without_a_file_is_new_in_every_execution(tmp_path: Path) -> None:
+    body = """
+    import sys
+    assert "namespace" not in sys.modules
+    import namespace
+    in_turn(lambda: shared.append(1), lambda: shared.append(2))
+"""
+    result = check(tmp_path, body)
+    assert (result.verdict, result.executions) == (Verdict.VERIFIED, 2)
+
+
 def test_a_module_that_puts_something_else_in_its_place_is_imported(tmp_path: Path) -> None:
     body = """
     def use():

@@ -11,7 +11,7 @@ from dpor.codes import Code
 from dpor.counterexample.frames import characters
 from dpor.errors import DporError
 from dpor.hosted import HostedModel
-from dpor.options import Algorithm, MemoryModel, ModelOptions, Partition, chooses_reads
+from dpor.options import MemoryModel, ModelOptions, Partition, chooses_reads
 from dpor.results import SourceSpan
 from dpor.runtime.uncontrolled import Call, split_calls
 
@@ -99,17 +99,12 @@ def require_planned(hosted: HostedModel, outcome: Outcome) -> None:
 
 
 def require_repeated(hosted: HostedModel, outcome: Outcome) -> None:
-    """Raise DporError NONDETERMINISTIC, if the model did something else for the same choices although each step
-    seemed the same: `optimal` (Abdulla et al., POPL 2014) and `parsimonious` (CAV 2024) begin no execution of a class
-    that is explored, unless an operation is at another place than it was in the execution that planned it.
+    """Raise DporError NONDETERMINISTIC, if the model did something else for the same choices although each step was the
+    same: `optimal` comes to no prefix where all threads sleep that could run (Abdulla et al., POPL 2014), unless an
+    operation is at another place than it was in the execution that planned it.
     """
     options = hosted.options
-    if (
-        outcome.explored.redundant
-        and options.algorithm in (Algorithm.OPTIMAL, Algorithm.PARSIMONIOUS)
-        and options.memory_model is MemoryModel.SC
-        and options.preemption_bound is None
-    ):
+    if outcome.all_slept and options.memory_model is MemoryModel.SC and options.preemption_bound is None:
         raise DporError(
             Code.NONDETERMINISTIC,
             f"{hosted.info.name} behaved differently when the same choices were made again: an execution that was to "

@@ -126,6 +126,9 @@ class Instrumentation:
         self.modules: list[str] = []
         # Those of them that the running execution has imported.
         self._late: list[str] = []
+        # Packages without a file, which have no body; those that the running execution has imported, and the others.
+        self._late_folders: list[str] = []
+        self._folders: list[str] = []
         self.files: set[Path] = set()
         self.rebound: Mapping[str, frozenset[str]] = rebound or {}
         self.sees_operands = False
@@ -205,6 +208,9 @@ class Instrumentation:
         for name in self._late:
             _forget(name)
             self.modules.remove(name)
+        for name in self._late_folders:
+            _forget(name)
+        self._late_folders.clear()
         if self._late:
             # Their classes can be found by way of those that they derive from.
             gc.collect()
@@ -219,9 +225,11 @@ class Instrumentation:
         return {name: self.load_file(path, name) for name, path in list(self._loaded.items())}
 
     def _drop(self) -> None:
-        for name in self.modules:
+        for name in (*self.modules, *self._folders, *self._late_folders):
             _forget(name)
         self.modules.clear()
+        self._folders.clear()
+        self._late_folders.clear()
         self._late.clear()
 
     def find_spec(
@@ -248,6 +256,7 @@ class Instrumentation:
         if origin is None and spec.submodule_search_locations is not None and self.looks_into(fullname):
             # A folder without an __init__.py.
             self.imports.load(spec)
+            (self._late_folders if self.imports.is_late(fullname) else self._folders).append(fullname)
             return spec
         if (
             not spec.has_location

@@ -183,6 +183,8 @@ impl Requirements {
 pub struct Findings<'a> {
     /// If the program left a planned schedule: where and how.
     pub divergence: Option<&'a Divergence>,
+    /// Whether an execution was given up in which all threads that could run slept, which the explorer never plans.
+    pub all_slept: bool,
     /// An operation that the explorer does not treat, which ended the exploration.
     pub refusal: Option<OperationKind>,
     /// Whether the thread that is to be the root was never seen.

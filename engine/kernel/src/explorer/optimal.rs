@@ -42,6 +42,8 @@ pub struct Optimal {
     tree: WakeupTree,
     /// The first planned step that its thread did not come to.
     divergence: Option<Divergence>,
+    /// Whether an execution came to a prefix where all threads that could run slept.
+    all_slept: bool,
 }
 
 impl Optimal {
@@ -74,7 +76,7 @@ impl Explorer for Optimal {
     }
 
     fn findings(&self) -> Findings<'_> {
-        Findings { divergence: self.divergence.as_ref(), ..Findings::default() }
+        Findings { divergence: self.divergence.as_ref(), all_slept: self.all_slept, ..Findings::default() }
     }
 
     fn begin(&mut self) -> usize {
@@ -107,7 +109,10 @@ impl Explorer for Optimal {
                 let asleep = |outcome: &u32| sleep.iter().any(|s| s.thread == thread && s.outcome == *outcome);
                 !outcomes.iter().all(asleep)
             };
-            let Some(thread) = state.preferred(awake) else { return Decision::GiveUp };
+            let Some(thread) = state.preferred(awake) else {
+                self.all_slept = true;
+                return Decision::GiveUp;
+            };
             let steps = alternatives(state, thread, sleep);
             let free = steps.into_iter().map(|step| Branch { step, below: WakeupTree::default() });
             node.tree.branches.extend(free);

@@ -428,6 +428,7 @@ impl Explorer for ValueCentric {
 
     fn findings(&self) -> Findings<'_> {
         Findings {
+            all_slept: false,
             divergence: None,
             refusal: self.refusal,
             lacks_root: !self.root_seen,

@@ -40,6 +40,7 @@ pub struct Outcome {
     lacks_root: bool,
     nondeterminism: Option<Difference>,
     divergence: Option<(usize, String)>,
+    all_slept: bool,
 }
 
 #[pymethods]
@@ -92,6 +93,7 @@ impl Host {
             lacks_root: findings.lacks_root,
             nondeterminism: state.told_difference(),
             divergence,
+            all_slept: findings.all_slept,
         };
         match state.exploration.refusals.met() {
             None => {}
