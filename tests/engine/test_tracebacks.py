@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 import sysconfig
@@ -216,7 +217,7 @@ def program(tmp_path: Path, raising: str, looking: str) -> Path:
 
 def check_against_plain(tmp_path: Path, raising: str, looking: str) -> None:
     file = program(tmp_path, raising, looking)
-    plain = without_library(eval(in_plain_python(file)))
+    plain = without_library(ast.literal_eval(in_plain_python(file)))
     file.write_text(
         f"{file.read_text()}\nimport dpor\n\n@dpor.model\ndef model():\n"
         f"    found = shown()\n    assert not any({OF_CHECKER!r} in str(part) for part in found), found\n"

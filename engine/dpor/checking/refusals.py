@@ -70,19 +70,9 @@ def require_controlled(hosted: HostedModel, outcome: Outcome) -> None:
             Code.NONDETERMINISTIC,
             f"{hosted.info.name} behaved differently when the same choices were made again: at step {step + 1}, "
             f"thread {thread} was about to {found}, {instead}",
-            way_to_unseen_state(
-                "does it depend on something that outlives an execution or is not fixed, such as a cache, addresses or "
-                "the order of a set?",
-                hosted.host.assumptions(),
-            ),
+            _what_may_differ(hosted),
             place if file is None else SourceSpan(hosted.relative(Path(file)), line),
         )
-
-
-_WAY_OUT = (
-    "does it depend on something that outlives an execution or is not fixed, such as a cache, addresses or the order "
-    "of a set?"
-)
 
 
 def require_planned(hosted: HostedModel, outcome: Outcome) -> None:
@@ -93,7 +83,7 @@ def require_planned(hosted: HostedModel, outcome: Outcome) -> None:
             Code.NONDETERMINISTIC,
             f"{hosted.info.name} behaved differently when the same choices were made again: at step {step + 1}, "
             f"thread {thread} could not go on",
-            _WAY_OUT,
+            _what_may_differ(hosted),
             SourceSpan(hosted.info.file, hosted.info.line, hosted.info.column),
         )
 
@@ -109,9 +99,18 @@ def require_repeated(hosted: HostedModel, outcome: Outcome) -> None:
             Code.NONDETERMINISTIC,
             f"{hosted.info.name} behaved differently when the same choices were made again: an execution that was to "
             "be another one is equivalent to an earlier one",
-            _WAY_OUT,
+            _what_may_differ(hosted),
             SourceSpan(hosted.info.file, hosted.info.line, hosted.info.column),
         )
+
+
+def _what_may_differ(hosted: HostedModel) -> str:
+    """The fix for a model that does something else for the same choices."""
+    return way_to_unseen_state(
+        "does it depend on something that outlives an execution or is not fixed, such as a cache, addresses or the "
+        "order of a set?",
+        hosted.host.assumptions(),
+    )
 
 
 def _where(options: ModelOptions) -> str:
