@@ -28,8 +28,9 @@ from dpor.discovery import find_models
 from dpor.errors import DporError
 from dpor.exception_texts import titled
 from dpor.instrument.combined_flags import CombinedFlags
-from dpor.instrument.hooks import Hook
-from dpor.instrument.import_hook import Foreign, Instrumentation
+from dpor.instrument.entries import MARKER
+from dpor.instrument.hooks import Hook, hook_entries, put_hooks
+from dpor.instrument.import_hook import Instrumentation
 from dpor.instrument.in_place import Library
 from dpor.instrument.library_state import keep_unseen, objects_of
 from dpor.instrument.standard_library import is_of_standard_library
@@ -99,14 +100,13 @@ class HostedModel:
         self.host = Host()
         self.patches = Patches(self.host)
         self.packages = self._named_packages()
-        hooks = _hooks_of(self.host)
         self.instrumentation = Instrumentation(
             self.root,
             tuple(name for name in self.packages if not is_of_standard_library(name)),
-            hooks,
+            self.host,
             self.overlay,
             covered=self.file,
-            foreign=Foreign(self.host.marker, self._asleep),
+            asleep=self._asleep,
             tell=self.host.tell_instrumented,
             contents=self.patches.outside.contents,
             refuse=self._refuse_module,
@@ -114,7 +114,7 @@ class HostedModel:
         )
         self.patches.module_locks.is_looked_into = self.instrumentation.looks_into
         self.texts = Texts(self.host)
-        self.library = Library(self.host, hooks, self.patches.stand_ins(), self.packages)
+        self.library = Library(self.host, self.patches.stand_ins(), self.packages)
         self._flags = CombinedFlags()
         self.fresh_modules = False
         # Until an exploration finds that turns of event loops cannot be events.
@@ -144,6 +144,7 @@ class HostedModel:
         sys.path.insert(0, self._path_entry)
         self.output.install()
         self.host.install()
+        put_hooks(self._hooks())
         self.patches.install()
         self.instrumentation.install()
         self.library.install()
@@ -261,6 +262,10 @@ class HostedModel:
             yield
         finally:
             self.host.sleep(slept)
+
+    def _hooks(self) -> dict[str, object]:
+        hooks = {hook.value: getattr(self.host, hook.value) for hook in Hook}
+        return {MARKER: self.host.entered, **hook_entries(hooks, self.host.is_instrumented)}
 
     def _keep_objects(self) -> None:
         """Tell the host of what the model's modules hold: also of what code has made that is not instrumented."""
@@ -489,17 +494,6 @@ def _is_installed(package: str) -> bool:
     except (ImportError, ValueError):
         # A module that is loaded already need not know where it came from.
         return False
-
-
-def _hooks_of(host: Host) -> dict[str, Callable[..., Any]]:
-    """The hooks by name, as they are put into the namespaces of modules.
-
-    Programs go through their namespaces and ask each function for its module, which methods in C have none of.
-    """
-    hooks = {hook.value: getattr(host, hook.value) for hook in Hook}
-    for function in hooks.values():
-        function.__module__ = __name__
-    return hooks
 
 
 def module_name_of(file: Path) -> str:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpor._kernel import Host
 from dpor.discovery import find_models
-from dpor.instrument.hooks import Hook
 from dpor.instrument.import_hook import Instrumentation
 from dpor.lines import line_end, split_lines, with_line_ends
 
@@ -64,7 +64,7 @@ def test_a_model_below_such_a_character_is_found_at_its_place(tmp_path: Path, in
 def test_lines_of_an_edited_text_are_shown_at_their_numbers(tmp_path: Path, inside: str) -> None:
     path = tmp_path / "edited.py"
     text = f'first = "{inside}"\nsecond = 2\n'
-    instrumentation = Instrumentation(tmp_path, (), dict.fromkeys(hook.value for hook in Hook), {path: text})
+    instrumentation = Instrumentation(tmp_path, (), Host(), {path: text})
     try:
         instrumentation.code("edited", str(path))
         assert linecache.getline(str(path), 2) == "second = 2\n"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 from pathlib import Path
 
 import pytest
@@ -81,3 +83,26 @@ def test_the_process_has_its_own_streams_back_afterwards(tmp_path: Path) -> None
     before = (sys.stdout, sys.stderr)
     check(tmp_path, "sys.stdout = None")
     assert (sys.stdout, sys.stderr) == before
+
+
+def test_the_first_execution_that_is_not_given_up_prints_to_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "model.py"
+    path.write_text(
+        "import inspect\nimport dpor\n\ndef work():\n    pass\n\n@dpor.model\ndef model():\n    print('before')\n"
+        "    dpor.spawn(work).join()\n    print(inspect.getclosurevars(work).globals, 'after')\n"
+    )
+    printed = io.StringIO()
+
+    def forget() -> None:
+        printed.truncate(0)
+        printed.seek(0)
+
+    begun: list[str] = []
+    with contextlib.redirect_stdout(printed):
+        check_model(
+            CheckRequest(str(path), "model", str(tmp_path)),
+            on_output=lambda: (begun.append(printed.getvalue()), forget()),
+        )
+    # Code of `inspect` is instrumented first.
+    assert begun == ["", "before\n"]
+    assert printed.getvalue() == "before\n{} after\n"

@@ -382,6 +382,8 @@ class _Check:
             # The exploration has begun again with more visible operations: what was found will be found again.
             self.found.clear()
             self.before = Checkpoint()
+            if self.prints_again:
+                self.hosted.output.speak()
             return not self.shared
         found = Found(failed, choices, self.hosted.symbolic.values())
         if isinstance(found.exception, MemoryError):

@@ -7,7 +7,7 @@ import ast
 from dpor.instrument.comprehensions import Iterables
 from dpor.instrument.hooks import OPERATORS, Hook
 from dpor.instrument.implicit import Implicit
-from dpor.instrument.rewriter import at, is_number, namespace
+from dpor.instrument.rewriter import at, is_number
 from dpor.instrument.symbols import Access, ScopeKind
 
 
@@ -167,9 +167,7 @@ class Assignments(Iterables):
         """A hook call that unbinds a shared name."""
         if self.access(name) is Access.CELL:
             return self.hook(Hook.DELETE_CELL, position, ast.Name(name, ast.Load()), *self.whose(name))
-        return self.hook(
-            Hook.DELETE_GLOBAL, position, ast.Name("__dpor_namespace__", ast.Load()), self.global_key(name)
-        )
+        return self.hook(Hook.DELETE_GLOBAL, position, self.global_key(name))
 
     def visit_Import(self, node: ast.Import) -> ast.stmt | list[ast.stmt]:
         result: list[ast.stmt] = []
@@ -190,12 +188,12 @@ class Assignments(Iterables):
             return node
         if node.names[0].name == "*":
             where = [ast.Constant(node.module or ""), ast.Constant(node.level)]
-            return [node, at(ast.Expr(self.implicit(Implicit.IMPORTED_ALL, node, namespace(), *where)), node)]
+            return [node, at(ast.Expr(self.implicit(Implicit.IMPORTED_ALL, node, *where)), node)]
         result: list[ast.stmt] = []
         for alias in node.names:
             bound = alias.asname or alias.name
             where = [ast.Constant(node.module or ""), ast.Constant(node.level), ast.Constant(alias.name)]
-            value = self.implicit(Implicit.IMPORTED, alias, namespace(), *where)
+            value = self.implicit(Implicit.IMPORTED, alias, *where)
             if self.access(bound) is Access.PLAIN:
                 result.append(at(ast.Assign([ast.Name(bound, ast.Store())], value), node))
             else:

@@ -7,15 +7,14 @@ nothing that the model could see.
 from __future__ import annotations
 
 import ast
+import builtins
 import itertools
+import zlib
 from collections.abc import Iterator
 from typing import TypedDict
 
 from dpor.instrument.blocks import blocks, statements
 from dpor.results import Coverage
-
-REACHED = "__dpor_reached__"
-"""The name of the byte array in an instrumented module: 1 at the number of each line that was reached."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -27,11 +26,25 @@ class _Place(TypedDict):
     end_col_offset: int | None
 
 
-def mark_lines(tree: ast.Module) -> ast.Module:
+def mark_lines(tree: ast.Module, filename: str) -> ast.Module:
     """Precede each statement of each function by its mark, in place; done after instrumentation. Returns the tree."""
+    name = _array_name(filename)
     for function in [one for one in statements(tree) if isinstance(one, Function)]:
-        _mark_function(function)
+        _mark_function(function, name)
     return tree
+
+
+def put_array(filename: str, reached: bytearray) -> None:
+    """Let the marks of a file find its byte array, among the built-in names: 1 at the number of each reached line."""
+    names = builtins.__dict__
+    name = _array_name(filename)
+    # Functions of the file as it was can be left, with marks on lines that it has no longer.
+    reached.extend(bytes(max(0, len(names.get(name, b"")) - len(reached))))
+    names[name] = reached
+
+
+def _array_name(filename: str) -> str:
+    return f"__dpor_reached_{zlib.crc32(filename.encode(errors='surrogatepass')):x}__"
 
 
 def covered_lines(source: str | bytes, model: str, reached: bytearray) -> Coverage:
@@ -80,20 +93,20 @@ def _is_marked(statement: ast.stmt, block: list[ast.stmt], function: Function) -
     return not (documents and block is function.body and statement is block[0])
 
 
-def _mark_function(function: Function) -> None:
+def _mark_function(function: Function, name: str) -> None:
     for block in list(_blocks(function)):
         marked: list[ast.stmt] = []
         last = 0
         for statement in block:
             # Instrumentation makes several statements of one; they stand on one line.
             if _is_marked(statement, block, function) and statement.lineno != last:
-                marked.append(_mark(statement))
+                marked.append(_mark(statement, name))
                 last = statement.lineno
             marked.append(statement)
         block[:] = marked
 
 
-def _mark(statement: ast.stmt) -> ast.stmt:
+def _mark(statement: ast.stmt, name: str) -> ast.stmt:
     at: _Place = {
         "lineno": statement.lineno,
         "col_offset": statement.col_offset,
@@ -101,5 +114,5 @@ def _mark(statement: ast.stmt) -> ast.stmt:
         "end_col_offset": statement.end_col_offset,
     }
     line = ast.Constant(statement.lineno, **at)
-    cell = ast.Subscript(ast.Name(REACHED, ast.Load(), **at), line, ast.Store(), **at)
+    cell = ast.Subscript(ast.Name(name, ast.Load(), **at), line, ast.Store(), **at)
     return ast.Assign([cell], ast.Constant(1, **at), **at)

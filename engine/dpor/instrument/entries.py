@@ -6,7 +6,7 @@ import ast
 from types import CodeType
 
 MARKER = "__dpor_entered__"
-"""The name of what a marked module calls whenever a function of it begins to run."""
+"""The name of what a marked module calls whenever a function of it begins to run, among the built-in names."""
 
 
 class _Marking(ast.NodeTransformer):

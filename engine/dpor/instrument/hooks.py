@@ -1,20 +1,16 @@
-"""The names under which instrumented code finds its hooks."""
+"""The names under which instrumented code finds its hooks, and where it finds them."""
 
 from __future__ import annotations
 
 import ast
+import builtins
 import enum
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
 
 from dpor.instrument.implicit import implicit_entries
 from dpor.instrument.matching import steps
 
-NAMESPACE = "__dpor_namespace__"
-"""What instrumented code passes to hooks as its module's namespace. It stays when a check ends, as the hooks do: there
-can be functions that need them."""
-INSTRUMENTED = "__dpor_instrumented__"
-"""What the namespace of a module has, itself, while a check has that module instrumented."""
-FIRST_PARTY = "__dpor_first_party__"
 SLICE = "__dpor_slice__"
 LENGTH = "__dpor_length__"
 
@@ -106,10 +102,12 @@ OPERATORS: Mapping[type[ast.operator], int] = {
 """The numbers by which `Hook.OPERATE` and `Hook.INPLACE` know operators."""
 
 
-def namespace_entries(hooks: Mapping[str, object]) -> dict[str, object]:
-    """Turn a mapping from hook names (`load_attribute`...) into the global names that instrumented code refers to.
+def hook_entries(
+    hooks: Mapping[str, object], instruments: Callable[[dict[str, Any]], bool]
+) -> dict[str, object]:
+    """Turn a mapping from hook names (`load_attribute`...) into the names that instrumented code refers to.
 
-    Raises KeyError, naming them, if hooks are missing.
+    `instruments` tells the namespaces of instrumented modules. Raises KeyError, naming them, if hooks are missing.
     """
     missing = [hook.value for hook in Hook if hook.value not in hooks]
     if missing:
@@ -118,20 +116,29 @@ def namespace_entries(hooks: Mapping[str, object]) -> dict[str, object]:
     entries[SLICE] = slice
     entries[LENGTH] = len
     entries.update(steps(hooks))
-    entries.update(implicit_entries(hooks, NAMESPACE))
+    entries.update(implicit_entries(hooks, instruments))
     return entries
 
 
-def enter_namespace(namespace: dict[str, object], entries: Mapping[str, object]) -> None:
-    """Give a module's namespace its hooks, the `namespace_entries`, for a check that instruments it."""
-    namespace.update(entries)
-    namespace[NAMESPACE] = namespace
-    namespace[INSTRUMENTED] = namespace
+def put_hooks(entries: Mapping[str, object]) -> None:
+    """Let instrumented code find its hooks, the `hook_entries`.
+
+    They are put among the built-in names, as a program looks for variables of its own in the namespaces of modules.
+    They stay when a check ends: functions that need them can be left, and then they do nothing.
+    """
+    builtins.__dict__.update(entries)
 
 
-def leave_namespace(namespace: dict[str, object]) -> None:
-    """Take back that a check has a module instrumented. The hooks stay for functions that have them, and do nothing."""
-    namespace.pop(INSTRUMENTED, None)
+class Namespaces(Protocol):
+    """Knows the namespaces of the modules that a check has instrumented."""
+
+    def enter_namespace(self, namespace: dict[str, Any], first_party: bool, /) -> None:
+        """Take a dict for the namespace of such a module, which may be the user's own."""
+        ...
+
+    def leave_namespace(self, namespace: dict[str, Any], /) -> None:
+        """Take it for one no longer."""
+        ...
 
 
 def is_temporary(name: str) -> bool:

@@ -40,9 +40,11 @@ class Implicit(enum.StrEnum):
         return f"__dpor_{self.value}__"
 
 
-def implicit_entries(hooks: Mapping[str, Any], marker: str) -> dict[str, object]:
-    """The functions behind the global names; they tell `hooks`. Instrumented modules have the global `marker`."""
-    functions = _Functions(hooks, marker)
+def implicit_entries(
+    hooks: Mapping[str, Any], instruments: Callable[[dict[str, Any]], bool]
+) -> dict[str, object]:
+    """The functions behind the names; they tell `hooks`. `instruments` tells the namespaces of instrumented modules."""
+    functions = _Functions(hooks, instruments)
     return {
         Implicit.CAUGHT.identifier: _caught,
         Implicit.DELEGATED.identifier: functions.delegated,
@@ -74,13 +76,13 @@ class _Managed:
 
 
 class _Functions:
-    def __init__(self, hooks: Mapping[str, Any], marker: str) -> None:
+    def __init__(self, hooks: Mapping[str, Any], instruments: Callable[[dict[str, Any]], bool]) -> None:
         self._awaited: Callable[[Any], Any] = hooks["awaited"]
         self._callee: Callable[[Any], Callable[..., Any]] = hooks["callee"]
         self._iterate: Callable[[Any], Any] = hooks["iterate"]
         self._load_attribute: Callable[[object, str], Any] = hooks["load_attribute"]
         self._observe: Callable[[Any], Any] = hooks["observe"]
-        self._marker = marker
+        self._instruments = instruments
         # The primitives, by far the commonest managers, are operations by themselves. They have the names of CPython's.
         self._own: set[type] = {
             _kernel.Lock,
@@ -121,12 +123,13 @@ class _Functions:
 
     def _needs_nothing(self, method: object) -> bool:
         """True for instrumented code, and for what is not there, which the interpreter refuses."""
-        return method is None or (type(method) is FunctionType and self._marker in method.__globals__)
+        return method is None or (type(method) is FunctionType and self._instruments(method.__globals__))
 
-    def imported(self, namespace: dict[str, Any], module: str, level: int, name: str) -> object:
+    def imported(self, module: str, level: int, name: str) -> object:
         """What `from module import name` binds, with `level` dots before the module: a variable of a module is read in
         sight of the check, also where there is none. Raises ImportError as the interpreter does.
         """
+        namespace = _variables_of_caller()
         found = import_from(module, namespace, name, level)
         if isinstance(found, ModuleType):
             try:
@@ -138,13 +141,18 @@ class _Functions:
         exec(f"from {'.' * level}{module} import {name}", variables)
         return variables[name]
 
-    def imported_all(self, namespace: dict[str, Any], module: str, level: int) -> None:
+    def imported_all(self, module: str, level: int) -> None:
         """After `from module import *`: unless the module is instrumented, what it has bound is seen by the check."""
+        namespace = _variables_of_caller()
         found = import_from(module, namespace, "*", level)
-        if isinstance(found, ModuleType) and self._marker not in vars(found):
+        if isinstance(found, ModuleType) and not self._instruments(vars(found)):
             for name, value in list(vars(found).items()):
                 if name in namespace and namespace[name] is value:
                     self._load_attribute(found, name)
+
+
+def _variables_of_caller() -> dict[str, Any]:
+    return sys._getframe(2).f_globals  # pyright: ignore[reportPrivateUsage]
 
 
 def import_from(module: str, namespace: dict[str, Any], name: str, level: int) -> object:

@@ -9,24 +9,23 @@ import importlib.util
 import linecache
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Protocol
+from typing import Any, Protocol
 
 from dpor.contents import Contents
 from dpor.errors import DporError, too_deep
-from dpor.instrument.coverage import REACHED
-from dpor.instrument.entries import MARKER
+from dpor.instrument.coverage import put_array
 from dpor.instrument.first_party import OWN_MODULES, RUN_ON, FirstParty
-from dpor.instrument.hooks import FIRST_PARTY, enter_namespace, is_temporary, namespace_entries
+from dpor.instrument.hooks import Namespaces, is_temporary
 from dpor.instrument.library_code import Treatment, library_code
 from dpor.instrument.transformer import compile_instrumented
 from dpor.lines import split_lines
 from dpor.results import SourceSpan
 
 _Key = tuple[object, ...]
+Context = Callable[[], contextlib.AbstractContextManager[None]]
 
 
 class CodeCache:
@@ -97,24 +96,25 @@ class Instrumentation:
     """A `sys.meta_path` finder that instruments first-party modules and those of named packages.
 
     `root` is the folder that counts as first-party (virtual environments in it do not); `packages` are dotted names
-    of further packages; `hooks` maps hook names (`load_attribute`...) to callables; `overlay` gives the text to use
+    of further packages; `namespaces` is told of theirs; `overlay` gives the text to use
     in place of a file's content, by path; `rebound` names, by module, globals that are rebound from outside.
     A `code_cache` can be shared between instances. `reached` tells which lines of the file `covered` were reached.
     `tell` is called with the code of each module before it runs, and `refuse` with the error of one that cannot be
     instrumented, which `refusal` holds afterwards. `contents` notes what is read and looked for.
-    `imports` is told of the imports of modules.
+    `imports` is told of the imports of modules. `asleep` is a context in which the import of a package that is not
+    looked into is no part of an execution: it stays imported. Without it, such packages do not say that they run.
     """
 
     def __init__(
         self,
         root: Path,
         packages: tuple[str, ...],
-        hooks: Mapping[str, object],
+        namespaces: Namespaces,
         overlay: Mapping[Path, str] | None = None,
         rebound: Mapping[str, frozenset[str]] | None = None,
         code_cache: CodeCache | None = None,
         covered: Path | None = None,
-        foreign: Foreign | None = None,
+        asleep: Context | None = None,
         tell: Callable[[CodeType], object] = _nobody,
         contents: Contents | None = None,
         refuse: Callable[[DporError], object] = _nobody,
@@ -133,14 +133,15 @@ class Instrumentation:
         self.rebound: Mapping[str, frozenset[str]] = rebound or {}
         self.sees_operands = False
         """Whether modules that are loaded from now on tell of operators with a literal operand, too."""
-        self._entries = namespace_entries(hooks)
+        self._namespaces = namespaces
+        self._entered: dict[str, dict[str, Any]] = {}
         self._first_party = FirstParty(root, packages)
         self._overlay = {str(path.resolve()): text for path, text in (overlay or {}).items()}
         self._code = code_cache or CodeCache()
         self._found: dict[str, ModuleSpec] = {}
         self._loaded: dict[str, Path] = {}
         self._displaced: dict[str, ModuleType] = {}
-        self._foreign = foreign
+        self._asleep = asleep
         self._tell = tell
         self._root = root.resolve()
         self._refuse = refuse
@@ -158,9 +159,6 @@ class Instrumentation:
             if isinstance(file, str) and file.endswith(".py") and self._first_party.includes(name, file):
                 self._displaced[name] = module
                 _forget(name)
-            elif self._foreign is not None and MARKER in module.__dict__:
-                # It was imported under another check.
-                module.__dict__[MARKER] = self._foreign.marker(_top(name))
         sys.meta_path.insert(0, self)
 
     def uninstall(self) -> None:
@@ -206,7 +204,7 @@ class Instrumentation:
     def begin(self) -> None:
         """Begin an execution: what the one before has imported this one imports itself, as a new process would."""
         for name in self._late:
-            _forget(name)
+            self._leave(name)
             self.modules.remove(name)
         for name in self._late_folders:
             _forget(name)
@@ -225,12 +223,20 @@ class Instrumentation:
         return {name: self.load_file(path, name) for name, path in list(self._loaded.items())}
 
     def _drop(self) -> None:
-        for name in (*self.modules, *self._folders, *self._late_folders):
+        for name in self.modules:
+            self._leave(name)
+        for name in (*self._folders, *self._late_folders):
             _forget(name)
         self.modules.clear()
         self._folders.clear()
         self._late_folders.clear()
         self._late.clear()
+
+    def _leave(self, name: str) -> None:
+        _forget(name)
+        namespace = self._entered.pop(name, None)
+        if namespace is not None:
+            self._namespaces.leave_namespace(namespace)
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -279,9 +285,9 @@ class Instrumentation:
         origin = str(spec.origin)
         if not known and not self.contents.is_of_library(origin):
             self.contents.note_file(origin)
-        if self._foreign is None or known or type(spec.loader) is not SourceFileLoader:
+        if self._asleep is None or known or type(spec.loader) is not SourceFileLoader:
             return None
-        spec.loader = MarkingLoader(fullname, origin, self._foreign, self.contents)
+        spec.loader = MarkingLoader(fullname, origin, self._asleep, self.contents)
         return spec
 
     def _own_spec(self, fullname: str, origin: str, locations: list[str] | None) -> ModuleSpec | None:
@@ -381,39 +387,27 @@ class Instrumentation:
             if self.imports.is_late(module.__name__):
                 self._late.append(module.__name__)
         self.files.add(Path(path))
-        enter_namespace(module.__dict__, self._entries)
-        if module.__name__ in self._loaded or self._first_party.owns(module.__name__, path):
-            module.__dict__[FIRST_PARTY] = True
+        first_party = module.__name__ in self._loaded or self._first_party.owns(module.__name__, path)
+        self._entered[module.__name__] = module.__dict__
+        self._namespaces.enter_namespace(module.__dict__, first_party)
         if self._is_covered(path):
             if not self.reached:
                 source = self.source(path)
                 # Decoded: an encoding such as unicode_escape makes lines that the file does not have.
                 text = source if isinstance(source, str) else importlib.util.decode_source(source)
                 self.reached = bytearray(len(split_lines(text)) + 2)
-            module.__dict__[REACHED] = self.reached
+            put_array(path, self.reached)
 
     def _is_covered(self, path: str) -> bool:
         return self.covered is not None and Path(path) == self.covered
 
 
-@dataclass(frozen=True)
-class Foreign:
-    """What is done about packages that are not looked into.
-
-    `marker` makes what the modules of a package call when they run; `asleep` is a context in which their import is no
-    part of an execution: they stay imported.
-    """
-
-    marker: Callable[[str], Callable[[], None]]
-    asleep: Callable[[], contextlib.AbstractContextManager[None]]
-
-
 class MarkingLoader(SourceFileLoader):
     """Loads one source file whose functions say that they run."""
 
-    def __init__(self, fullname: str, path: str, foreign: Foreign, contents: Contents) -> None:
+    def __init__(self, fullname: str, path: str, asleep: Context, contents: Contents) -> None:
         super().__init__(fullname, path)
-        self._foreign = foreign
+        self._asleep = asleep
         self._contents = contents
 
     def get_code(self, fullname: str) -> CodeType:
@@ -423,8 +417,7 @@ class MarkingLoader(SourceFileLoader):
 
     def exec_module(self, module: ModuleType) -> None:
         """Run the module's body; raises what it raises."""
-        module.__dict__[MARKER] = self._foreign.marker(_top(module.__name__))
-        with self._foreign.asleep():
+        with self._asleep():
             exec(self.get_code(module.__name__), module.__dict__)
 
 

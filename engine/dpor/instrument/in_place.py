@@ -13,7 +13,7 @@ from types import CellType, CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 from dpor.instrument.first_party import OWN_MODULES, RUN_ON
-from dpor.instrument.hooks import INSTRUMENTED, Hook, enter_namespace, leave_namespace, namespace_entries
+from dpor.instrument.hooks import Hook, put_hooks
 from dpor.instrument.library_code import LibraryCode, Treatment, library_code
 from dpor.instrument.library_state import LibraryState
 from dpor.instrument.standard_library import (
@@ -25,7 +25,7 @@ from dpor.instrument.standard_library import (
     standard_modules,
     unchanging,
 )
-from dpor.instrument.transformer import compile_instrumented, future_features
+from dpor.instrument.transformer import RUNNERS, compile_instrumented, future_features
 from dpor.reading import read_file
 from dpor.results import AssumptionKind
 
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 _CELLS = frozenset({Hook.LOAD_CELL.identifier, Hook.STORE_CELL.identifier, Hook.DELETE_CELL.identifier})
 _Key = tuple[str, int]
 _Table = dict[_Key, CodeType | None]
-_RUNNERS = ("exec", "eval")
 # How the namespace is called in which collections makes the constructor of a class, which calls that of tuple.
 _NAMED_TUPLE = "namedtuple_"
 
@@ -43,22 +42,20 @@ _NAMED_TUPLE = "namedtuple_"
 class Library:
     """The standard library's modules that a check has had to instrument.
 
-    `host` asks for them once installed; `hooks` maps hook names to callables. `stand_ins` maps the types of
-    real locks and of thread-local data to what makes a controlled one. `named` are modules that a model wants to be
-    looked into, which are not left as they are. `code` keeps what was compiled.
+    `host` asks for them once installed. `stand_ins` maps the types of real locks and of thread-local data to what makes
+    a controlled one. `named` are modules that a model wants to be looked into, which are not left as they are. `code`
+    keeps what was compiled.
     """
 
     def __init__(
         self,
         host: Host,
-        hooks: Mapping[str, object],
         stand_ins: Mapping[type, Callable[[Any], object]],
         named: Iterable[str] = (),
         code: LibraryCode | None = None,
     ) -> None:
         self._host = host
         self._left = left_modules(named)
-        self._entries = namespace_entries(hooks)
         self._code = code or library_code()
         self._tables: dict[int, _Table] = {}
         self._swapped: list[tuple[FunctionType, CodeType]] = []
@@ -76,22 +73,20 @@ class Library:
 
     def install(self) -> None:
         """Have the host ask for what it needs."""
+        put_hooks({RUNNERS["exec"]: self._exec, RUNNERS["eval"]: self._eval})
         self._host.use_library(standard_modules(), sorted(RUN_ON), self.include)
         self._host.leave_modules(
             self._left, described_modules(), unchanging(), incurious(), shallow(), reading_at_once()
         )
 
     def uninstall(self) -> None:
-        """Give every function its own code back, and every module its namespace."""
+        """Give every function its own code back."""
         while self._swapped:
             function, code = self._swapped.pop()
             function.__code__ = code
         while self._namespaces:
             namespace = self._namespaces.pop()
-            leave_namespace(namespace)
-            for name in _RUNNERS:
-                if namespace.get(name) in (self._exec, self._eval):
-                    del namespace[name]
+            self._host.leave_namespace(namespace)
         self._state.restore()
         self._tables.clear()
         self._sources.clear()
@@ -103,6 +98,7 @@ class Library:
             copy = self._copies.pop()
             self._tables.pop(id(copy), None)
             self._namespaces = [one for one in self._namespaces if one is not copy]
+            self._host.leave_namespace(copy)
         self._state.begin()
 
     def imported(self, module: ModuleType) -> None:
@@ -172,7 +168,9 @@ class Library:
         rebound = self._rebound.get(str(name))
         try:
             code = (
-                compile_instrumented(read_file(source), filename, rebound, sees_operands=self._sees_operands)
+                compile_instrumented(
+                    read_file(source), filename, rebound, sees_operands=self._sees_operands, of_library=True
+                )
                 if rebound
                 else self._code.compile(source, filename, self._treatment())
             )
@@ -197,9 +195,7 @@ class Library:
         return Treatment.WITH_OPERANDS if self._sees_operands else Treatment.INSTRUMENTED
 
     def _enter(self, namespace: dict[str, Any]) -> None:
-        enter_namespace(namespace, self._entries)
-        namespace.setdefault("exec", self._exec)
-        namespace.setdefault("eval", self._eval)
+        self._host.enter_namespace(namespace, False)
         if not any(known is namespace for known in self._namespaces):
             self._namespaces.append(namespace)
 
@@ -238,12 +234,14 @@ class Library:
         if isinstance(source, CodeType):
             return self._unseen(source)
         text = str(source)
-        instrumented = mode == "exec" and INSTRUMENTED in namespace
+        instrumented = mode == "exec" and self._host.is_instrumented(namespace)
         key = (f"{mode} {instrumented} {flags} {self._sees_operands}", text)
         code = self._generated.get(key)
         if code is None:
             code = (
-                compile_instrumented(text, "<string>", sees_operands=self._sees_operands, flags=flags)
+                compile_instrumented(
+                    text, "<string>", sees_operands=self._sees_operands, of_library=True, flags=flags
+                )
                 if instrumented
                 else compile(text, "<string>", mode, flags, dont_inherit=True)
             )

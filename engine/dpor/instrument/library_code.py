@@ -71,7 +71,9 @@ class LibraryCode:
         code = (
             compile_marked(text, filename)
             if treatment is Treatment.MARKED
-            else compile_instrumented(text, filename, sees_operands=treatment is Treatment.WITH_OPERANDS)
+            else compile_instrumented(
+                text, filename, sees_operands=treatment is Treatment.WITH_OPERANDS, of_library=True
+            )
         )
         if file is not None and not sys.dont_write_bytecode:
             _write(file, marshal.dumps(code))

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable
 from typing import TypeVar, cast
 
-from dpor.instrument.hooks import NAMESPACE, SLICE, Hook, temporary
+from dpor.instrument.hooks import SLICE, Hook, temporary
 from dpor.instrument.implicit import Implicit
 from dpor.instrument.symbols import Access, Scope, ScopeKind, Symbols
 
@@ -134,7 +134,7 @@ class Rewriter(ast.NodeTransformer):
         if access is Access.CELL:
             return self.hook(Hook.LOAD_CELL, node, node, *self.whose(node.id))
         if access is Access.GLOBAL:
-            return self.hook(Hook.LOAD_GLOBAL, node, namespace(), self.global_key(node.id))
+            return self.hook(Hook.LOAD_GLOBAL, node, self.global_key(node.id))
         return node
 
     def whose(self, name: str) -> list[ast.expr]:
@@ -181,7 +181,7 @@ class Rewriter(ast.NodeTransformer):
         """A hook call that binds a shared name (not a plain one) to `value`."""
         if self.access(name) is Access.CELL:
             return self.hook(Hook.STORE_CELL, position, value, ast.Name(name, ast.Load()))
-        return self.hook(Hook.STORE_GLOBAL, position, value, namespace(), self.global_key(name))
+        return self.hook(Hook.STORE_GLOBAL, position, value, self.global_key(name))
 
     def made_by_unpacking(self, names: Iterable[ast.expr]) -> list[ast.stmt]:
         """Statements that make the lists known that unpacking has just bound to plain names."""
@@ -241,11 +241,6 @@ def _postpones_annotations(module: ast.AST) -> bool:
         and any(alias.name == "annotations" for alias in node.names)
         for node in ast.iter_child_nodes(module)
     )
-
-
-def namespace() -> ast.Name:
-    """The name of the module's namespace."""
-    return ast.Name(NAMESPACE, ast.Load())
 
 
 def at(node: Node, original: ast.AST) -> Node:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from dpor._kernel import Cell
 from dpor.instrument.calls import FRAME_BUILTINS
-from dpor.instrument.hooks import INSTRUMENTED
 from dpor.instrument.transformer import future_features, instrument_expression
 
 if TYPE_CHECKING:
@@ -43,10 +42,7 @@ class Texts:
         """
         frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
         namespace: Any = frame.f_globals if variables is None else variables
-        if (
-            type(namespace) is not dict
-            or cast("dict[str, Any]", namespace).get(INSTRUMENTED) is not namespace
-        ):
+        if type(namespace) is not dict or not self._host.is_instrumented(cast("dict[str, Any]", namespace)):
             return None
         if local is None and variables is None:
             local = frame.f_locals

@@ -5,6 +5,7 @@ import __future__
 
 import ast
 import warnings
+from collections.abc import Mapping
 from types import CodeType
 
 from dpor.codes import Code
@@ -20,6 +21,8 @@ from dpor.instrument.statements import Statements
 from dpor.results import SourceSpan
 
 _BUILTINS = "__builtins__"
+RUNNERS: Mapping[str, str] = {"exec": "__dpor_exec__", "eval": "__dpor_eval__"}
+"""What a module of the library calls instead of a built-in function that executes text, among the built-in names."""
 _FEATURES: list[int] = [getattr(__future__, name).compiler_flag for name in __future__.all_feature_names]
 # Each has a bit of its own.
 _FUTURE = sum(set(_FEATURES))
@@ -67,11 +70,13 @@ def compile_instrumented(
     *,
     marks_lines: bool = False,
     sees_operands: bool = False,
+    of_library: bool = False,
     flags: int = 0,
 ) -> CodeType:
     """Compile a module's source, instrumented, and with `marks_lines` so that it tells which lines are reached.
 
-    `rebound` and `sees_operands` are those of `instrument_tree`, `flags` those of `compile`.
+    What a module `of_library` executes from text is instrumented, too. `rebound` and `sees_operands` are those of
+    `instrument_tree`, `flags` those of `compile`.
 
     Raises SyntaxError or ValueError as `compile` does, RecursionError for what nests too deeply, and DporError
     (UNSUPPORTED_CONSTRUCT) for code that replaces the namespace of the built-in functions. Assertions are kept even
@@ -83,13 +88,36 @@ def compile_instrumented(
     compile(tree, filename, "exec", flags, dont_inherit=True)
     if _mentions(source, _BUILTINS):
         _require_builtins(tree, filename)
+    if of_library and any(_mentions(source, name) for name in RUNNERS):
+        _redirect_runners(tree)
     tree = instrument_tree(tree, rebound, sees_operands=sees_operands)
     if marks_lines:
-        tree = mark_lines(tree)
+        tree = mark_lines(tree, filename)
     with warnings.catch_warnings():
         # It has warned.
         warnings.simplefilter("ignore", SyntaxWarning)
         return compile(tree, filename, "exec", flags, dont_inherit=True, optimize=0)
+
+
+def _redirect_runners(tree: ast.Module) -> None:
+    """Have a module call what stands for the built-in functions that execute text, unless it binds such a name."""
+    loaded: list[ast.Name] = []
+    bound: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            if isinstance(node.ctx, ast.Load):
+                loaded.append(node)
+            else:
+                bound.add(node.id)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            bound.add(node.name)
+        elif isinstance(node, ast.arg):
+            bound.add(node.arg)
+        elif isinstance(node, ast.alias):
+            bound.add(node.asname or node.name)
+    for node in loaded:
+        if node.id not in bound:
+            node.id = RUNNERS.get(node.id, node.id)
 
 
 def _mentions(source: str | bytes, word: str) -> bool:

@@ -21,7 +21,6 @@ import sys
 from collections.abc import Callable, Generator, Iterable
 from typing import TYPE_CHECKING, Any, cast
 
-from dpor.instrument.hooks import INSTRUMENTED
 from dpor.instrument.tracebacks import leave_out_own_frames
 from dpor.results import AssumptionKind
 from dpor.runtime import current, timeouts
@@ -84,7 +83,7 @@ def note_look_inside() -> None:
     unseen. To be called by what the attribute is read with.
     """
     host = current.active_host()
-    if host is not None and INSTRUMENTED in sys._getframe(2).f_globals:
+    if host is not None and host.is_instrumented(sys._getframe(2).f_globals):
         host.assume(AssumptionKind.UNSEEN_CODE.value, "concurrent.futures")
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from dpor.instrument.hooks import FIRST_PARTY
 from dpor.results import AssumptionKind
 from dpor.runtime import current
 
 if TYPE_CHECKING:
+    from dpor._kernel import Host
     from dpor.runtime.thread import Thread
 
 MAIN = 0
@@ -42,7 +42,7 @@ def told_ident(thread: Thread) -> int:
         host is not None
         and execution is not None
         and not any(other is thread for other in execution.told_idents)
-        and _is_told_to_model()
+        and _is_told_to_model(host)
     ):
         if any(other.dpor_finished for other in execution.told_idents):
             host.assume(AssumptionKind.OBJECT_END.value, "threading.get_ident")
@@ -50,8 +50,8 @@ def told_ident(thread: Thread) -> int:
     return ident_of(thread)
 
 
-def _is_told_to_model() -> bool:
+def _is_told_to_model(host: Host) -> bool:
     frame = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
     while frame is not None and frame.f_globals.get("__name__", "").startswith("dpor.runtime.thread"):
         frame = frame.f_back
-    return frame is not None and FIRST_PARTY in frame.f_globals
+    return frame is not None and host.is_first_party(frame.f_globals)

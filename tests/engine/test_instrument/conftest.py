@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from dpor.instrument.hooks import Hook, hook_entries
+
 sys.path.insert(0, str(Path(__file__).parent))
 
 UNSET = object()
@@ -38,15 +40,26 @@ class Cell:
 
 
 class TransparentHooks:
-    """Hooks with exactly the plain semantics, and a log of what was called where."""
+    """Hooks with exactly the plain semantics, and a log of what was called where; they know what has been entered."""
 
     def __init__(self) -> None:
         self.log: list[tuple[str, tuple[object, ...], str]] = []
         self.keep_log = False
+        self.entered: dict[int, dict[str, Any]] = {}
 
-    def mapping(self) -> dict[str, Callable[..., Any]]:
-        names = [name for name in vars(type(self)) if not name.startswith("_") and name != "mapping"]
-        return {name: self._logged(name) if self.keep_log else getattr(self, name) for name in names}
+    def entries(self) -> dict[str, object]:
+        names = [hook.value for hook in Hook]
+        found = {name: self._logged(name) if self.keep_log else getattr(self, name) for name in names}
+        return hook_entries(found, self.is_instrumented)
+
+    def enter_namespace(self, namespace: dict[str, Any], first_party: bool, /) -> None:
+        self.entered[id(namespace)] = namespace
+
+    def leave_namespace(self, namespace: dict[str, Any], /) -> None:
+        del self.entered[id(namespace)]
+
+    def is_instrumented(self, namespace: dict[str, Any]) -> bool:
+        return id(namespace) in self.entered or Hook.OBSERVE.identifier in namespace
 
     def _logged(self, name: str) -> Callable[..., Any]:
         method = getattr(self, name)
@@ -88,17 +101,19 @@ class TransparentHooks:
     def delete_item(self, obj: Any, key: Any) -> None:
         del obj[key]
 
-    def load_global(self, namespace: dict[str, Any], name: str) -> Any:
+    def load_global(self, name: str) -> Any:
+        namespace = _namespace_of_caller()
         if name in namespace:
             return namespace[name]
         if hasattr(builtins, name):
             return getattr(builtins, name)
         raise NameError(f"name {name!r} is not defined")
 
-    def store_global(self, value: Any, namespace: dict[str, Any], name: str) -> None:
-        namespace[name] = value
+    def store_global(self, value: Any, name: str) -> None:
+        _namespace_of_caller()[name] = value
 
-    def delete_global(self, namespace: dict[str, Any], name: str) -> None:
+    def delete_global(self, name: str) -> None:
+        namespace = _namespace_of_caller()
         if name not in namespace:
             raise NameError(f"name {name!r} is not defined")
         del namespace[name]
@@ -215,6 +230,14 @@ class TransparentHooks:
     def at_suspended_loop_head(self, token: int) -> bool:
         assert token == 2
         return True
+
+
+def _namespace_of_caller() -> dict[str, Any]:
+    frame = sys._getframe(1)
+    while frame.f_globals is globals():
+        assert frame.f_back is not None
+        frame = frame.f_back
+    return frame.f_globals
 
 
 def _spell(positions: tuple[int | None, int | None, int | None, int | None]) -> str:

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from dpor.instrument.hooks import enter_namespace, namespace_entries
 from dpor.instrument.scopes import analyze
 from dpor.instrument.transformer import compile_instrumented
 
@@ -38,7 +37,7 @@ def run(source: str, entries: dict[str, Any] | None) -> Any:
     if entries is None:
         exec(compile(source, "snippet.py", "exec", dont_inherit=True), namespace)
     else:
-        enter_namespace(namespace, entries)
+        namespace.update(entries)
         exec(compile_instrumented(source, "snippet.py"), namespace)
     return namespace["main"](), namespace["main"].__doc__
 
@@ -52,7 +51,7 @@ def test_every_binding_form_works_on_cells(name: str, parameters: str, hooks: An
         source = source.replace(
             "    return reader()", "".join(f"    {v} = 0\n" for v in unset) + "    return reader()"
         )
-    assert run(source, namespace_entries(hooks.mapping())) == run(source, None)
+    assert run(source, hooks.entries()) == run(source, None)
 
 
 def cells(source: str, rebound: frozenset[str] = frozenset()) -> set[str]:

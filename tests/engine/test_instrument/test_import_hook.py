@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import builtins
 import importlib
 import inspect
 import opcode
@@ -16,6 +17,7 @@ from typing import Any
 import pytest
 
 import dpor.instrument
+from dpor.instrument.hooks import hook_entries
 from dpor.instrument.import_hook import CodeCache, Instrumentation
 
 Write = Callable[[str, str], Path]
@@ -37,14 +39,22 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
     return write
 
 
+def put_hooks(hooks: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, hook in hooks.entries().items():
+        monkeypatch.setitem(builtins.__dict__, name, hook)
+
+
 @pytest.fixture
-def instrument(tmp_path: Path, hooks: Any) -> Iterator[Callable[..., Instrumentation]]:
+def instrument(
+    tmp_path: Path, hooks: Any, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., Instrumentation]]:
     """Install an instrumentation of the project."""
     installed: list[Instrumentation] = []
+    put_hooks(hooks, monkeypatch)
 
     def instrument(*packages: str, **options: Any) -> Instrumentation:
         root = options.pop("root", tmp_path)
-        instrumentation = Instrumentation(root, packages, hooks.mapping(), **options)
+        instrumentation = Instrumentation(root, packages, hooks, **options)
         instrumentation.install()
         installed.append(instrumentation)
         return instrumentation
@@ -54,11 +64,14 @@ def instrument(tmp_path: Path, hooks: Any) -> Iterator[Callable[..., Instrumenta
         instrumentation.uninstall()
 
 
-def is_instrumented(module: Any) -> bool:
-    return "__dpor_instrumented__" in vars(module)
+@pytest.fixture
+def is_instrumented(hooks: Any) -> Callable[[Any], bool]:
+    return lambda module: hooks.is_instrumented(vars(module))
 
 
-def test_a_file_and_what_it_imports_is_instrumented(write: Write, instrument: Any) -> None:
+def test_a_file_and_what_it_imports_is_instrumented(
+    write: Write, instrument: Any, is_instrumented: Any
+) -> None:
     path = write(
         "hook_main.py", "import hook_pack.inner, opcode\nfrom hook_pack import other\nvalue = other.name"
     )
@@ -78,14 +91,17 @@ def test_a_file_and_what_it_imports_is_instrumented(write: Write, instrument: An
     }
     assert all(is_instrumented(sys.modules[name]) for name in instrumentation.modules)
     assert not is_instrumented(opcode)
-    assert not [
-        name for name in vars(sys.modules["hook_pack.inner"]) if name.startswith("__dpor_") and "0" in name
-    ]
+    assert not [name for name in vars(sys.modules["hook_pack.inner"]) if "dpor" in name]
 
 
 @pytest.mark.parametrize("folder", ["site-packages", ".tox/py", "node_modules", "environment"])
 def test_foreign_folders_stay_plain_unless_named(
-    write: Write, instrument: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+    write: Write,
+    instrument: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    folder: str,
+    is_instrumented: Any,
 ) -> None:
     write("environment/pyvenv.cfg", "")
     write(f"{folder}/hook_foreign/__init__.py", "x = 1")
@@ -97,13 +113,17 @@ def test_foreign_folders_stay_plain_unless_named(
     assert is_instrumented(importlib.import_module("hook_foreign.sub"))
 
 
-def test_the_checker_itself_is_never_instrumented(instrument: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_checker_itself_is_never_instrumented(
+    instrument: Any, monkeypatch: pytest.MonkeyPatch, is_instrumented: Any
+) -> None:
     instrument("dpor", "greenlet", root=Path(__file__).resolve().parents[3])
     monkeypatch.delitem(sys.modules, "dpor.instrument.first_party")
     assert not is_instrumented(importlib.import_module("dpor.instrument.first_party"))
 
 
-def test_modules_imported_before_are_imported_afresh_and_come_back(write: Write, instrument: Any) -> None:
+def test_modules_imported_before_are_imported_afresh_and_come_back(
+    write: Write, instrument: Any, is_instrumented: Any
+) -> None:
     write("hook_early.py", "state = []")
     plain = importlib.import_module("hook_early")
     instrumentation = instrument()
@@ -158,10 +178,13 @@ def test_a_syntax_error_names_file_and_position(write: Write, instrument: Any) -
     assert "hook_broken" not in sys.modules
 
 
-def test_rebound_globals_go_through_hooks(write: Write, instrument: Any, logging_hooks: Any) -> None:
+def test_rebound_globals_go_through_hooks(
+    write: Write, logging_hooks: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_hooks(logging_hooks, monkeypatch)
     path = write("hook_rebound.py", "flag = 1\ndef f(): return flag\n")
     instrumentation = Instrumentation(
-        path.parent, (), logging_hooks.mapping(), rebound={"hook_rebound": frozenset({"flag"})}
+        path.parent, (), logging_hooks, rebound={"hook_rebound": frozenset({"flag"})}
     )
     module = instrumentation.load_file(path, "hook_rebound")
     assert module.f() == 1
@@ -200,6 +223,6 @@ def test_assertions_stay_under_optimisation() -> None:
     assert done.stdout.strip() == b"True"
 
 
-def test_missing_hooks_are_named(tmp_path: Path) -> None:
+def test_missing_hooks_are_named() -> None:
     with pytest.raises(KeyError, match="load_attribute"):
-        Instrumentation(tmp_path, (), {})
+        hook_entries({}, bool)

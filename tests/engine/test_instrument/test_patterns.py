@@ -13,7 +13,7 @@ import pattern_subjects
 import pytest
 from pattern_subjects import LOG, constants, subjects
 
-from dpor.instrument.hooks import enter_namespace, is_temporary, namespace_entries
+from dpor.instrument.hooks import is_temporary
 from dpor.instrument.transformer import compile_instrumented
 
 PROGRAMS = 400
@@ -156,7 +156,7 @@ def outcomes(source: str, entries: dict[str, Any] | None) -> list[Any]:
     if entries is None:
         code = compile(source, "snippet.py", "exec", dont_inherit=True)
     else:
-        enter_namespace(names, entries)
+        names.update(entries)
         code = compile_instrumented(source, "snippet.py")
     exec(code, names)
     found: list[Any] = []
@@ -178,7 +178,7 @@ def compare(shape: str, cases: str, hooks: Any) -> list[Any]:
         cases=textwrap.indent(cases, "            " if shape == "class" else "    ")
     )
     plain = outcomes(source, None)
-    instrumented = outcomes(source, namespace_entries(hooks.mapping()))
+    instrumented = outcomes(source, hooks.entries())
     for subject, one, other in zip(subjects(), plain, instrumented, strict=True):
         assert other == one, f"{subject!r} of type {type(subject)} in\n{source}"
     return plain

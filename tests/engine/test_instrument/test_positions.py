@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from dpor.instrument.hooks import enter_namespace, namespace_entries
 from dpor.instrument.transformer import compile_instrumented
 
 SETUP = """
@@ -29,7 +28,7 @@ def calls(line: str, hooks: Any) -> list[tuple[str, str]]:
     """The hook calls of one line of a function, each with the text at its position (spans of lines are numbers)."""
     source = f"{SETUP}declare()\ndef main():\n    {line}\n"
     namespace: dict[str, Any] = {"__name__": "snippet"}
-    enter_namespace(namespace, namespace_entries(hooks.mapping()))
+    namespace.update(hooks.entries())
     exec(compile_instrumented(source, "snippet.py"), namespace)
     hooks.log.clear()
     namespace["main"]()
@@ -120,7 +119,7 @@ def test_hooks_are_called_at_the_original_expression(
 
 def test_every_node_of_a_statement_keeps_its_lines(logging_hooks: Any) -> None:
     source = "def main(t):\n    t.total = (\n        t.first\n        + t.second\n    )\n"
-    namespace: dict[str, Any] = dict(namespace_entries(logging_hooks.mapping()))
+    namespace: dict[str, Any] = dict(logging_hooks.entries())
     exec(compile_instrumented(source, "snippet.py"), namespace)
     namespace["main"](type("T", (), {"first": 1, "second": 2})())
     assert [(name, where) for name, _, where in logging_hooks.log] == [
@@ -140,7 +139,7 @@ def test_functions_keep_their_source_names_and_documentation(hooks: Any) -> None
     )
     filename = "<inner source>"
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-    namespace: dict[str, Any] = {"__name__": "snippet", **namespace_entries(hooks.mapping())}
+    namespace: dict[str, Any] = {"__name__": "snippet", **hooks.entries()}
     exec(compile_instrumented(source, filename), namespace)
     inner = namespace["outer"]()
     text = inspect.getsource(inner)

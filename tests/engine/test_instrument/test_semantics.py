@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from dpor.instrument.hooks import enter_namespace, namespace_entries
 from dpor.instrument.transformer import compile_instrumented
 
 ADDRESS = re.compile("0x[0-9a-f]+")
@@ -37,7 +36,7 @@ def run(source: str, entries: dict[str, Any] | None, *, sees_operands: bool = Fa
         code = compile(source, "snippet.py", "exec", dont_inherit=True)
     else:
         code = compile_instrumented(source, "snippet.py", sees_operands=sees_operands)
-        enter_namespace(namespace, entries)
+        namespace.update(entries)
     exec(code, namespace)
     try:
         outcome: Any = ("returns", ADDRESS.sub("", repr(namespace["main"]())))
@@ -56,7 +55,7 @@ def snippet(body: str) -> str:
 @pytest.mark.parametrize("name", BODIES)
 def test_behaves_as_plain_code(name: str, sees_operands: bool, hooks: Any) -> None:
     source = snippet(BODIES[name])
-    entries = namespace_entries(hooks.mapping())
+    entries = hooks.entries()
     assert run(source, entries, sees_operands=sees_operands) == run(source, None)
 
 
@@ -65,7 +64,7 @@ def test_behaves_as_plain_code(name: str, sees_operands: bool, hooks: Any) -> No
 def test_module_level_behaves_as_plain_code(name: str, sees_operands: bool, hooks: Any) -> None:
     source = MODULES[name]
     source = f"{source}trace = []\n" if "__future__" in source else PRELUDE + source
-    entries = namespace_entries(hooks.mapping())
+    entries = hooks.entries()
     assert run(source, entries, sees_operands=sees_operands) == run(source, None)
 
 
@@ -91,4 +90,4 @@ def main():
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="type parameters are new in Python 3.12")
 def test_type_parameters_behave_as_plain_code(hooks: Any) -> None:
-    assert run(TYPE_PARAMETERS, namespace_entries(hooks.mapping())) == run(TYPE_PARAMETERS, None)
+    assert run(TYPE_PARAMETERS, hooks.entries()) == run(TYPE_PARAMETERS, None)

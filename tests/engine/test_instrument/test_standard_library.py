@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from dpor.instrument.hooks import enter_namespace, namespace_entries
 from dpor.instrument.transformer import compile_instrumented
 
 
@@ -228,7 +227,7 @@ def load(name: str, compiled: Callable[[str, str], CodeType], entries: dict[str,
     vars(module).update(
         __file__=path, __package__=name if path.endswith("__init__.py") else name.rpartition(".")[0]
     )
-    enter_namespace(vars(module), entries)
+    vars(module).update(entries)
     if path.endswith("__init__.py"):
         module.__path__ = [str(Path(path).parent)]
     code = compiled(Path(path).read_text("utf-8"), path)
@@ -246,7 +245,7 @@ def load(name: str, compiled: Callable[[str, str], CodeType], entries: dict[str,
 
 @pytest.mark.parametrize("name", WORKOUTS)
 def test_standard_module_works_instrumented(name: str, hooks: Any) -> None:
-    instrumented = load(name, compile_instrumented, namespace_entries(hooks.mapping()))
+    instrumented = load(name, compile_instrumented, hooks.entries())
     plain = load(name, lambda source, path: compile(source, path, "exec", dont_inherit=True), {})
     assert repr(WORKOUTS[name](instrumented)) == repr(WORKOUTS[name](plain))
 

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Collection
 from types import FrameType
 
-from dpor.instrument.hooks import FIRST_PARTY, INSTRUMENTED
 from dpor.instrument.standard_library import is_left, is_of_standard_library
+from dpor.runtime import current
 
 # What passes a call on to the system.
 _PASSING = frozenset(
@@ -72,22 +72,28 @@ def _works_apart(frame: FrameType) -> bool:
         caller = _asking(frame, _PASSING_LINES)
         return (
             caller is None
-            or INSTRUMENTED not in caller.f_globals
+            or not _is_instrumented(caller)
             or is_of_standard_library(caller.f_globals.get("__name__", ""))
         )
     return name.startswith(_APART)
 
 
+def _is_instrumented(frame: FrameType) -> bool:
+    host = current.current_host()
+    return host is not None and host.is_instrumented(frame.f_globals)
+
+
 def is_asked_by_model() -> bool:
     """Whether it is the model's code that calls a stand-in, and not the library for itself."""
     frame = asking_frame()
-    return frame is not None and FIRST_PARTY in frame.f_globals
+    host = current.current_host()
+    return frame is not None and host is not None and host.is_first_party(frame.f_globals)
 
 
 def is_asked_by_instrumented() -> bool:
     """Whether it is the model's code, or code of a library that runs as the model's does."""
     frame = asking_frame()
-    return frame is not None and INSTRUMENTED in frame.f_globals
+    return frame is not None and _is_instrumented(frame)
 
 
 def is_asked_by_left() -> bool:
@@ -117,7 +123,7 @@ def is_importing() -> bool:
 def is_for_the_checker() -> bool:
     """Whether whatever runs now was called by the checker itself, rather than by the model's code."""
     frame = asking_frame()
-    while frame is not None and INSTRUMENTED not in frame.f_globals:
+    while frame is not None and not _is_instrumented(frame):
         if _works_apart(frame):
             return True
         frame = frame.f_back

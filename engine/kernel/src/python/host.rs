@@ -14,6 +14,7 @@ use crate::python::calls::function_code;
 use crate::python::calls::nested_calls::UncountedCalls;
 use crate::python::explore::learning::Restart;
 use crate::python::explore::refusals::Refusal;
+use crate::python::modules::namespaces::Namespaces;
 use crate::python::state::{Phase, State};
 use crate::python::threads::greenlets::GreenletApi;
 use crate::python::threads::own_modules::OwnModule;
@@ -39,6 +40,7 @@ pub struct Host {
     /// The OS thread that runs the model (0: not known). Others may run what is instrumented at any time.
     owner: AtomicUsize,
     pub uncounted: UncountedCalls,
+    pub namespaces: Namespaces,
 }
 
 struct SingleThread(RefCell<State>);
@@ -69,6 +71,12 @@ fn this_thread() -> usize {
 #[pyfunction]
 pub fn current_host(py: Python<'_>) -> Option<Py<Host>> {
     CURRENT.with_borrow(|current| current.as_ref().map(|host| host.clone_ref(py)))
+}
+
+/// What `look` finds in the Host installed in this OS thread, if there is one.
+#[inline]
+pub fn with_current_host<T>(look: impl FnOnce(&Host) -> T) -> Option<T> {
+    CURRENT.with_borrow(|current| current.as_ref().map(|host| look(host.get())))
 }
 
 /// The Host of the execution that the caller is part of, or None if the caller is ordinary code.
@@ -192,6 +200,7 @@ impl Host {
             importing: AtomicBool::new(false),
             owner: AtomicUsize::new(0),
             uncounted: UncountedCalls::of_interpreter(py),
+            namespaces: Namespaces::default(),
         })
     }
 

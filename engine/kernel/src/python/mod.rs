@@ -40,7 +40,6 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<primitives::atomic::Atomic>()?;
     module.add_class::<calls::controlled_call::ControlledCall>()?;
     module.add_class::<calls::callbacks::Callback>()?;
-    module.add_class::<modules::origins::Marker>()?;
     module.add("Abort", module.py().get_type::<host::Abort>())?;
     module.add_function(wrap_pyfunction!(host::current_host, module)?)?;
     module.add_function(wrap_pyfunction!(host::active_host, module)?)?;

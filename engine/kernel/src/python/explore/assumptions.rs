@@ -9,6 +9,7 @@ use pyo3::types::{PyDict, PyFunction, PyString, PyType};
 
 use crate::python::host::Host;
 use crate::python::modules::module_variables::instrumented_namespace;
+use crate::python::modules::namespaces::{is_first_party, is_instrumented_namespace};
 use crate::python::state::{Phase, State};
 use crate::python::types::ancestry::{told_by_type, Ancestry};
 
@@ -150,10 +151,6 @@ impl Caller {
     }
 }
 
-fn is_first_party(globals: &Bound<'_, PyDict>) -> bool {
-    globals.contains(intern!(globals.py(), "__dpor_first_party__")).unwrap_or(false)
-}
-
 /// Whether the code that runs is that of an instrumented module, by itself or by way of code that tells what it keeps:
 /// the checker's own, and that of queues.
 pub fn runs_instrumented(py: Python<'_>) -> bool {
@@ -165,7 +162,7 @@ pub fn runs_instrumented(py: Python<'_>) -> bool {
             let globals = current.getattr(intern!(py, "f_globals"))?.cast_into::<PyDict>()?;
             let name = globals.get_item(intern!(py, "__name__"))?.and_then(|name| name.extract::<String>().ok());
             if !name.is_some_and(|name| name.starts_with("dpor.") || name == "queue") {
-                return globals.contains(intern!(py, "__dpor_instrumented__"));
+                return Ok(is_instrumented_namespace(&globals));
             }
             frame = Some(current.getattr(intern!(py, "f_back"))?).filter(|back| !back.is_none());
         }
@@ -196,8 +193,7 @@ pub fn calls_for_user(py: Python<'_>, passed: &[&str]) -> bool {
             let globals = current.getattr(intern!(py, "f_globals"))?.cast_into::<PyDict>()?;
             let name = globals.get_item(intern!(py, "__name__"))?.and_then(|name| name.extract::<String>().ok());
             if !name.is_some_and(|name| passed.contains(&name.as_str())) {
-                let instrumented = globals.contains(intern!(py, "__dpor_instrumented__"))?;
-                return Ok(!instrumented || is_first_party(&globals));
+                return Ok(!is_instrumented_namespace(&globals) || is_first_party(&globals));
             }
             frame = Some(current.getattr(intern!(py, "f_back"))?).filter(|back| !back.is_none());
         }
@@ -292,7 +288,7 @@ pub fn writer_of(function: &Bound<'_, PyAny>) -> String {
         let namespace = function.getattr(intern!(py, "__globals__"))?.cast_into::<PyDict>()?;
         let file: String =
             function.getattr(intern!(py, "__code__"))?.getattr(intern!(py, "co_filename"))?.extract()?;
-        let for_module = file.starts_with('<') && namespace.contains(intern!(py, "__dpor_instrumented__"))?;
+        let for_module = file.starts_with('<') && is_instrumented_namespace(&namespace);
         let generated = for_module || !namespace.contains(intern!(py, "__name__"))?;
         Ok(generated.then_some(file))
     };

@@ -16,7 +16,7 @@ use crate::python::footprints::container_effects::ContainerEffect;
 use crate::python::footprints::containers::{is_from_end, Container};
 use crate::python::footprints::set_order::has_collisions;
 use crate::python::identities::identity::ObjectId;
-use crate::python::modules::module_variables::is_instrumented_namespace;
+use crate::python::modules::namespaces::is_instrumented_namespace;
 use crate::python::state::{access, State};
 use crate::python::types::kinds::TypeKind;
 

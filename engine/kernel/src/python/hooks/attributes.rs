@@ -222,7 +222,7 @@ impl Host {
                 self.check_fresh(py, object)?;
             }
             if let Some(namespace) = self.rebound_in(py, object, name)? {
-                return self.store_global(py, value, &namespace, name);
+                return self.store_variable(py, value, &namespace, name);
             }
             if matches!(self.kind(object), TypeKind::Class | TypeKind::Module) {
                 self.note_users_of_class(object, name)?;
@@ -319,7 +319,7 @@ impl Host {
             original = self.reshapes(py, object, name)?;
             if let Some(namespace) = self.rebound_in(py, object, name)? {
                 return self
-                    .delete_global(py, &namespace, name)
+                    .delete_variable(py, &namespace, name)
                     .map_err(|error| missing_in_module(py, error, object, name));
             }
             if matches!(self.kind(object), TypeKind::Class | TypeKind::Module) {

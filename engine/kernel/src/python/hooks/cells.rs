@@ -12,7 +12,7 @@ use crate::python::explore::assumptions::AssumptionKind;
 use crate::python::footprints::look::{Inside, Look};
 use crate::python::hooks::variables::Cell;
 use crate::python::host::Host;
-use crate::python::modules::module_variables::is_instrumented_namespace;
+use crate::python::modules::namespaces::is_instrumented_namespace;
 use crate::python::state::{access, State};
 use crate::python::threads::own_modules::OwnModule;
 

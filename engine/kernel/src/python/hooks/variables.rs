@@ -14,6 +14,7 @@ use crate::python::heap::place::Place;
 use crate::python::heap::undo::Undo;
 use crate::python::host::{current_host, Host};
 use crate::python::identities::identity::KeyId;
+use crate::python::modules::namespaces::namespace_of_caller;
 use crate::python::state::State;
 
 /// A closure variable that is rebound, made explicit by the instrumentation.
@@ -152,16 +153,63 @@ impl Host {
     }
 }
 
+impl Host {
+    /// Store a variable of an instrumented module.
+    pub fn store_variable(
+        &self,
+        py: Python<'_>,
+        value: &Bound<'_, PyAny>,
+        namespace: &Bound<'_, PyDict>,
+        name: &Bound<'_, PyString>,
+    ) -> PyResult<()> {
+        let Some(slot) = self.variable_slot(namespace, name) else { return namespace.set_item(name, value) };
+        if !self.keep_original_variable(namespace, name)? {
+            return Err(self.restart_with(py, Restart::ModuleState));
+        }
+        if self.is_buffered(slot.location) {
+            let (namespace, name) = (namespace.clone().unbind(), name.clone().unbind());
+            return self.buffer_plain(py, slot, Place::Variable { namespace, name }, value);
+        }
+        let event = self.access_slot(py, slot, AccessMode::Write)?;
+        self.keep_variable(event, namespace, name)?;
+        let place = || Place::Variable { namespace: namespace.clone().unbind(), name: name.clone().unbind() };
+        self.keep_write(py, event, slot.location, place, Some(value))?;
+        namespace.set_item(name, value)?;
+        self.note_left(event, value);
+        self.note(py, Word::Store, Some(namespace), Some(name.as_any()), Some(value), event);
+        Ok(())
+    }
+
+    /// Delete a variable of an instrumented module.
+    pub fn delete_variable(
+        &self,
+        py: Python<'_>,
+        namespace: &Bound<'_, PyDict>,
+        name: &Bound<'_, PyString>,
+    ) -> PyResult<()> {
+        let Some(slot) = self.variable_slot(namespace, name) else { return namespace.del_item(name) };
+        if !self.keep_original_variable(namespace, name)? {
+            return Err(self.restart_with(py, Restart::ModuleState));
+        }
+        self.drain_if_owed(py)?;
+        let event = self.access_deletion(py, slot)?;
+        self.keep_variable(event, namespace, name)?;
+        let place = || Place::Variable { namespace: namespace.clone().unbind(), name: name.clone().unbind() };
+        self.keep_write(py, event, slot.location, place, None)?;
+        if namespace.del_item(name).is_err() {
+            return Err(undefined(name)?);
+        }
+        self.note(py, Word::Delete, Some(namespace), Some(name.as_any()), None, event);
+        Ok(())
+    }
+}
+
 #[pymethods]
 impl Host {
     /// A module variable that some function rebinds.
-    #[pyo3(signature = (namespace, name, /))]
-    fn load_global<'py>(
-        &self,
-        py: Python<'py>,
-        namespace: &Bound<'py, PyDict>,
-        name: &Bound<'py, PyString>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    #[pyo3(signature = (name, /))]
+    fn load_global<'py>(&self, py: Python<'py>, name: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>> {
+        let namespace = &namespace_of_caller(py)?;
         let slot = self.variable_slot(namespace, name);
         let event = match slot {
             Some(slot) => self.access_slot(py, slot, AccessMode::Read)?,
@@ -188,53 +236,14 @@ impl Host {
         Ok(value)
     }
 
-    #[pyo3(signature = (value, namespace, name, /))]
-    pub fn store_global(
-        &self,
-        py: Python<'_>,
-        value: &Bound<'_, PyAny>,
-        namespace: &Bound<'_, PyDict>,
-        name: &Bound<'_, PyString>,
-    ) -> PyResult<()> {
-        let Some(slot) = self.variable_slot(namespace, name) else { return namespace.set_item(name, value) };
-        if !self.keep_original_variable(namespace, name)? {
-            return Err(self.restart_with(py, Restart::ModuleState));
-        }
-        if self.is_buffered(slot.location) {
-            let (namespace, name) = (namespace.clone().unbind(), name.clone().unbind());
-            return self.buffer_plain(py, slot, Place::Variable { namespace, name }, value);
-        }
-        let event = self.access_slot(py, slot, AccessMode::Write)?;
-        self.keep_variable(event, namespace, name)?;
-        let place = || Place::Variable { namespace: namespace.clone().unbind(), name: name.clone().unbind() };
-        self.keep_write(py, event, slot.location, place, Some(value))?;
-        namespace.set_item(name, value)?;
-        self.note_left(event, value);
-        self.note(py, Word::Store, Some(namespace), Some(name.as_any()), Some(value), event);
-        Ok(())
+    #[pyo3(signature = (value, name, /))]
+    fn store_global(&self, py: Python<'_>, value: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<()> {
+        self.store_variable(py, value, &namespace_of_caller(py)?, name)
     }
 
-    #[pyo3(signature = (namespace, name, /))]
-    pub fn delete_global(
-        &self,
-        py: Python<'_>,
-        namespace: &Bound<'_, PyDict>,
-        name: &Bound<'_, PyString>,
-    ) -> PyResult<()> {
-        let Some(slot) = self.variable_slot(namespace, name) else { return namespace.del_item(name) };
-        if !self.keep_original_variable(namespace, name)? {
-            return Err(self.restart_with(py, Restart::ModuleState));
-        }
-        self.drain_if_owed(py)?;
-        let event = self.access_deletion(py, slot)?;
-        self.keep_variable(event, namespace, name)?;
-        let place = || Place::Variable { namespace: namespace.clone().unbind(), name: name.clone().unbind() };
-        self.keep_write(py, event, slot.location, place, None)?;
-        if namespace.del_item(name).is_err() {
-            return Err(undefined(name)?);
-        }
-        self.note(py, Word::Delete, Some(namespace), Some(name.as_any()), None, event);
-        Ok(())
+    #[pyo3(signature = (name, /))]
+    fn delete_global(&self, py: Python<'_>, name: &Bound<'_, PyString>) -> PyResult<()> {
+        self.delete_variable(py, &namespace_of_caller(py)?, name)
     }
 
     /// Make a closure variable explicit.

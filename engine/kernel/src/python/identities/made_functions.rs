@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 use crate::operation::ThreadId;
 use crate::python::host::{report_uncontrolled, Host};
 use crate::python::identities::identity::{object_number, KeyId, ObjectId};
+use crate::python::modules::namespaces::is_instrumented_namespace;
 use crate::python::state::State;
 
 /// By address: the function, the thread that made it, and how many it had made before.
@@ -85,8 +86,7 @@ impl Host {
         let names =
             made.getattr(intern!(py, "__code__"))?.getattr(intern!(py, "co_names"))?.extract::<Vec<String>>()?;
         let namespace = made.getattr(intern!(py, "__globals__"))?.cast_into::<PyDict>()?;
-        let own = namespace.get_item(intern!(py, "__dpor_instrumented__"))?.is_some_and(|own| own.is(&namespace));
-        match own || !names.iter().any(|name| name.starts_with("__dpor_")) {
+        match is_instrumented_namespace(&namespace) || !names.iter().any(|name| name.starts_with("__dpor_")) {
             true => Ok(()),
             false => report_uncontrolled(py, "makes a function of its own code with the variables of another dict"),
         }

@@ -12,7 +12,7 @@ use crate::python::host::Host;
 use crate::python::identities::found_objects::FoundObjects;
 use crate::python::identities::identity::{KeyId, ObjectId};
 use crate::python::identities::made_functions::MadeFunctions;
-use crate::python::modules::module_variables::is_instrumented_namespace;
+use crate::python::modules::namespaces::is_instrumented_namespace;
 use crate::python::state::{Phase, State};
 use crate::python::types::foreign_types::memory_owner;
 use crate::python::types::kinds::TypeKind;

@@ -4,6 +4,7 @@ pub mod code_facts;
 pub mod known_code;
 pub mod left_modules;
 pub mod module_variables;
+pub mod namespaces;
 pub mod origins;
 pub mod rebinding;
 pub mod unseen_looks;

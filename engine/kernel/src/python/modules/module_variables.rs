@@ -1,4 +1,4 @@
-//! The variables of modules, and which modules are instrumented.
+//! The variables of modules.
 
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -6,15 +6,7 @@ use pyo3::types::{PyDict, PyModule, PyString};
 
 use crate::python::footprints::container_effects::ContainerEffect;
 use crate::python::host::Host;
-
-/// An instrumented module has more names than this, as it has one for each hook. Most dicts have few.
-const FEWEST_NAMES: usize = 32;
-
-/// Whether a dict is the namespace of an instrumented module.
-pub fn is_instrumented_namespace(namespace: &Bound<'_, PyDict>) -> bool {
-    namespace.len() > FEWEST_NAMES
-        && namespace.contains(intern!(namespace.py(), "__dpor_instrumented__")).unwrap_or(false)
-}
+use crate::python::modules::namespaces::is_instrumented_namespace;
 
 /// The namespace of a module. What its class says of `__dict__` is not asked: that could be code of the model.
 pub fn variables_of_module<'py>(module: &Bound<'py, PyAny>) -> Option<Bound<'py, PyDict>> {

@@ -1,8 +1,6 @@
 //! Who wrote a function in Python, told by its code: a function keeps its namespace when it gets other code, and code
 //! that is generated has the namespace of somebody else.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use pyo3::exceptions::PyBaseException;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -16,6 +14,7 @@ use crate::python::host::Host;
 use crate::python::modules::known_code::KnownCode;
 use crate::python::modules::left_modules::{named_class, LeftModules};
 use crate::python::modules::module_variables::variables_of_module;
+use crate::python::modules::namespaces::is_instrumented_namespace;
 use crate::python::state::Phase;
 use crate::python::types::ancestry::{told_by_type, Ancestry};
 use crate::python::types::kinds::is_heap_class;
@@ -133,8 +132,7 @@ impl Origins {
         if self.left.contains(&name) && self.left.is_incurious(&name, &qualified) {
             return Ok(Origin::Safe);
         }
-        // The library's keep their hooks after a check that has instrumented them.
-        if !self.is_standard(&name) && namespace.contains(intern!(py, "__dpor_instrumented__"))? {
+        if !self.is_standard(&name) && is_instrumented_namespace(&namespace) {
             // Otherwise it was made from text by code that is not instrumented, for a class or function of the module.
             let instrumented = self.told.is_copy_of_instrumented(code)?;
             return Ok(if instrumented { Origin::Instrumented } else { Origin::Foreign });
@@ -288,36 +286,6 @@ impl Host {
             origins.codes.remove(&(code.as_ptr() as usize));
         }
         Ok(())
-    }
-}
-
-/// What code of a package that is not instrumented calls whenever a function of it begins to run.
-#[pyclass(frozen, module = "dpor._kernel")]
-pub struct Marker {
-    host: Py<Host>,
-    package: String,
-    told: AtomicBool,
-}
-
-#[pymethods]
-impl Marker {
-    fn __call__(&self, py: Python<'_>) {
-        if self.told.load(Ordering::Relaxed) {
-            return;
-        }
-        let host = self.host.get();
-        if host.awake().is_some_and(|state| state.running()) {
-            self.told.store(true, Ordering::Relaxed);
-            host.assume(py, AssumptionKind::UnseenCode, &self.package);
-        }
-    }
-}
-
-#[pymethods]
-impl Host {
-    /// What a module calls whenever a function of it begins to run, to say that the package does.
-    fn marker(slf: Py<Host>, package: String) -> Marker {
-        Marker { host: slf, package, told: AtomicBool::new(false) }
     }
 }
 

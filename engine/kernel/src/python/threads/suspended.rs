@@ -16,6 +16,7 @@ use crate::python::footprints::behind_iterators::GeneratorKind;
 use crate::python::host::Host;
 use crate::python::identities::found_objects::References;
 use crate::python::identities::identity::ObjectId;
+use crate::python::modules::namespaces::is_instrumented_namespace;
 use crate::python::modules::origins::Origin;
 use crate::python::state::{Phase, State};
 use crate::python::threads::own_modules::OwnModule;
@@ -135,7 +136,7 @@ fn tells_what_it_gives(method: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> 
         return Ok(true);
     }
     let code = method.getattr(intern!(py, "__code__"))?;
-    Ok(namespace.contains(intern!(py, "__dpor_instrumented__"))? && code.getattr(intern!(py, "co_name"))?.eq(name)?)
+    Ok(is_instrumented_namespace(&namespace) && code.getattr(intern!(py, "co_name"))?.eq(name)?)
 }
 
 impl Host {
@@ -178,7 +179,7 @@ fn runs_unseen(object: &Bound<'_, PyAny>) -> bool {
 fn is_told_code(frame: &Bound<'_, PyAny>) -> PyResult<bool> {
     let py = frame.py();
     let namespace = frame.getattr(intern!(py, "f_globals"))?.cast_into::<PyDict>()?;
-    if namespace.contains(intern!(py, "__dpor_instrumented__"))? {
+    if is_instrumented_namespace(&namespace) {
         return Ok(true);
     }
     let Some(module) = namespace.get_item(intern!(py, "__name__"))? else { return Ok(false) };

@@ -1,0 +1,177 @@
+"""A program that goes through the variables of modules finds those that they have in CPython."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from dpor.checking import check_model
+from dpor.results import CheckRequest, Verdict
+
+PROGRAM = """
+import collections
+import dataclasses
+import functools
+import inspect
+import queue
+import sys
+import threading
+
+import first_party
+import site_package
+
+count = 0
+
+def bump():
+    global count
+    count += 1
+    for _ in range(2):
+        total = [number for number in (1, 2)]
+
+@dataclasses.dataclass
+class Point:
+    x: int = 0
+
+Pair = collections.namedtuple("Pair", "left right")
+
+class Newest(queue.Queue):
+    def _init(self, maxsize):
+        self.queue = []
+
+    def _qsize(self):
+        return len(self.queue)
+
+    def _put(self, item):
+        self.queue = [item]
+
+def used():
+    Newest().put(1)
+    collections.Counter("abc").update("d")
+    functools.singledispatch(bump).register(int, bump)
+    dataclasses.make_dataclass("Made", ["y"])(1)
+    site_package.work()
+    return [sys.modules[name] for name in ("collections", "dataclasses", "functools", "inspect", "queue", "threading")]
+
+def shown():
+    threads = [threading.Thread(target=bump) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    modules = [sys.modules[__name__], first_party, site_package, *used()]
+    return {LOOKS}
+"""
+LOOKS = {
+    "globals": "sorted(globals())",
+    "vars": "[sorted(vars(module)) for module in modules]",
+    "dir": "[dir(module) for module in modules]",
+    "__dict__": "[sorted(module.__dict__) for module in modules]",
+    "functions": "[name for module in modules[:3] for name, _ in inspect.getmembers(module, inspect.isroutine)]",
+    "callables": "[name for module in modules[:3] for name in vars(module) if callable(vars(module)[name])]",
+    "names of a copy": "sorted(dict(globals()))",
+    "names that a module exports": "[name for name in vars(first_party) if name not in first_party.__all__]",
+}
+FIRST_PARTY = "__all__ = list(globals())\ndef helper(): return 1\nclass Helper: pass\n"
+MODEL = """
+import dpor
+
+@dpor.model
+def model():
+    found = str(shown())
+    assert found == EXPECTED, found
+"""
+SITE_PACKAGE = "def work(): return [number for number in range(3)]\nTABLE = {name: 1 for name in dir()}\n"
+
+
+def write(folder: Path, source: str, expected: str) -> Path:
+    (folder / "first_party.py").write_text(FIRST_PARTY)
+    packages = folder / "site-packages"
+    packages.mkdir(exist_ok=True)
+    (packages / "site_package.py").write_text(SITE_PACKAGE)
+    path = folder / "model.py"
+    path.write_text(f"{source}\nEXPECTED = {expected!r}\n{MODEL}")
+    return path
+
+
+def shown_in_python(folder: Path) -> str:
+    script = "import model; print(model.shown())"
+    path = os.pathsep.join(map(str, (folder, folder / "site-packages", *sys.path)))
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize("instrument", [(), ("site_package", "collections", "dataclasses")])
+def test_modules_hold_the_names_that_they_have_in_cpython(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, instrument: tuple[str, ...]
+) -> None:
+    source = PROGRAM.replace("LOOKS", ", ".join(f"{name!r}: {look}" for name, look in LOOKS.items()))
+    write(tmp_path, source, "")
+    expected = shown_in_python(tmp_path)
+    assert expected.count("helper") >= 5
+    path = write(tmp_path, source, expected)
+    monkeypatch.syspath_prepend(str(tmp_path / "site-packages"))
+    result = check_model(CheckRequest(path.name, "model", str(tmp_path), options={"instrument": instrument}))
+    sys.modules.pop("site_package", None)
+    messages = [violation.message for violation in result.violations]
+    assert (result.verdict, messages) == (Verdict.VERIFIED, [])
+
+
+LEAVING = """
+import dpor
+
+count = 0
+def bump():
+    global count
+    count += 1
+    return [number for number in (1, count)]
+
+@dpor.model
+def model():
+    thread = dpor.spawn(bump)
+    thread.join()
+    assert count == 1
+"""
+USING = """
+import dpor
+import left_behind
+
+@dpor.model
+def model():
+    threads = [dpor.spawn(left_behind.bump) for _ in range(2)]
+    for thread in threads:
+        thread.join()
+"""
+
+
+def test_a_function_that_a_check_has_left_runs_afterwards_and_in_another_check(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "leaving.py").write_text(LEAVING)
+    (tmp_path / "using.py").write_text(USING)
+    holder = ModuleType("left_behind")
+    monkeypatch.setitem(sys.modules, "left_behind", holder)
+
+    def keep() -> None:
+        setattr(holder, "bump", sys.modules["leaving"].bump)  # noqa: B010
+
+    first = check_model(CheckRequest("leaving.py", "model", str(tmp_path)), on_output=keep)
+    assert first.verdict is Verdict.VERIFIED
+    before = holder.bump()
+    assert holder.bump() == [1, before[1] + 1]
+    second = check_model(CheckRequest("using.py", "model", str(tmp_path)))
+    assert second.verdict is Verdict.VERIFIED
+    # What it does is not seen in this check.
+    assert [assumption.subject for assumption in second.assumptions] == ["leaving"]
+    assert holder.bump()[0] == 1
