@@ -351,6 +351,7 @@ REFUSED = {
 READING = {
     *("active", "execution", "probing", "solver", "current_thread", "current_index", "thread_path"),
     *("held_locks", "do_not_count", "uncounted_calls", "recursion_limit", "note_recursion_limit"),
+    *("is_instrumented", "is_first_party"),
     *("id", "is_alone", "is_held_by_another", "may_take_turns", "takes_turns"),
     *("assume", "assumptions", "literals", "next_thread", "path", "waiting_threads"),
 }
@@ -375,7 +376,9 @@ OUTSIDE = {
         "keep_of_module",
         "leave_modules",
         "mark_module_state",
-        "marker",
+        "entered",
+        "enter_namespace",
+        "leave_namespace",
         "together",
         "open_pools",
         "begin_anew",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import enum
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 from dpor.instrument.implicit import implicit_entries
@@ -127,6 +127,12 @@ def put_hooks(entries: Mapping[str, object]) -> None:
     They stay when a check ends: functions that need them can be left, and then they do nothing.
     """
     builtins.__dict__.update(entries)
+
+
+def take_back_hooks(names: Iterable[str]) -> None:
+    """Take names away that nobody needs any more."""
+    for name in names:
+        builtins.__dict__.pop(name, None)
 
 
 class Namespaces(Protocol):

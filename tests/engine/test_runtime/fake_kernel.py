@@ -362,6 +362,12 @@ class Host:
     def let_clock_jump(self) -> bool:
         return False
 
+    def is_instrumented(self, namespace: dict[str, Any]) -> bool:
+        return False
+
+    def is_first_party(self, namespace: dict[str, Any]) -> bool:
+        return False
+
     def may_take_turns(self) -> bool:
         return False
 

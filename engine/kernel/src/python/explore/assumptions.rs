@@ -288,20 +288,23 @@ pub fn writer_of(function: &Bound<'_, PyAny>) -> String {
         let namespace = function.getattr(intern!(py, "__globals__"))?.cast_into::<PyDict>()?;
         let file: String =
             function.getattr(intern!(py, "__code__"))?.getattr(intern!(py, "co_filename"))?.extract()?;
-        let for_module = file.starts_with('<') && is_instrumented_namespace(&namespace);
-        let generated = for_module || !namespace.contains(intern!(py, "__name__"))?;
-        Ok(generated.then_some(file))
+        let Some(name) = namespace.get_item(intern!(py, "__name__"))? else { return Ok(Some(file)) };
+        // Its variables can be a copy of the module's.
+        let for_module = file.starts_with('<') && names_instrumented_module(&name);
+        Ok(for_module.then_some(file))
     };
     find().ok().flatten().unwrap_or_else(|| package_of(function))
 }
 
 /// Whether a class is one of a module that is instrumented.
 pub fn is_of_instrumented_module(class: &Bound<'_, PyAny>) -> bool {
-    let py = class.py();
-    let find = || -> PyResult<Bound<'_, PyAny>> {
-        let modules = py.import("sys")?.getattr(intern!(py, "modules"))?;
-        modules.get_item(told_by_type(class, intern!(py, "__module__"))?)
-    };
+    told_by_type(class, intern!(class.py(), "__module__")).is_ok_and(|name| names_instrumented_module(&name))
+}
+
+/// Whether a module of this name is instrumented.
+fn names_instrumented_module(name: &Bound<'_, PyAny>) -> bool {
+    let py = name.py();
+    let find = || -> PyResult<Bound<'_, PyAny>> { py.import("sys")?.getattr(intern!(py, "modules"))?.get_item(name) };
     find().is_ok_and(|module| instrumented_namespace(&module).is_some())
 }
 
