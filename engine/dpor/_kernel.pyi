@@ -50,7 +50,8 @@ class Outcome:
     `root`. `nondeterminism` is a step, a thread, what that was about to do before and now, file and line; `divergence`
     a step and a thread that could not go on there; `all_slept` says that an execution came to where all threads slept
     that could run, which `optimal` never plans. `by_turns` says that turns of event loops were events;
-    `failed_turns` are the decisions of a loop, as `choose` would draw them, by which such an execution failed.
+    `failed_turns` are the decisions of a loop, as `choose` would draw them, by which such an execution failed, and
+    `failed_sections` the schedule of one that failed with critical sections as events.
     """
 
     explored: Explored
@@ -64,6 +65,8 @@ class Outcome:
     rebinding: list[tuple[str, str]]
     by_turns: bool
     failed_turns: list[int] | None
+    by_sections: bool
+    failed_sections: list[tuple[str, int]] | None
     frontier: str | None
     learned: list[list[tuple[str, int]]]
     lacks_root: bool
@@ -358,6 +361,8 @@ class Host:
         spurious_wakeups: bool = False,
         clock_jumps: int = 0,
         turns: bool = False,
+        sections: bool = False,
+        in_sections: bool = False,
         library_queues: bool = False,
         library_pools: bool = True,
         data_races: str = "ignore",

@@ -48,7 +48,7 @@ from dpor.symbolic.session import Session
 _DEEPEST = 50
 _MOST_BITS = 2048
 """Larger numbers and deeper lists than these are shown as text; neither can always be written as JSON."""
-OPTIONS_OF_A_CHECK = frozenset({"elide", "turns"})
+OPTIONS_OF_A_CHECK = frozenset({"elide", "turns", "sections"})
 
 
 def describe_model(file: Path, name: str, root: Path, source: str | None) -> ModelInfo:
@@ -120,6 +120,8 @@ class HostedModel:
         # Until an exploration finds that turns of event loops cannot be events.
         self.turns = bool(options.get("turns", True))
         self.patches.turns = self.turns
+        # The same of critical sections.
+        self.sections = bool(options.get("sections", True))
         self.symbolic = self._symbolic_session()
         self._module_name = module_name_of(self.file)
         self._function: Callable[..., Any] | None = None

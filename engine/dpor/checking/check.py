@@ -241,6 +241,7 @@ class _Check:
                     races=options.races,
                     stop_at_failure=not self.all_violations,
                     turns=_may_take_turns(options),
+                    sections=self._may_join_sections(),
                     frontiers=self.before.frontiers,
                     listeners=Listeners(
                         on_failure=self._note,
@@ -251,7 +252,7 @@ class _Check:
             self.exploring = False
             self.seconds += outcome.explored.seconds
             self._add_learned(outcome)
-            if self._fails_in_turns(outcome):
+            if self._fails_in_turns(outcome) or self._fails_in_sections(outcome):
                 return outcome
             if not begins_anew(hosted, outcome):
                 require_controlled(hosted, outcome)
@@ -288,6 +289,37 @@ class _Check:
             ),
         )
         return bool(self.found)
+
+    def _fails_in_sections(self, outcome: Outcome) -> bool:
+        """The same of critical sections: it is run again step by step."""
+        hosted = self.hosted
+        if outcome.failed_sections is None:
+            return False
+        change(hosted, Restart.SECTIONS, [])
+        steps = Steps(steps=outcome.failed_sections, complete=True, in_sections=True)
+        explore(
+            hosted,
+            Search(
+                explorer=REPLAY,
+                bounds=Bounds(max_steps=hosted.options.max_steps),
+                steps=steps,
+                listeners=Listeners(on_failure=self._note),
+            ),
+        )
+        return bool(self.found)
+
+    def _may_join_sections(self) -> bool:
+        """Whether critical sections may be events, as far as the options say: nobody counts the places at which threads
+        are interrupted, nor asks what races, and one failure is looked for.
+        """
+        options = self.hosted.options
+        return (
+            options.races is Races.IGNORE
+            and options.preemption_bound is None
+            and not options.clock_jumps
+            and not options.spurious_wakeups
+            and not self.all_violations
+        )
 
     def _learn(self) -> None:
         """Learn of the model what was known where this check was stopped or split."""

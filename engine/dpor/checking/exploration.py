@@ -27,6 +27,7 @@ class Restart(enum.Enum):
     OPERANDS = "operands"
     NAMES = "names"
     TURNS = "turns"
+    SECTIONS = "sections"
 
 
 class Bound(enum.Enum):
@@ -68,13 +69,15 @@ class Steps:
     """What executions that are run again follow.
 
     `complete` says whether to go on where the steps end, `chosen_reads` that the steps name the writes that loads
-    read from, `waits_by_spinning` that waits for predicates are loads.
+    read from, `waits_by_spinning` that waits for predicates are loads, `in_sections` that a critical section is one
+    step, unless its lock is an ordinary one.
     """
 
     steps: Choices
     complete: bool = False
     chosen_reads: bool = False
     waits_by_spinning: bool = False
+    in_sections: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,7 +111,7 @@ class Listeners:
 class Search:
     """What the kernel is to explore of a model. Without `primitives` and `visibility` it is what the model's options
     say; `frontiers` are what is left of an exploration, none of them for the whole of it; `turns` says that turns of
-    event loops may be events, of an exploration of all executions.
+    event loops may be events, `sections` that critical sections may be, of an exploration of all executions.
     """
 
     explorer: Explorer
@@ -119,6 +122,7 @@ class Search:
     races: Races = Races.IGNORE
     stop_at_failure: bool = True
     turns: bool = False
+    sections: bool = False
     frontiers: tuple[str, ...] = ()
     listeners: Listeners = Listeners()
 
@@ -157,6 +161,8 @@ def explore(hosted: HostedModel, search: Search) -> Outcome:
         spurious_wakeups=options.spurious_wakeups,
         clock_jumps=options.clock_jumps,
         turns=search.turns and hosted.turns,
+        sections=search.sections and hosted.sections,
+        in_sections=steps.in_sections,
         data_races=search.races.value,
         stop_at_failure=search.stop_at_failure,
         frontiers=search.frontiers,
@@ -194,6 +200,8 @@ def change(hosted: HostedModel, restart: Restart, rebinding: list[tuple[str, str
             pass
         case Restart.TURNS:
             hosted.turns = False
+        case Restart.SECTIONS:
+            hosted.sections = False
         case Restart.REBOUND:
             variables: dict[str, set[str]] = {}
             for module, variable in rebinding:

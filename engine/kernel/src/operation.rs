@@ -187,6 +187,8 @@ pub enum OperationKind {
     Branch,
     /// Waits until a predicate over shared state holds.
     WaitUntil,
+    /// A critical section of the lock `target`. What it accesses in some order it accesses in every one.
+    Section,
     /// A turn of an event loop: what a timer that is over does (`target` is the timer's), or what is ready (`target` is
     /// the loop's). What it accesses is known at its end.
     Turn,

@@ -23,7 +23,7 @@ pub use step::{initials, Step};
 pub use turns::{TurnFacts, Turns};
 
 use crate::operation::{
-    accesses_conflict, Access, AccessMode, Accesses, Choice, EventId, LocationId, OperationKind, ThreadId,
+    accesses_conflict, Access, AccessMode, Accesses, Choice, EventId, LocationId, Operation, OperationKind, ThreadId,
 };
 
 /// Two conflicting events of different threads, with no third event between them in happens-before, whose order
@@ -57,12 +57,21 @@ pub struct Execution {
     flushes: usize,
     /// What is known of turns of event loops.
     turns: Turns,
+    /// The locks of critical sections that conflict with what is no section of the same lock.
+    torn: Vec<LocationId>,
     /// Whether clocks know only the order that the program itself imposes.
     program_order_only: bool,
     /// The clocks without what is read from what, where reads-from is chosen.
     structural: Option<ClockTable>,
     scratch: Vec<u32>,
     candidates: Vec<EventId>,
+}
+
+/// The locks of the critical sections among two operations that conflict, unless both are of one lock.
+fn torn_sections(first: &Operation, second: &Operation) -> impl Iterator<Item = LocationId> {
+    let locks = [first, second].map(|one| (one.kind == OperationKind::Section).then_some(one.target));
+    let protected = locks[0].is_some() && locks[0] == locks[1];
+    locks.into_iter().flatten().filter(move |_| !protected)
 }
 
 impl Execution {
@@ -76,6 +85,11 @@ impl Execution {
 
     pub fn turns_mut(&mut self) -> &mut Turns {
         &mut self.turns
+    }
+
+    /// The locks whose critical sections, as events, were seen to conflict with what is no section of the same lock.
+    pub fn take_torn_sections(&mut self) -> Vec<LocationId> {
+        std::mem::take(&mut self.torn)
     }
 
     pub fn is_empty(&self) -> bool {
@@ -293,6 +307,7 @@ impl Execution {
                 continue;
             }
             if clock[first.thread.index()] <= first.index {
+                self.torn.extend(torn_sections(&first.operation, &event.operation));
                 // Who runs the program knows when a predicate held, and adds the races of waiting for it.
                 if event.operation.kind != OperationKind::WaitUntil {
                     self.conflicts.push(Race { first: candidate, second: event.id });

@@ -93,8 +93,11 @@ impl Execution {
     /// What the second event of a race would access just before the first.
     pub fn accesses_before(&self, race: Race, memory: &dyn MemoryModel) -> Accesses {
         let (first, second) = (self.event(race.first), self.event(race.second));
-        if second.operation.kind != OperationKind::WaitUntil {
-            return memory.accesses_before(second, first);
+        match second.operation.kind {
+            OperationKind::WaitUntil => {}
+            // It accesses all that it does in any order.
+            OperationKind::Section => return second.accesses.clone(),
+            _ => return memory.accesses_before(second, first),
         }
         let wait = self.waits.iter().find(|(other, _)| *other == race);
         wait.map_or_else(|| second.accesses.clone(), |(_, accesses)| accesses.clone())

@@ -3,10 +3,12 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use rustc_hash::FxHashSet;
+
 use super::{Decision, End, Explorer, Findings, Finished, Requirements, State};
 use crate::execution::Execution;
 use crate::memory::MemoryModel;
-use crate::operation::{Buffering, Choice, EventId, OperationKind, ThreadId};
+use crate::operation::{Buffering, Choice, EventId, LocationId, Operation, OperationKind, ThreadId};
 
 /// One step of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,18 +75,53 @@ pub struct Replay {
     divergence: Option<Divergence>,
     /// Whether to go on, preferring the current thread, once the schedule has ended.
     complete: bool,
+    sections: Option<RepeatedSections>,
+}
+
+/// The steps are those of an exploration in which critical sections are one step each, from taking a lock to giving it
+/// back, but for those of ordinary locks.
+struct RepeatedSections {
+    ordinary: FxHashSet<LocationId>,
+    /// The thread that is in a section, and its lock.
+    inside: Option<(ThreadId, LocationId)>,
+    /// Whether the next event is part of the step before.
+    goes_on: bool,
+}
+
+impl RepeatedSections {
+    /// The thread that has to go on, as it is in a section.
+    fn thread_inside(&mut self, state: &State) -> Option<ThreadId> {
+        let holds = |(thread, lock): &(ThreadId, LocationId)| {
+            state.memory.primitives().owner(*lock) == Some(*thread) && state.is_enabled(*thread)
+        };
+        self.inside = self.inside.filter(holds);
+        self.goes_on = self.inside.is_some();
+        self.inside.map(|(thread, _)| thread)
+    }
+
+    /// A thread takes the next step.
+    fn note_step(&mut self, thread: ThreadId, operation: &Operation) {
+        if operation.kind == OperationKind::Acquire && !self.ordinary.contains(&operation.target) {
+            self.inside = Some((thread, operation.target));
+        }
+    }
 }
 
 impl Replay {
     /// Follow `steps`, one an event; then go on to the end if `complete`.
     pub fn new(steps: Vec<ReplayStep>, complete: bool) -> Replay {
-        Replay { steps, position: Rc::default(), shared: false, divergence: None, complete }
+        Replay { steps, position: Rc::default(), shared: false, divergence: None, complete, sections: None }
+    }
+
+    /// Follow steps that are critical sections, but for those of `ordinary` locks.
+    pub fn of_sections(self, ordinary: FxHashSet<LocationId>) -> Replay {
+        Replay { sections: Some(RepeatedSections { ordinary, inside: None, goes_on: false }), ..self }
     }
 
     /// Follow recorded operations, some of which are no events: `position` counts those that have been seen again,
     /// and the thread of the next one always runs.
     pub fn following(steps: Vec<ReplayStep>, position: Rc<Cell<usize>>) -> Replay {
-        Replay { steps, position, shared: true, divergence: None, complete: true }
+        Replay { steps, position, shared: true, divergence: None, complete: true, sections: None }
     }
 
     /// Whether there is no such event (yet), so that nothing can be read from it.
@@ -107,6 +144,36 @@ impl Explorer for Replay {
     }
 
     fn choose(&mut self, state: &State) -> Decision {
+        let decision = match self.sections.as_mut().and_then(|sections| sections.thread_inside(state)) {
+            Some(thread) => return Decision::Take(state.choice(thread, state.outcomes(thread)[0])),
+            None => self.choose_step(state),
+        };
+        if let (Decision::Take(choice), Some(sections)) = (&decision, &mut self.sections) {
+            if let Some(operation) = state.pending(choice.thread()) {
+                sections.note_step(choice.thread(), operation);
+            }
+        }
+        decision
+    }
+
+    fn performed(&mut self, _execution: &Execution) {
+        let goes_on = self.sections.as_ref().is_some_and(|sections| sections.goes_on);
+        if !self.shared && !goes_on {
+            self.position.set(self.position.get() + 1);
+        }
+    }
+
+    fn finish(&mut self, _execution: &Execution, _memory: &dyn MemoryModel, _end: End) -> Finished {
+        Finished { more: false, duplicate: false }
+    }
+
+    fn fraction(&self) -> f64 {
+        self.position.get() as f64 / self.steps.len().max(1) as f64
+    }
+}
+
+impl Replay {
+    fn choose_step(&mut self, state: &State) -> Decision {
         let Some(step) = self.steps.get(self.position.get()).copied() else {
             if self.complete {
                 return match state.preferred(|_| true) {
@@ -142,19 +209,5 @@ impl Explorer for Replay {
                 Decision::GiveUp
             }
         }
-    }
-
-    fn performed(&mut self, _execution: &Execution) {
-        if !self.shared {
-            self.position.set(self.position.get() + 1);
-        }
-    }
-
-    fn finish(&mut self, _execution: &Execution, _memory: &dyn MemoryModel, _end: End) -> Finished {
-        Finished { more: false, duplicate: false }
-    }
-
-    fn fraction(&self) -> f64 {
-        self.position.get() as f64 / self.steps.len().max(1) as f64
     }
 }

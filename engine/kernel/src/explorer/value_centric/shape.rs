@@ -156,7 +156,7 @@ pub fn shape(
         }
         ChannelPutWithin | ChannelTryPut | ChannelEmpty | ChannelFull | ChannelSize | ChannelDone | ChannelJoin
         | Settle | Watch | WaitUntil | OwnedAcquire | OwnedTryAcquire | OwnedRelease | CellStore | CellDelete
-        | CellDefault | CellUpdate | CellAppend | Branch | Buffer | Flush | Turn | Complete | Blocked => {
+        | CellDefault | CellUpdate | CellAppend | Branch | Buffer | Flush | Section | Turn | Complete | Blocked => {
             return Err(Unsupported(operation.kind));
         }
     }

@@ -82,6 +82,7 @@ fn about_to(operation: Option<Operation>) -> &'static str {
         Buffer => "write into its store buffer",
         Flush => "let a store reach memory",
         Complete => "end what somebody waits for",
+        Section => "run a critical section",
         Turn => "take a turn of the event loop",
     }
 }

@@ -157,7 +157,8 @@ impl Host {
         if state.greenlets.closing {
             return Err(PyValueError::new_err("the host is closed"));
         }
-        let explorer = plan.first_explorer(&mut state.identities, &state.exploration.recording.steps)?;
+        let explorer =
+            plan.first_explorer(&mut state.identities, &state.exploration.recording.steps, &state.waits.sections)?;
         let followed = plan.scheduled_steps(&mut state.identities)?;
         state.driver = Driver::new(explorer, plan.memory(), Meter::new(plan.limits));
         let buffers_stores = state.driver.memory.buffers_stores();
@@ -178,6 +179,7 @@ impl Host {
         state.exploration.assumptions.begin();
         state.exploration.refusals.forget();
         state.waits.turns.begin(plan.hosting.turns && plan.treats_turns());
+        state.waits.sections.begin(plan.hosting.sections && plan.treats_turns());
         state.run.difference = None;
         state.exploration.symbolic.used = false;
         state.exploration.symbolic.solver = plan.solver.as_ref().map(|solver| solver.clone_ref(py));
@@ -237,6 +239,12 @@ impl Host {
                 state.exploration.refusals.forget();
                 state.exploration.learning.begin_anew_whatever_else(Restart::Operands);
             }
+            if self.state().lacks_sections() {
+                let mut state = self.state();
+                state.exploration.refusals.forget();
+                state.exploration.assumptions.forget_more();
+                state.exploration.learning.begin_anew_whatever_else(Restart::Sections);
+            }
             if self.lacks_turns() {
                 let mut state = self.state();
                 state.exploration.refusals.forget();
@@ -253,12 +261,13 @@ impl Host {
                     return Ok(false);
                 }
                 let summary = state.driver.end_execution(end);
+                state.learn_of_torn_sections();
                 // What explores by values relies on the order of what is not visible, until the first race is seen.
                 // What is learned of operations makes others of them, also of those that are repeated; but it comes to
                 // an end.
                 faults += usize::from(state.driver.fault().is_some());
                 let misled = match state.exploration.learning.restart() {
-                    Some(Restart::Library | Restart::Operands | Restart::Turns) => true,
+                    Some(Restart::Library | Restart::Operands | Restart::Turns | Restart::Sections) => true,
                     Some(Restart::Visible) => state.driver.wants_values() || !plan.repeats() && faults <= MOST_FAULTS,
                     _ => false,
                 };
@@ -281,10 +290,16 @@ impl Host {
                     let schedule = self.schedule(py)?.extract()?;
                     let mut guard = self.state();
                     let state = &mut *guard;
-                    // Nothing but this exploration can follow turns that are events.
-                    let schedule = (!state.waits.turns.were_events()).then_some(schedule);
+                    // Nothing but this exploration can follow turns and sections that are events.
+                    let joined = state.waits.turns.were_events() || state.waits.sections.were_events();
+                    let schedule = (!joined).then_some(schedule);
                     state.exploration.learning.go_on_with(schedule);
-                    let explorer = plan.explorer(&mut state.identities, &state.exploration.recording.steps)?;
+                    state.waits.sections.begin_anew();
+                    let explorer = plan.explorer(
+                        &mut state.identities,
+                        &state.exploration.recording.steps,
+                        &state.waits.sections,
+                    )?;
                     state.driver.restart(explorer);
                     if !state.driver.meter.allows_execution(0) {
                         return Ok(false);
@@ -304,7 +319,7 @@ impl Host {
                     self.state().exploration.learning.note_schedule(schedule);
                     return Ok(false);
                 }
-                Some(Restart::Library | Restart::Operands | Restart::Turns) => return Ok(false),
+                Some(Restart::Library | Restart::Operands | Restart::Turns | Restart::Sections) => return Ok(false),
                 _ => {}
             }
             let (failures, only_warnings) = self.describe_failures(&summary);
@@ -318,6 +333,15 @@ impl Host {
                     state.exploration.learning.note_failed_turns(drawn);
                     return Ok(false);
                 }
+            }
+            if !failures.is_empty() && self.state().waits.sections.were_events() {
+                let schedule = self.schedule(py)?.extract()?;
+                let mut state = self.state();
+                if summary.end == End::Cut {
+                    state.driver.counts.count_failed();
+                }
+                state.exploration.learning.note_failed_sections(schedule);
+                return Ok(false);
             }
             if !failures.is_empty() {
                 let keeps_going_on_failure = keeps_going_on_failure || only_warnings;
@@ -341,6 +365,10 @@ impl Host {
                 let diverged = state.driver.explorer().findings().divergence.is_some();
                 if diverged && state.waits.turns.were_events() {
                     state.exploration.learning.begin_anew_whatever_else(Restart::Turns);
+                    return Ok(false);
+                }
+                if diverged && state.waits.sections.were_events() {
+                    state.exploration.learning.begin_anew_whatever_else(Restart::Sections);
                     return Ok(false);
                 }
                 return Ok(true);

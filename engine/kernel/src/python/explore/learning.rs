@@ -16,6 +16,8 @@ pub enum Restart {
     Operands,
     /// Turns of event loops cannot be events: threads take part, or what no access tells.
     Turns,
+    /// Critical sections cannot be events: what they do is more than accesses tell.
+    Sections,
 }
 
 /// The steps of an execution: the path of a thread and the outcome, each.
@@ -35,6 +37,8 @@ pub struct Learning {
     rebinding: Vec<Variable>,
     /// What the loop decided in an execution in which turns are events and that failed.
     failed_turns: Option<Vec<u32>>,
+    /// The schedule of an execution in which critical sections are events and that failed.
+    failed_sections: Option<Schedule>,
 }
 
 impl Learning {
@@ -93,6 +97,16 @@ impl Learning {
     pub fn note_failed_turns(&mut self, drawn: Vec<u32>) {
         self.failed_turns = Some(drawn);
         self.restart = Some(Restart::Turns);
+    }
+
+    /// An execution failed in which critical sections are events. It is to be run again, and explained by that.
+    pub fn note_failed_sections(&mut self, schedule: Schedule) {
+        self.failed_sections = Some(schedule);
+        self.restart = Some(Restart::Sections);
+    }
+
+    pub fn failed_sections(&self) -> Option<&[(String, u32)]> {
+        self.failed_sections.as_deref()
     }
 
     pub fn failed_turns(&self) -> Option<&[u32]> {

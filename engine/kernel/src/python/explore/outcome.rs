@@ -35,6 +35,8 @@ pub struct Outcome {
     rebinding: Vec<Variable>,
     by_turns: bool,
     failed_turns: Option<Vec<u32>>,
+    by_sections: bool,
+    failed_sections: Option<Vec<(String, u32)>>,
     frontier: Option<String>,
     learned: Vec<Schedule>,
     lacks_root: bool,
@@ -88,6 +90,8 @@ impl Host {
             },
             by_turns: state.waits.turns.were_events(),
             failed_turns: state.exploration.learning.failed_turns().map(<[u32]>::to_vec),
+            by_sections: state.waits.sections.were_events(),
+            failed_sections: state.exploration.learning.failed_sections().map(<[(String, u32)]>::to_vec),
             frontier,
             learned: state.exploration.learning.schedules().to_vec(),
             lacks_root: findings.lacks_root,
@@ -114,6 +118,7 @@ fn told_restart(restart: Restart, plan: &Plan) -> Option<&'static str> {
         Restart::Library => Some("library"),
         Restart::Operands => Some("operands"),
         Restart::Turns => Some("turns"),
+        Restart::Sections => Some("sections"),
         // What was followed so far was taken for something else.
         Restart::Visible => plan.follows().then_some("names"),
     }

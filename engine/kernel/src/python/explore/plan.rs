@@ -14,6 +14,7 @@ use crate::memory::{BufferDiscipline, MemoryModel, Relaxed, SequentialConsistenc
 use crate::python::explore::settings::Settings;
 use crate::python::heap::weak_memory::ScheduledStep;
 use crate::python::identities::identity::Identities;
+use crate::python::threads::sections::Sections;
 
 /// Between the path of a thread and the number of a store of it, where a step is the flush of this store: `main.0!2`.
 pub const FLUSH: char = '!';
@@ -60,6 +61,8 @@ pub struct Repeated {
     pub chosen_reads: bool,
     /// Whether `wait_until` is a spinloop.
     pub waits_by_spinning: bool,
+    /// For `replay`: whether critical sections are one step each.
+    pub in_sections: bool,
 }
 
 /// How the model is hosted.
@@ -78,6 +81,8 @@ pub struct Hosting {
     pub library_pools: bool,
     /// Whether turns of event loops are events, if nothing speaks against it.
     pub turns: bool,
+    /// The same of critical sections.
+    pub sections: bool,
 }
 
 impl Default for Hosting {
@@ -91,6 +96,7 @@ impl Default for Hosting {
             library_queues: false,
             library_pools: true,
             turns: false,
+            sections: false,
         }
     }
 }
@@ -171,6 +177,8 @@ impl Plan {
             "library_queues" => self.hosting.library_queues = value.extract()?,
             "library_pools" => self.hosting.library_pools = value.extract()?,
             "turns" => self.hosting.turns = value.extract()?,
+            "sections" => self.hosting.sections = value.extract()?,
+            "in_sections" => self.repeated.in_sections = value.extract()?,
             "clock_jumps" => self.hosting.clock_jumps = value.extract()?,
             "data_races" => self.data_races = race_policy(&value.extract::<String>()?)?,
             "solver" => self.solver = value.extract()?,
@@ -182,13 +190,22 @@ impl Plan {
         Ok(())
     }
 
-    /// A new explorer. `noted` counts what the recorder has been told of. Raises ValueError for an unknown algorithm,
+    /// A new explorer. `noted` counts what the recorder has been told of, `sections` tell which locks are ordinary. Raises ValueError for an unknown algorithm,
     /// an unsupported pair, or a step of what is no thread.
-    pub fn explorer(&self, identities: &mut Identities, noted: &Rc<Cell<usize>>) -> PyResult<Box<dyn Explorer>> {
+    pub fn explorer(
+        &self,
+        identities: &mut Identities,
+        noted: &Rc<Cell<usize>>,
+        sections: &Sections,
+    ) -> PyResult<Box<dyn Explorer>> {
         match self.algorithm.as_str() {
             "follow" => return Ok(Box::new(Replay::following(self.replay_steps(identities)?, noted.clone()))),
             "replay" | "learn" => {
-                return Ok(Box::new(Replay::new(self.replay_steps(identities)?, self.repeated.complete)));
+                let replay = Replay::new(self.replay_steps(identities)?, self.repeated.complete);
+                return Ok(Box::new(match self.repeated.in_sections {
+                    true => replay.of_sections(sections.ordinary().clone()),
+                    false => replay,
+                }));
             }
             "context-bound" => return Ok(Box::new(ContextBound::new(self.bound))),
             _ => {}
@@ -279,9 +296,10 @@ impl Plan {
         &self,
         identities: &mut Identities,
         noted: &Rc<Cell<usize>>,
+        sections: &Sections,
     ) -> PyResult<Box<dyn Explorer>> {
         if self.frontiers.is_empty() {
-            return self.explorer(identities, noted);
+            return self.explorer(identities, noted, sections);
         }
         if self.algorithm != "parsimonious" {
             return Err(PyValueError::new_err(format!(

@@ -25,6 +25,7 @@ pub mod spins;
 use pyo3::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::explorer::End;
 use crate::operation::{Access, AccessMode, Accesses, EventId, LocationId, Operation, OperationKind, ANY_VALUE};
 use crate::python::explore::recording::Word;
 use crate::python::host::Host;
@@ -304,6 +305,9 @@ impl Host {
 
     /// The thread came back to the head of a loop as it was: let it stop or wait.
     pub fn spin(&self, py: Python<'_>, spin: Spin) -> PyResult<()> {
+        if self.state().looks_between_sections() {
+            return self.leave(py, End::Cut);
+        }
         let word = if spin.waits { Word::WaitUntil } else { Word::Spin };
         let (me, waits) = {
             let mut state = self.state();

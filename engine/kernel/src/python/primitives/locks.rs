@@ -74,6 +74,10 @@ impl LockCore {
         if !may_fail {
             host.note_waiting(py, Word::Acquire, Some(object));
         }
+        if !may_fail && host.enter_section(py, primitive.location())? {
+            host.note_bool(py, Word::Acquire, object, true, true);
+            return Ok(true);
+        }
         let (effect, event) = primitive.operate(py, Operation::new(kind, primitive.location(), 0))?;
         let taken = effect == Effect::Done(1);
         if !taken {
@@ -117,6 +121,10 @@ impl LockCore {
                 state.note_operation_in_loops(&operation, &[], EventId::NONE);
                 return Ok(());
             }
+        }
+        if host.leave_section(py, primitive.location())? {
+            host.note(py, Word::Release, Some(object), None, None, true);
+            return Ok(());
         }
         let (effect, event) = primitive.operate(py, operation)?;
         if let Effect::Misused(_) = effect {

@@ -65,6 +65,11 @@ fn is_of_primitive(kind: OperationKind) -> bool {
 }
 
 impl State {
+    /// Whether time has passed in this execution.
+    pub fn time_has_passed(&self) -> bool {
+        self.waits.clocks.has_passed
+    }
+
     /// Let time pass for the running thread.
     pub fn pass_time(&mut self, seconds: f64) {
         let current = self.current;

@@ -2,6 +2,7 @@
 
 use clocks::Clocks;
 use predicates::Predicates;
+use sections::Sections;
 use turns::LoopTurns;
 
 use crate::python::loops::spins::Spins;
@@ -13,6 +14,7 @@ pub mod outside;
 pub mod own_modules;
 pub mod predicates;
 pub mod run;
+pub mod sections;
 pub mod services;
 pub mod suspended;
 pub mod switching;
@@ -28,4 +30,5 @@ pub struct Waits {
     pub spins: Spins,
     pub clocks: Clocks,
     pub turns: LoopTurns,
+    pub sections: Sections,
 }

@@ -34,7 +34,7 @@ impl Host {
             if state.phase != Phase::Running {
                 return Err(Self::aborted());
             }
-            if !state.do_without_turns() {
+            if !state.do_without_turns() || !state.may_stop_outside_sections() {
                 drop(state);
                 return self.leave(py, End::Cut);
             }

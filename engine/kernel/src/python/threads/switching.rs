@@ -52,6 +52,56 @@ impl Host {
         if !reads_in_predicates(operation.kind) {
             self.only_outside_predicates(py, what_it_does(operation.kind))?;
         }
+        let contradicts = {
+            let mut state = self.state();
+            if state.waits.sections.is_open() && state.phase == Phase::Running {
+                drop(state);
+                return self.perform_in_section(py, &operation, alternatives, &footprint);
+            }
+            state.contradicts_sections(&operation)
+        };
+        if contradicts {
+            return self.leave(py, End::Cut);
+        }
+        self.come_to(py, operation, alternatives, &footprint)?;
+        if self.state().heap.reads.enabled {
+            self.settle(py, &operation)?;
+        }
+        let mut state = self.state();
+        let mut footprint = footprint(&mut state);
+        state.order_joint_writes(&operation, &mut footprint);
+        let current = state.current;
+        match state.driver.commit(current, footprint.accesses, footprint.before) {
+            Ok(effect) => {
+                if let (true, Some(found)) = (state.driver.wants_values(), footprint.found) {
+                    // What it leaves is noted once the operation has been carried out.
+                    state.driver.note_values(Values { found: Some(found), left: None });
+                }
+                state.synchronise(&operation);
+                state.note_fencing(&operation);
+                state.note_event_in_loops(&operation);
+                state.note_event_in_clocks(&operation);
+                state.remember_event(&operation);
+                let replaced = state.replaced_before_drain(current);
+                drop(state);
+                drop(replaced);
+                Ok(effect)
+            }
+            Err(_) => {
+                drop(state);
+                self.leave(py, End::Cut)
+            }
+        }
+    }
+
+    /// The running thread comes to a visible operation. Returns when it has been chosen to perform it.
+    pub fn come_to(
+        &self,
+        py: Python<'_>,
+        operation: Operation,
+        alternatives: u32,
+        footprint: &impl Fn(&mut State) -> Footprint,
+    ) -> PyResult<()> {
         self.wait_in_pool(py, &operation)?;
         self.tell_owed(py);
         let turn = {
@@ -94,35 +144,7 @@ impl Host {
         if operation.kind == OperationKind::Branch {
             self.note_early_branch(py)?;
         }
-        self.take_turn(py, turn)?;
-        if self.state().heap.reads.enabled {
-            self.settle(py, &operation)?;
-        }
-        let mut state = self.state();
-        let mut footprint = footprint(&mut state);
-        state.order_joint_writes(&operation, &mut footprint);
-        let current = state.current;
-        match state.driver.commit(current, footprint.accesses, footprint.before) {
-            Ok(effect) => {
-                if let (true, Some(found)) = (state.driver.wants_values(), footprint.found) {
-                    // What it leaves is noted once the operation has been carried out.
-                    state.driver.note_values(Values { found: Some(found), left: None });
-                }
-                state.synchronise(&operation);
-                state.note_fencing(&operation);
-                state.note_event_in_loops(&operation);
-                state.note_event_in_clocks(&operation);
-                state.remember_event(&operation);
-                let replaced = state.replaced_before_drain(current);
-                drop(state);
-                drop(replaced);
-                Ok(effect)
-            }
-            Err(_) => {
-                drop(state);
-                self.leave(py, End::Cut)
-            }
-        }
+        self.take_turn(py, turn)
     }
 
     /// Before the running thread gives others a turn: tell the recorder what it has done.
@@ -203,10 +225,16 @@ impl Host {
             return;
         }
         let Some(target) = target else { return };
-        match target.call0(py) {
-            Ok(_) => {}
+        let raised = match target.call0(py) {
+            Ok(_) => false,
             Err(error) if error.is_instance_of::<Abort>(py) => return,
-            Err(error) => self.record_failure(py, thread, error),
+            Err(error) => {
+                self.record_failure(py, thread, error);
+                true
+            }
+        };
+        if !self.end_in_section(py, raised) {
+            return;
         }
         if self.state().phase == Phase::Running {
             if thread == ThreadId::MAIN {
@@ -338,6 +366,7 @@ impl Host {
             state.waits.primitives.begin();
             state.waits.clocks.begin_execution();
             state.waits.turns.begin_execution();
+            state.waits.sections.begin_execution();
             state.contents.instance_dicts.begin_execution();
             state.waits.predicates.own_objects.clear();
             state.identities.begin_execution();
