@@ -342,7 +342,7 @@ OPTIONS: Mapping[str, Option] = {
         Option(
             "primitives",
             Kind.CHOICE,
-            "whether each operation of a queue is one step, or the library's own code runs",
+            "whether operations of queues and pools and sections of locks are one step, or the library's code runs",
             Primitives,
         ),
         Option("seed", Kind.INTEGER, "what randomness starts from", minimum=0, maximum=_LARGEST),
@@ -391,6 +391,19 @@ def chooses_reads(options: ModelOptions) -> bool:
 def runs_library_queues(options: ModelOptions) -> bool:
     """Whether queues run on the library's own code, in which an algorithm by values tells what they hold."""
     return options.primitives is Primitives.LIBRARY or options.algorithm is Algorithm.VALUE_CENTRIC
+
+
+def joins_sections(options: ModelOptions) -> bool:
+    """Whether critical sections may be events: nobody counts the places at which threads are interrupted, asks what
+    races, or lets time pass and waits end by themselves.
+    """
+    return (
+        options.primitives is not Primitives.LIBRARY
+        and options.races is Races.IGNORE
+        and options.preemption_bound is None
+        and not options.clock_jumps
+        and not options.spurious_wakeups
+    )
 
 
 def runs_library_pools(options: ModelOptions) -> bool:

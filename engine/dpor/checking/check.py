@@ -52,6 +52,7 @@ from dpor.options import (
     Partition,
     Races,
     TaskOrder,
+    joins_sections,
 )
 from dpor.results import (
     Assumption,
@@ -241,7 +242,7 @@ class _Check:
                     races=options.races,
                     stop_at_failure=not self.all_violations,
                     turns=_may_take_turns(options),
-                    sections=self._may_join_sections(),
+                    sections=joins_sections(options) and not self.all_violations,
                     frontiers=self.before.frontiers,
                     listeners=Listeners(
                         on_failure=self._note,
@@ -307,19 +308,6 @@ class _Check:
             ),
         )
         return bool(self.found)
-
-    def _may_join_sections(self) -> bool:
-        """Whether critical sections may be events, as far as the options say: nobody counts the places at which threads
-        are interrupted, nor asks what races, and one failure is looked for.
-        """
-        options = self.hosted.options
-        return (
-            options.races is Races.IGNORE
-            and options.preemption_bound is None
-            and not options.clock_jumps
-            and not options.spurious_wakeups
-            and not self.all_violations
-        )
 
     def _learn(self) -> None:
         """Learn of the model what was known where this check was stopped or split."""
