@@ -180,3 +180,29 @@ def test_a_function_that_a_check_has_left_runs_afterwards_and_in_another_check(
     # What it does is not seen in this check.
     assert [assumption.subject for assumption in second.assumptions] == ["leaving"]
     assert holder.bump()[0] == 1
+
+
+TWICE = """
+import sys
+import dpor
+
+@dpor.model
+def model():
+    import counted
+    first = counted
+    del sys.modules["counted"]
+    import counted as second
+    assert first is not second
+    threads = [dpor.spawn(WHICH.bump) for _ in range(2)]
+    for thread in threads:
+        thread.join()
+    assert WHICH.count == 2
+"""
+
+
+@pytest.mark.parametrize("which", ["first", "second"])
+def test_a_module_that_is_loaded_twice_is_instrumented_both_times(tmp_path: Path, which: str) -> None:
+    (tmp_path / "counted.py").write_text("count = 0\ndef bump():\n    global count\n    count += 1\n")
+    (tmp_path / "model.py").write_text(TWICE.replace("WHICH", which))
+    result = check_model(CheckRequest("model.py", "model", str(tmp_path)))
+    assert [violation.message for violation in result.violations] == [f"assertion failed: {which}.count == 2"]

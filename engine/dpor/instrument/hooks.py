@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import enum
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from dpor.instrument.implicit import implicit_entries
@@ -65,7 +65,7 @@ class Hook(enum.StrEnum):
 
     @property
     def identifier(self) -> str:
-        """The global name that stands for the hook; it ends in two underscores, so no class body mangles it."""
+        """The name that stands for the hook; it ends in two underscores, so no class body mangles it."""
         return f"__dpor_{self.value}__"
 
 
@@ -127,12 +127,6 @@ def put_hooks(entries: Mapping[str, object]) -> None:
     They stay when a check ends: functions that need them can be left, and then they do nothing.
     """
     builtins.__dict__.update(entries)
-
-
-def take_back_hooks(names: Iterable[str]) -> None:
-    """Take names away that nobody needs any more."""
-    for name in names:
-        builtins.__dict__.pop(name, None)
 
 
 class Namespaces(Protocol):

@@ -36,7 +36,7 @@ class Implicit(enum.StrEnum):
 
     @property
     def identifier(self) -> str:
-        """The global name that stands for it."""
+        """The name that stands for it."""
         return f"__dpor_{self.value}__"
 
 

@@ -134,7 +134,8 @@ class Instrumentation:
         self.sees_operands = False
         """Whether modules that are loaded from now on tell of operators with a literal operand, too."""
         self._namespaces = namespaces
-        self._entered: dict[str, dict[str, Any]] = {}
+        # A program can load a module a second time.
+        self._entered: dict[str, list[dict[str, Any]]] = {}
         self._first_party = FirstParty(root, packages)
         self._overlay = {str(path.resolve()): text for path, text in (overlay or {}).items()}
         self._code = code_cache or CodeCache()
@@ -234,8 +235,7 @@ class Instrumentation:
 
     def _leave(self, name: str) -> None:
         _forget(name)
-        namespace = self._entered.pop(name, None)
-        if namespace is not None:
+        for namespace in self._entered.pop(name, ()):
             self._namespaces.leave_namespace(namespace)
 
     def find_spec(
@@ -388,7 +388,7 @@ class Instrumentation:
                 self._late.append(module.__name__)
         self.files.add(Path(path))
         first_party = module.__name__ in self._loaded or self._first_party.owns(module.__name__, path)
-        self._entered[module.__name__] = module.__dict__
+        self._entered.setdefault(module.__name__, []).append(module.__dict__)
         self._namespaces.enter_namespace(module.__dict__, first_party)
         if self._is_covered(path):
             if not self.reached:

@@ -13,7 +13,7 @@ from types import CellType, CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 from dpor.instrument.first_party import OWN_MODULES, RUN_ON
-from dpor.instrument.hooks import Hook, put_hooks, take_back_hooks
+from dpor.instrument.hooks import Hook, put_hooks
 from dpor.instrument.library_code import LibraryCode, Treatment, library_code
 from dpor.instrument.library_state import LibraryState
 from dpor.instrument.standard_library import (
@@ -81,7 +81,7 @@ class Library:
 
     def uninstall(self) -> None:
         """Give every function its own code back."""
-        take_back_hooks(RUNNERS.values())
+        put_hooks({RUNNERS["exec"]: exec, RUNNERS["eval"]: eval})
         while self._swapped:
             function, code = self._swapped.pop()
             function.__code__ = code

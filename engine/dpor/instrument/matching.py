@@ -37,12 +37,12 @@ class Step(enum.StrEnum):
 
     @property
     def identifier(self) -> str:
-        """The global name that stands for the step."""
+        """The name that stands for the step."""
         return f"__dpor_match_{self.value}__"
 
 
 def steps(hooks: Mapping[str, Any]) -> dict[str, object]:
-    """The functions behind the global names of the steps; they read shared state by way of `hooks`."""
+    """The functions behind the names of the steps; they read shared state by way of `hooks`."""
     reads = _Reads(hooks)
     return {
         Step.IS_SEQUENCE.identifier: is_sequence,

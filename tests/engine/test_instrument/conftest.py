@@ -56,7 +56,7 @@ class TransparentHooks:
         self.entered[id(namespace)] = namespace
 
     def leave_namespace(self, namespace: dict[str, Any], /) -> None:
-        del self.entered[id(namespace)]
+        self.entered.pop(id(namespace), None)
 
     def is_instrumented(self, namespace: dict[str, Any]) -> bool:
         return id(namespace) in self.entered or Hook.OBSERVE.identifier in namespace
