@@ -1,10 +1,11 @@
 """Run the tests of the extension in a real VS Code.
 
-    python3 tests/editor/vscode/run.py [host | ui]
+    python3 tests/editor/vscode/run.py [prepare | host | ui]
 
 Makes what is needed (see `environment.py`), builds the extension, and runs the tests that VS Code's extension host
 runs (`host/`) and those that drive the user interface in a browser (`ui_tests.mjs`). The interpreter of the models is
-the one that runs this. Exits with 0 if all pass, and also if they cannot be run on this machine, after saying why.
+the one that runs this. `prepare` makes what is needed and runs none. Exits with 0 if all pass, and also if they cannot
+be run on this machine, after saying why.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ def main(wanted: list[str]) -> int:
         tools = environment.prepare()
     except environment.Unavailable as reason:
         print(f"The tests in VS Code are skipped: {reason}")
+        return 0
+    if wanted == ["prepare"]:
         return 0
     node = str(tools / "bin" / "node")
     subprocess.run([node, "esbuild.mjs", "--host"], cwd=EXTENSION, check=True)
