@@ -218,6 +218,13 @@ impl Host {
                 || state.exploration.assumptions.has_more_than_turns_allow())
     }
 
+    /// The exploration begins anew, and what it was refused for is found again if it is there.
+    fn begin_anew_without_refusals(&self, reason: Restart) {
+        let mut state = self.state();
+        state.exploration.refusals.forget();
+        state.exploration.learning.begin_anew_whatever_else(reason);
+    }
+
     /// Returns whether the exploration ran to its end.
     fn run_all(&self, py: Python<'_>, plan: &Plan, main: &Py<PyAny>, main_thread: &Py<PyAny>) -> PyResult<bool> {
         let mut reported = Instant::now();
@@ -229,27 +236,19 @@ impl Host {
             let end = self.woken(|| self.run_execution(py, main, main_thread))?;
             if self.include_wanted(py)? {
                 // What ran so far ran without it.
-                let mut state = self.state();
-                state.exploration.assumptions.forget(AssumptionKind::ForeignCode);
-                state.exploration.refusals.forget();
-                state.exploration.learning.begin_anew_whatever_else(Restart::Library);
+                self.state().exploration.assumptions.forget(AssumptionKind::ForeignCode);
+                self.begin_anew_without_refusals(Restart::Library);
             }
             if self.lacks_operands(plan) {
-                let mut state = self.state();
-                state.exploration.refusals.forget();
-                state.exploration.learning.begin_anew_whatever_else(Restart::Operands);
+                self.begin_anew_without_refusals(Restart::Operands);
             }
             if self.state().lacks_sections() {
-                let mut state = self.state();
-                state.exploration.refusals.forget();
-                state.exploration.assumptions.forget_more();
-                state.exploration.learning.begin_anew_whatever_else(Restart::Sections);
+                self.begin_anew_without_refusals(Restart::Sections);
             }
             if self.lacks_turns() {
-                let mut state = self.state();
-                state.exploration.refusals.forget();
-                state.exploration.assumptions.forget_more();
-                state.exploration.learning.begin_anew_whatever_else(Restart::Turns);
+                self.state().exploration.assumptions.forget_more();
+                self.namespaces.forget_told();
+                self.begin_anew_without_refusals(Restart::Turns);
             }
             let (summary, restart, stop) = {
                 let mut state = self.state();

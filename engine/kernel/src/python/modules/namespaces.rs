@@ -41,6 +41,13 @@ impl Namespaces {
     fn are_first_party(&self, namespace: &Bound<'_, PyDict>) -> bool {
         self.instrumented.borrow().get(&address(namespace)).is_some_and(|entered| entered.first_party)
     }
+
+    /// Of all of them it will be said again that they run.
+    pub fn forget_told(&self) {
+        let told = std::mem::take(&mut *self.told.borrow_mut());
+        // What it held may run code when it goes.
+        drop(told);
+    }
 }
 
 fn address(namespace: &Bound<'_, PyDict>) -> usize {
