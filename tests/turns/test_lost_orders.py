@@ -6,8 +6,9 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from joined.compare import Answer
 
-from turns.compare import Answer, compared
+from turns.compare import compared
 
 PROGRAMS = {
     "a context of tasks that are made before the loop runs": """
@@ -492,6 +493,6 @@ def assert_no_order_is_lost(folder: Path, text: str) -> None:
     program = folder / "program.py"
     program.write_text(text, encoding="utf-8")
     comparison = compared(program, 20.0)
-    assert comparison.turns.outcomes == comparison.drawn.outcomes
-    assert len(comparison.drawn.outcomes) > 1
+    assert comparison.joined.outcomes == comparison.single.outcomes
+    assert len(comparison.single.outcomes) > 1
     assert comparison.answer is Answer.SAME

@@ -6,10 +6,11 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from joined.compare import Answer
 
 from dpor.checking import check_model
 from dpor.results import CheckRequest, Verdict
-from turns.compare import Answer, compared, explored
+from turns.compare import compared, explored
 from turns.programs import made
 
 PROGRAMS = 60
@@ -26,7 +27,7 @@ def test_random_programs_have_the_outcomes_of_all_orders(tmp_path: Path, first: 
         comparison = compared(program, 1.0)
         if comparison.answer is Answer.DIFFERENT:
             different.append(number)
-        compared_by_turns += comparison.answer is Answer.SAME and comparison.turns.by_turns
+        compared_by_turns += comparison.answer is Answer.SAME and comparison.joined.is_joined
     assert not different
     assert compared_by_turns
 
@@ -193,8 +194,8 @@ def test_programs_that_showed_a_mistake_have_the_outcomes_of_all_orders(tmp_path
 
 def assert_all_outcomes(program: Path) -> None:
     comparison = compared(program, 20.0)
-    assert comparison.turns.outcomes == comparison.drawn.outcomes
-    assert len(comparison.drawn.outcomes) > 1
+    assert comparison.joined.outcomes == comparison.single.outcomes
+    assert len(comparison.single.outcomes) > 1
     assert comparison.answer is Answer.SAME
 
 
@@ -255,7 +256,7 @@ def test_only_orders_of_turns_that_access_the_same_are_explored(tmp_path: Path, 
     executions, body = COUNTED[name]
     result = explored(_program(tmp_path, body), True, 20.0)
     assert (result.verdict, result.executions, result.redundant) == (Verdict.VERIFIED, executions, 0)
-    assert result.by_turns
+    assert result.is_joined
 
 
 LOOPS = {
@@ -393,8 +394,33 @@ NOT_TREATED = {
 def test_what_no_access_tells_is_explored_in_all_orders(tmp_path: Path, name: str) -> None:
     program = _program(tmp_path, NOT_TREATED[name])
     turns, drawn = explored(program, True, 20.0), explored(program, False, 20.0)
-    assert not turns.by_turns
+    assert not turns.is_joined
     assert turns == drawn
+
+
+def test_a_package_that_only_another_calls_is_named_where_turns_are_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packages = tmp_path / "site-packages"
+    packages.mkdir()
+    (packages / "near_package.py").write_text(
+        "import far_package\ndef go(x):\n    return far_package.go(x)\n"
+    )
+    (packages / "far_package.py").write_text("def go(x):\n    return x\n")
+    monkeypatch.syspath_prepend(str(packages))
+    program = _program(
+        tmp_path,
+        """
+        import near_package
+        async def work(number):
+            await asyncio.sleep(0.1)
+            return near_package.go(number)
+        return await asyncio.gather(work(1), work(2))
+        """,
+    )
+    comparison = compared(program, 10.0)
+    assert comparison.answer is Answer.SAME
+    assert comparison.joined.assumptions == {("unseen-code", "near_package"), ("unseen-code", "far_package")}
 
 
 def _program(folder: Path, body: str, kind: str = "async def") -> Path:
