@@ -9,7 +9,8 @@ import pytest
 from joined.compare import Answer
 
 from dpor.checking import check_model
-from dpor.results import CheckRequest, Verdict
+from dpor.counterexample.replay import replay_model
+from dpor.results import CheckRequest, ReplayRequest, Verdict
 from sections.compare import compared, explored
 from sections.programs import made
 
@@ -555,5 +556,7 @@ def test_a_failure_is_told_step_by_step(tmp_path: Path, name: str) -> None:
     assert "acquire" in operations
     assert "release" in operations
     # The schedule leads there again, with nothing known of sections.
-    again = check_model(CheckRequest(str(program), "model", str(tmp_path), options={"sections": False}))
-    assert again.verdict is Verdict.VIOLATED
+    again = replay_model(ReplayRequest(str(program), "model", str(tmp_path), first.schedule))
+    assert again.divergence is None
+    assert again.violation is not None
+    assert again.violation.message == first.message
