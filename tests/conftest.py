@@ -1,9 +1,9 @@
 """Leaves out what takes too long for every run; `--whole` leaves out nothing.
 
 A table here is a parametrised test with hundreds of rows that take the same way through the code:
-`@pytest.mark.share(8)` runs one in eight of them. Which ones follows from their names alone, so that a run can be
-repeated, and a row that is added or renamed changes no other's turn. `@pytest.mark.long` is for a test, or a row, of
-more than half a minute.
+`@pytest.mark.share(8)` runs one in eight of them, and at least one. Which ones follows from their names alone, so that
+a run can be repeated, and a row that is added or renamed hardly ever changes another's turn. `@pytest.mark.long` is
+for a test, or a row, of more than half a minute.
 
 What is left out is counted as deselected. What is named on the command line is run.
 """
@@ -54,18 +54,30 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("--whole"):
         return
-    left = [item for item in items if not _has_its_turn(item) and not _is_named(item, config.args)]
+    tables: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        tables.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    run = {item for table in tables.values() for item in _with_a_turn(table)}
+    left = [item for item in items if item not in run and not _is_named(item, config.args)]
     if left:
         config.hook.pytest_deselected(items=left)
         apart = set(left)
         items[:] = [item for item in items if item not in apart]
 
 
-def _has_its_turn(item: pytest.Item) -> bool:
-    if item.get_closest_marker("long") is not None:
-        return False
+def _with_a_turn(table: list[pytest.Item]) -> list[pytest.Item]:
+    short = [item for item in table if item.get_closest_marker("long") is None]
+    chosen = [item for item in short if _number(item) % _share(item) == 0]
+    return chosen or sorted(short, key=_number)[:1]
+
+
+def _share(item: pytest.Item) -> int:
     mark = item.get_closest_marker("share")
-    return mark is None or zlib.crc32(item.nodeid.encode()) % mark.args[0] == 0
+    return mark.args[0] if mark is not None else 1
+
+
+def _number(item: pytest.Item) -> int:
+    return zlib.crc32(item.nodeid.encode())
 
 
 def _is_named(item: pytest.Item, arguments: list[str]) -> bool:

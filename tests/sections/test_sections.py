@@ -451,6 +451,7 @@ ORDINARY = {
 }
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", ORDINARY)
 def test_no_order_is_lost_where_sections_are_more_than_their_accesses(tmp_path: Path, name: str) -> None:
     program = write(tmp_path, ORDINARY[name])
