@@ -302,6 +302,9 @@ class cached_property(functools.cached_property[Any]):  # noqa: N801 -- the stan
         return value
 
 
+cached_property.__module__ = "functools"
+
+
 def patch_caches(patches: PatchSet, mode: Mode) -> None:
     """Make functools cache with visible operations what the model's modules define."""
     real: Any = functools._lru_cache_wrapper

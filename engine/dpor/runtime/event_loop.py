@@ -16,6 +16,7 @@ from __future__ import annotations
 import asyncio
 import asyncio.base_events
 import heapq
+import math
 import queue
 import sys
 from collections import deque
@@ -127,7 +128,7 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
     def call_at(
         self, when: float | None, callback: Callable[..., Any], *args: Any, context: Any = None
     ) -> Any:
-        """Schedule a callback for a time, which may come at any moment; same checks as `call_soon`."""
+        """Schedule a callback for a time, which may come at any moment unless it is infinite; checks as `call_soon`."""
         self._host.outside_predicates("schedules a callback")
         if context is not None:
             # asyncio's own timers have none.
@@ -138,6 +139,8 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
         self._check_closed()
         timer = ModelTimerHandle(when, callback, args, self, context)
         timer.dpor_maker = self._maker.next_maker()
+        if when == math.inf:
+            return timer
         if self._may_take_turns and self._host.may_take_turns():
             self._make_turn_of(timer)
         heapq.heappush(self._scheduled, timer)

@@ -226,6 +226,7 @@ class Patches:
             patches.replace(threading, name, self._factory(name, getattr(kernel, name), real))
         for name, value in (
             ("Thread", thread.Thread),
+            ("_MainThread", MainThread),
             ("Timer", Timer),
             ("Barrier", Barrier),
             ("local", local),

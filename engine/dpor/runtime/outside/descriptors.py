@@ -311,7 +311,7 @@ class Descriptors:
             descriptor = system.open(place, flags, mode)
         except OSError as error:
             if error.filename is not None:
-                error.filename = path
+                error.filename = os.fspath(path)
             raise
         self.open_file(descriptor, name, target.path, flags, not self._files.overlay.owns(place))
         self._files.number_order.shown("os.open")

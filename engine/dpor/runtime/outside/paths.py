@@ -495,4 +495,6 @@ def _unlinking_fails(place: str) -> OSError:
 def _fix_paths(error: OSError, args: tuple[Any, ...]) -> None:
     """Let an error name the path that the model gave."""
     if error.filename is not None and args and isinstance(args[0], str | bytes | os.PathLike):
-        error.filename = args[0]
+        error.filename = os.fspath(args[0])
+    if isinstance(error.filename2, os.PathLike):
+        error.filename2 = os.fspath(error.filename2)

@@ -389,7 +389,7 @@ class Streams:
             raw = RawFile(place, mode)
         except OSError as error:
             if error.filename is not None:
-                error.filename = file
+                error.filename = os.fspath(file)
             raise
         raw.name = file
         number = raw.fileno()
