@@ -32,6 +32,7 @@ from dpor.runtime.decision_texts import cancelling, ending
 from dpor.runtime.decisions import Decision
 from dpor.runtime.execution import Execution
 from dpor.runtime.handles import ModelHandle, ModelTimerHandle
+from dpor.runtime.identifiers import MAIN
 from dpor.runtime.loop_methods import note_users, refuse_network
 from dpor.runtime.makers import Maker
 from dpor.runtime.ready_queue import note_added
@@ -82,6 +83,7 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
         self._readings = 0
         self._failures: list[BaseException] = []
         self._aborted: BaseException | None = None
+        self._ran_in_main = False
         self.dpor_tasks: list[Any] = []
         # The number of the task that makes a step, or 0.
         self.dpor_activity = 0
@@ -183,6 +185,10 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
             return self._thread_id == self._host.current_index()
         return not self.dpor_execution.threads
 
+    @property
+    def _runs_in_main(self) -> bool:
+        return self._thread_id == MAIN
+
     def _check_thread(self) -> None:
         if self._thread_id is not None and self._thread_id != self._host.current_index():
             raise RuntimeError(
@@ -202,6 +208,7 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
         hooks = sys.get_asyncgen_hooks()
         try:
             self._thread_id = self._host.current_index()
+            self._ran_in_main = self._runs_in_main
             sys.set_asyncgen_hooks(
                 firstiter=self._asyncgen_firstiter_hook, finalizer=self._asyncgen_finalizer_hook
             )
@@ -379,8 +386,8 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
             handle._context.run(self._host.callee(handle._callback), *handle._args)
         except Exception as error:
             self.note_control()
-            if self._exception_handler is None:
-                # The standard loop would log it and go on; here nobody would see it.
+            if self._exception_handler is None and not self._runs_in_main:
+                # Nobody looks for the failures of a loop in a thread that goes on after the main one.
                 raise
             leave_out_own_frames(error)
             self.call_exception_handler(
@@ -459,7 +466,8 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
             self._inbox.qsize()
         super().close()
         self._discard()
-        if sys.exc_info()[0] is None:
+        # What the main thread's loops have kept is raised at its end: no code that catches it can hide it.
+        if sys.exc_info()[0] is None and not self._ran_in_main:
             self.raise_unretrieved()
 
     def waits_at(self, target: object) -> bool:

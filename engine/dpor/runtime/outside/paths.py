@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from dpor.runtime.outside.descriptors import Descriptors, changes, looks
 from dpor.runtime.outside.entries import Entries, Entry
@@ -495,6 +495,7 @@ def _unlinking_fails(place: str) -> OSError:
 def _fix_paths(error: OSError, args: tuple[Any, ...]) -> None:
     """Let an error name the path that the model gave."""
     if error.filename is not None and args and isinstance(args[0], str | bytes | os.PathLike):
-        error.filename = os.fspath(args[0])
-    if isinstance(error.filename2, os.PathLike):
-        error.filename2 = os.fspath(error.filename2)
+        error.filename = os.fspath(cast("str | bytes | os.PathLike[Any]", args[0]))
+    other: Any = error.filename2
+    if isinstance(other, os.PathLike):
+        error.filename2 = os.fspath(cast("os.PathLike[Any]", other))
