@@ -14,7 +14,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 # For each test in a plain run, and with `--whole`.
-DEFAULT_PROGRAMS = 6
+DEFAULT_PROGRAMS = 12
 WHOLE_PROGRAMS = 60
 
 
