@@ -32,7 +32,6 @@ from dpor.runtime.decision_texts import cancelling, ending
 from dpor.runtime.decisions import Decision
 from dpor.runtime.execution import Execution
 from dpor.runtime.handles import ModelHandle, ModelTimerHandle
-from dpor.runtime.identifiers import MAIN
 from dpor.runtime.loop_methods import note_users, refuse_network
 from dpor.runtime.makers import Maker
 from dpor.runtime.ready_queue import note_added
@@ -83,7 +82,7 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
         self._readings = 0
         self._failures: list[BaseException] = []
         self._aborted: BaseException | None = None
-        self._ran_in_main = False
+        self._runner: Thread | None = None
         self.dpor_tasks: list[Any] = []
         # The number of the task that makes a step, or 0.
         self.dpor_activity = 0
@@ -185,10 +184,6 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
             return self._thread_id == self._host.current_index()
         return not self.dpor_execution.threads
 
-    @property
-    def _runs_in_main(self) -> bool:
-        return self._thread_id == MAIN
-
     def _check_thread(self) -> None:
         if self._thread_id is not None and self._thread_id != self._host.current_index():
             raise RuntimeError(
@@ -208,7 +203,7 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
         hooks = sys.get_asyncgen_hooks()
         try:
             self._thread_id = self._host.current_index()
-            self._ran_in_main = self._runs_in_main
+            self._runner = thread
             sys.set_asyncgen_hooks(
                 firstiter=self._asyncgen_firstiter_hook, finalizer=self._asyncgen_finalizer_hook
             )
@@ -386,8 +381,12 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
             handle._context.run(self._host.callee(handle._callback), *handle._args)
         except Exception as error:
             self.note_control()
-            if self._exception_handler is None and not self._runs_in_main:
-                # Nobody looks for the failures of a loop in a thread that goes on after the main one.
+            if (
+                self._exception_handler is None
+                and thread._daemonic
+                and self.dpor_execution.main.dpor_finished
+            ):
+                # A thread that need not end, after the one that looks for its failures.
                 raise
             leave_out_own_frames(error)
             self.call_exception_handler(
@@ -441,15 +440,25 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
     # Failures
 
     def default_exception_handler(self, context: dict[str, Any]) -> None:
-        """Keep an exception that nobody handles for `close`, where the standard loop would log it.
+        """Keep an exception that nobody handles for `raise_unretrieved`, where the standard loop would log it.
 
-        What a task says when it is destroyed is left out: `close` looks for results that nobody took itself.
+        What a task says when it is destroyed is left out: results that nobody took are looked for there.
         """
         if self.takes_turns:
             self._host.touch_ready(True)
         error = context.get("exception")
         if isinstance(error, BaseException) and "never retrieved" not in str(context.get("message")):
             self._failures.append(error)
+
+    def fails_with(self, ending: Thread) -> bool:
+        """Whether it is for a thread that ends to raise what the loop has kept.
+
+        It is for the thread that has run the loop, after all code that could catch it: what follows a callback that
+        fails is part of the program. Daemons need not end, so that it is for the main thread to look at their loops.
+        """
+        runner = self._runner
+        is_main = ending is self.dpor_execution.main
+        return runner is ending or (is_main and (runner is None or runner._daemonic))
 
     def raise_unretrieved(self) -> None:
         """Raise the exception of a task that failed and whose result nobody has asked for."""
@@ -460,15 +469,12 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
                 raise task.exception()
 
     def close(self) -> None:
-        """Close the loop; raises what a task failed with if nobody has taken notice of it."""
+        """Close the loop, and what its tasks were doing."""
         if not self._closed and self.dpor_execution.threads:
             # Visible, so that a thread may be found posting to the loop before and after it is closed.
             self._inbox.qsize()
         super().close()
         self._discard()
-        # What the main thread's loops have kept is raised at its end: no code that catches it can hide it.
-        if sys.exc_info()[0] is None and not self._ran_in_main:
-            self.raise_unretrieved()
 
     def waits_at(self, target: object) -> bool:
         """Whether a thread that waits at `target` is one that runs this loop and finds nothing to do."""

@@ -53,6 +53,12 @@ class Execution:
         self.numbers = main.dpor_numbers
         self.hashes = 0
 
+    def raise_failures(self, ending: Thread) -> None:
+        """Raise what event loops have kept for a thread that ends; called in it, after the model's own code."""
+        for loop in self.loops:
+            if loop.fails_with(ending):
+                loop.raise_unretrieved()
+
     def add_thread(self, host: Host, thread: Thread) -> None:
         """A thread is about to be started."""
         listed = self.main.dpor_listed

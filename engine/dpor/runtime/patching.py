@@ -191,8 +191,7 @@ class Patches:
         self._threads.end()
         if execution is not None:
             finish_pools(execution)
-            for loop in execution.loops:
-                loop.raise_unretrieved()
+            execution.raise_failures(self.main_thread)
         self.main_thread.dpor_finished = True
 
     def run(self, function: Callable[[], object]) -> None:

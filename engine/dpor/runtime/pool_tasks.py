@@ -216,6 +216,9 @@ class PrimitivePools:
             self._open()
         if self._kernel.Completion.overflow(0):
             inside.freed.put(pool, None, True, None)
+        execution = thread.dpor_execution
+        assert execution is not None
+        execution.raise_failures(thread)
         thread.dpor_finished = True
 
     def _shut_down(self, pool: Any, inside: Inside, wait: bool, cancel_futures: bool) -> None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import _thread
+import contextlib
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import Context
@@ -332,14 +333,16 @@ class Thread(RealThread):
 
     def dpor_run(self) -> None:
         """What the model thread executes; an exception that leaves it is for the kernel to report."""
+        execution = self.dpor_execution
+        assert execution is not None
         try:
-            # Kernels reuse greenlets, and with them their context; a thread begins with an empty one.
-            run = self.run if self.dpor_states is None else seen(self, "run")
-            result = Context().run(run)
-            if result is not None and type(result) not in PLAIN:
-                note_unrun(run, result)
-        except SystemExit:
-            pass
+            with contextlib.suppress(SystemExit):
+                # Kernels reuse greenlets, and with them their context; a thread begins with an empty one.
+                run = self.run if self.dpor_states is None else seen(self, "run")
+                result = Context().run(run)
+                if result is not None and type(result) not in PLAIN:
+                    note_unrun(run, result)
+            execution.raise_failures(self)
         finally:
             self.dpor_finished = True
 

@@ -267,7 +267,7 @@ def test_a_task_that_nobody_awaits_cannot_fail_unseen(explore: Explore) -> None:
     assert ValueError in errors
 
 
-def test_an_exception_in_a_callback_leaves_the_loop(explore: Explore) -> None:
+def test_an_exception_in_a_callback_fails_the_model(explore: Explore) -> None:
     def model() -> None:
         async def main() -> None:
             asyncio.get_running_loop().call_soon(lambda: 1 // 0)
