@@ -52,7 +52,6 @@ def drawn(seed: int) -> tuple[OrderedProgram, Enumeration]:
             return program, enumeration
 
 
-@pytest.mark.share(3)
 @pytest.mark.parametrize("number", range(max(1, PROGRAMS // 2)))
 @pytest.mark.parametrize("first", [0, SEED], ids=["fixed", "seeded"])
 def test_graphs_are_those_that_the_axioms_allow(first, number, answer):

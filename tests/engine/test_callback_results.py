@@ -218,7 +218,6 @@ def result(namespace: dict[str, Any], expression: str, before: str, change: str 
     return repr(eval(expression, names))
 
 
-@pytest.mark.share(10)
 @pytest.mark.parametrize("name", CASES)
 def test_a_check_finds_what_it_gives_before_and_after_a_change(tmp_path: Path, name: str) -> None:
     namespace: dict[str, Any] = {}

@@ -112,7 +112,6 @@ def pair(tmp_path: Path) -> EitherOrder:
     return EitherOrder(HEADER, tmp_path)
 
 
-@pytest.mark.share(3)
 @pytest.mark.parametrize("kind", WITH_ATTRIBUTE)
 def test_calls_for_an_attribute_are_loads_and_stores(pair: EitherOrder, kind: str) -> None:
     require_all(pair, WITH_ATTRIBUTE[kind], STORES, LOADS)
@@ -264,7 +263,6 @@ HINTS = (
 )
 
 
-@pytest.mark.share(2)
 @pytest.mark.parametrize("kind", OVER)
 def test_what_tells_how_much_an_iterator_has_left_looks_at_what_it_runs_over(
     pair: EitherOrder, kind: str

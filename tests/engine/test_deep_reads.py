@@ -113,7 +113,6 @@ CASES = {
 }
 
 
-@pytest.mark.share(2)
 @pytest.mark.parametrize("name", CASES)
 def test_a_check_finds_what_is_read_before_and_after_a_change(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch

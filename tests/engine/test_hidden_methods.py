@@ -213,7 +213,6 @@ ALGORITHMS = (
 BY_DICT = ("vars(s)['bump'] = hiding", "vars(s).update(bump=hiding)")
 
 
-@pytest.mark.share(2)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("write", ["s.bump = hiding", *BY_DICT])
 def test_every_algorithm_finds_what_hides_a_method_or_says_that_it_cannot(

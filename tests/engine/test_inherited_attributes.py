@@ -80,7 +80,6 @@ def either(tmp_path: Path) -> EitherOrder:
     return EitherOrder(HEADER, tmp_path)
 
 
-@pytest.mark.share(2)
 @pytest.mark.parametrize("read", READS)
 def test_a_read_through_another_class_comes_before_and_after_a_store_to_the_base(
     either: EitherOrder, read: str

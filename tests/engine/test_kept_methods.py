@@ -157,7 +157,6 @@ READS = {
 }
 
 
-@pytest.mark.share(3)
 @pytest.mark.parametrize("name", CALLS)
 def test_another_thread_can_come_before_and_after_the_call(tmp_path: Path, name: str) -> None:
     EitherOrder(HEADER, tmp_path).require_both("[]", f"after(lambda: {CALLS[name]}, s)", "s.append(2)")

@@ -331,7 +331,6 @@ def check(
     return check_model(CheckRequest(str(file), "model", str(root), options=options))
 
 
-@pytest.mark.share(5)
 @pytest.mark.parametrize("name", ROWS)
 def test_every_execution_finds_what_a_package_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reloads: list[str], name: str
@@ -343,7 +342,7 @@ def test_every_execution_finds_what_a_package_made(
     assert (len(reloads) > 2) is (name in LOADED_AFRESH)
 
 
-@pytest.mark.share(16)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("way", WAYS, ids=str)
 @pytest.mark.parametrize("name", ROWS)
 def test_every_execution_finds_what_a_module_made(tmp_path: Path, name: str, way: dict[str, str]) -> None:
@@ -351,7 +350,7 @@ def test_every_execution_finds_what_a_module_made(tmp_path: Path, name: str, way
     assert result.verdict is Verdict.VERIFIED, result.violations
 
 
-@pytest.mark.share(24)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("way", [{}, *WAYS], ids=str)
 @pytest.mark.parametrize("name", ROWS)
 def test_what_an_execution_changes_on_its_way_out_is_put_back(

@@ -219,7 +219,6 @@ def test_a_module_of_a_kept_package_that_cannot_be_loaded_leaves_nothing(
         assert result.verdict is Verdict.VERIFIED, result
 
 
-@pytest.mark.share(2)
 @pytest.mark.parametrize("package", ["package", "namespace"])
 @pytest.mark.parametrize("where", ["at the top", "in the model"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

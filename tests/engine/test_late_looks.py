@@ -70,7 +70,6 @@ ALGORITHMS = ("optimal", "source", "parsimonious", "unfolding", "graph", "exhaus
 ASKS = {"what came last": "last.load() == 1", "a choice": "dpor.choose([0, 1])"}
 
 
-@pytest.mark.share(6)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("asks", ASKS)
 @pytest.mark.parametrize("container", CONTAINERS)

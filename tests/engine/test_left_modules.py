@@ -131,7 +131,6 @@ def check(folder: Path, body: str) -> ModelResult:
     return check_model(CheckRequest(str(path), "model", str(folder)))
 
 
-@pytest.mark.share(3)
 @pytest.mark.parametrize("name", [*READ, *STORED, *TAKEN])
 def test_a_check_finds_what_both_orders_give(tmp_path: Path, name: str) -> None:
     EitherOrder(HEADER, tmp_path).require_both(*{**READ, **STORED, **TAKEN}[name])

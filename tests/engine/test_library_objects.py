@@ -256,7 +256,6 @@ def either(tmp_path: Path) -> EitherOrder:
     return EitherOrder(HEADER, tmp_path)
 
 
-@pytest.mark.share(3)
 @pytest.mark.parametrize("name", CASES)
 def test_a_check_finds_what_both_orders_give(either: EitherOrder, name: str) -> None:
     either.require_both(*CASES[name])

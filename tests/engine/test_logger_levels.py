@@ -105,7 +105,6 @@ assert seen == [False] * 3""",
 PREPARE = "seen, lists = [], Lists()\ntexts = lists.texts\nLOG.handlers = [lists]\nLOG.propagate = False\n"
 
 
-@pytest.mark.share(3)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("body", FOUND.values(), ids=FOUND)
 def test_what_can_happen_is_found(body: str, algorithm: str, tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ MADE = [
 ]
 
 
-@pytest.mark.share(12)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("algorithm", ["optimal", "parsimonious", "graph", "unfolding", "source"])
 @pytest.mark.parametrize("made", MADE)
 def test_a_container_is_the_same_in_every_schedule(made: str, algorithm: str, tmp_path: Path) -> None:

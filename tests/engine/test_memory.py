@@ -69,7 +69,6 @@ def left_behind() -> list[object]:
     return [one for one in gc.get_objects() if getattr(type(one), "__name__", "") == "LeftBehind"]
 
 
-@pytest.mark.share(2)
 @pytest.mark.parametrize("memory_model", ["sc", "tso"])
 @pytest.mark.parametrize("model", ["verified", "violated", "raises", "waits_for_a_task"])
 def test_the_objects_of_a_model_end_with_its_check(tmp_path: Path, model: str, memory_model: str) -> None:

@@ -178,7 +178,6 @@ def check(folder: Path, body: str, model: str = MODEL, **options: object) -> Mod
     return check_model(CheckRequest(str(file), "model", str(folder), options=options))
 
 
-@pytest.mark.share(3)
 @pytest.mark.parametrize("way", WAYS, ids=str)
 @pytest.mark.parametrize("name", CASES)
 def test_every_execution_finds_what_the_module_made(tmp_path: Path, name: str, way: dict[str, str]) -> None:
@@ -187,7 +186,6 @@ def test_every_execution_finds_what_the_module_made(tmp_path: Path, name: str, w
     assert result.executions == 3
 
 
-@pytest.mark.share(3)
 @pytest.mark.parametrize("way", WAYS, ids=str)
 @pytest.mark.parametrize("name", CASES)
 def test_what_an_execution_changes_on_its_way_out_is_put_back(
@@ -198,7 +196,6 @@ def test_what_an_execution_changes_on_its_way_out_is_put_back(
     assert (result.executions, result.blocked) == (2, 2)
 
 
-@pytest.mark.share(3)
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_changed_where_objects_end_is_put_back(tmp_path: Path, name: str) -> None:

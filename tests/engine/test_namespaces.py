@@ -61,7 +61,6 @@ def check(tmp_path: Path, *body: str, algorithm: str = "optimal") -> ModelResult
     return check_model(CheckRequest("model.py", "model", str(tmp_path), options={"algorithm": algorithm}))
 
 
-@pytest.mark.share(2)
 @pytest.mark.parametrize("algorithm", ["optimal", "source", "parsimonious", "unfolding", "graph"])
 @pytest.mark.parametrize("look", LOOKS)
 def test_a_look_at_all_variables_sees_a_store_before_and_after(

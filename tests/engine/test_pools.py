@@ -132,7 +132,6 @@ def test_a_violation_in_a_task_is_replayed(tmp_path: Path) -> None:
     assert replayed.violation.message == violation.message
 
 
-@pytest.mark.share(3)
 @pytest.mark.parametrize(
     "options",
     [

@@ -259,7 +259,6 @@ CASES = [
 ]
 
 
-@pytest.mark.share(5)
 @pytest.mark.parametrize(("does", "algorithm"), CASES)
 def test_a_predicate_that_does_more_than_read_is_refused(tmp_path: Path, does: str, algorithm: str) -> None:
     error = refuse(tmp_path, does, algorithm)

@@ -126,7 +126,6 @@ def test_it_is_seen(tmp_path: Path, name: str) -> None:
     assert check(tmp_path, *CASES[name]).verdict is Verdict.VIOLATED
 
 
-@pytest.mark.share(3)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", CASES)
 def test_it_is_seen_or_refused_in_other_ways(tmp_path: Path, name: str, way: str) -> None:

@@ -603,7 +603,7 @@ def check(folder: Path, name: str, write: str, **options: str) -> ModelResult:
     return check_model(CheckRequest(str(file), "model", str(folder), options=options))
 
 
-@pytest.mark.share(14)
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", CASES)
 def test_it_is_seen(tmp_path: Path, name: str) -> None:
     result = check(tmp_path, name, CASES[name][1])
@@ -611,7 +611,7 @@ def test_it_is_seen(tmp_path: Path, name: str) -> None:
     assert result.violations[0].kind is ViolationKind.ASSERTION
 
 
-@pytest.mark.share(56)
+@pytest.mark.share(8)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", CASES)
 def test_it_is_seen_or_refused_in_other_ways(tmp_path: Path, name: str, way: str) -> None:
@@ -624,7 +624,7 @@ def test_it_is_seen_or_refused_in_other_ways(tmp_path: Path, name: str, way: str
     assert result.verdict is Verdict.VIOLATED
 
 
-@pytest.mark.share(16)
+@pytest.mark.share(8)
 @pytest.mark.parametrize("name", [name for name in CASES if name not in OF_TWO])
 def test_nothing_is_broken_without_the_other_thread(tmp_path: Path, name: str) -> None:
     assert check(tmp_path, name, "pass").verdict is Verdict.VERIFIED

@@ -283,7 +283,6 @@ def test_nothing_is_broken_without_the_other_thread(tmp_path: Path, name: str) -
     assert check(tmp_path, CASES[name], "pass").verdict is Verdict.VERIFIED
 
 
-@pytest.mark.share(2)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", [name for name in CASES if name.startswith(("match", "format"))])
 def test_what_is_read_by_name_is_seen_or_refused_in_other_ways(tmp_path: Path, name: str, way: str) -> None:

@@ -128,7 +128,6 @@ dpor.join_all()
 """
 
 
-@pytest.mark.share(3)
 @pytest.mark.parametrize("algorithm", ["optimal", "graph"])
 @pytest.mark.parametrize("memory_model", ["sc", "tso", "pso"])
 @pytest.mark.parametrize("place", PLACES)

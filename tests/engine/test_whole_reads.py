@@ -164,7 +164,7 @@ def check(folder: Path, text: str, algorithm: str, **options: object):
     return check_model(request)
 
 
-@pytest.mark.share(6)
+@pytest.mark.share(2)
 @pytest.mark.parametrize("algorithm", ["optimal", "exhaustive", "graph"])
 @pytest.mark.parametrize("name", SEEN)
 def test_what_is_inside_is_read(tmp_path: Path, name: str, algorithm: str) -> None:

@@ -23,7 +23,6 @@ def explored(check, tmp_path, litmus, plain=False, symbolic=False, **options):
     return {litmus.seen(outcome) for outcome in litmus_sink.take()}, result
 
 
-@pytest.mark.share(5)
 @pytest.mark.parametrize("litmus", TESTS, ids=NAMES)
 def test_every_consistent_graph_is_explored_once(check, tmp_path, litmus):
     found, result = explored(check, tmp_path, litmus)
@@ -32,7 +31,7 @@ def test_every_consistent_graph_is_explored_once(check, tmp_path, litmus):
     assert result.verdict.value == "verified"
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(2)
 @pytest.mark.parametrize("litmus", TESTS, ids=NAMES)
 def test_every_class_of_reads_from_is_explored_once(check, tmp_path, litmus):
     found, result = explored(check, tmp_path, litmus, partition="rf")
@@ -51,7 +50,7 @@ def test_plain_attributes_count_as_relaxed(check, tmp_path, litmus, partition):
     assert (result.executions, result.redundant) == (expected, 0)
 
 
-@pytest.mark.share(12)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("partition", ["coherence", "rf"])
 @pytest.mark.parametrize("litmus", SYMBOLIC, ids=[f"{one.name}-{one.memory_model}" for one in SYMBOLIC])
 def test_symbolic_values_go_through_loads_of_old_values(check, tmp_path, litmus, partition):

@@ -54,7 +54,6 @@ def test_every_named_kind_belongs_to_a_wrong_model():
     assert set(KINDS) <= {name for _, name, is_wrong in MODELS if is_wrong}
 
 
-@pytest.mark.share(3)
 @pytest.mark.parametrize("algorithm", ["optimal", "source"])
 @pytest.mark.parametrize(("file", "model"), WRONG)
 def test_a_wrong_model_is_violated(file, model, algorithm, check):
@@ -85,7 +84,7 @@ WAYS = {
 }
 
 
-@pytest.mark.share(8)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(("file", "model"), WRONG)
 def test_a_wrong_model_is_violated_or_refused_in_other_ways(file, model, way, check):

@@ -89,7 +89,6 @@ def test_each_class_is_explored_once(row, algorithm, check):
     assert not result.violations
 
 
-@pytest.mark.share(2)
 @pytest.mark.parametrize("algorithm", ["optimal", "parsimonious"])
 @pytest.mark.parametrize("row", _as_tests(POP_ROWS))
 def test_programs_of_the_pop_paper_have_the_executions_of_its_table(row, algorithm, check):
@@ -102,7 +101,7 @@ def test_the_expected_counts_are_those_of_the_pop_paper():
     assert counts == expectations.POP_TABLE
 
 
-@pytest.mark.share(6)
+@pytest.mark.share(3)
 @pytest.mark.parametrize("row", _as_tests(row for row in ROWS if row.name not in TOO_REDUNDANT))
 def test_source_finds_the_same_classes(row, check):
     result = check(row.file, row.program, dict(row.parameters), algorithm="source")
@@ -123,7 +122,6 @@ def test_each_class_of_reads_from_is_explored_once(row, check):
     assert not result.violations
 
 
-@pytest.mark.share(3)
 @pytest.mark.parametrize(
     ("program", "parameters"), [pytest.param(*case, id=_name(*case)) for case in EXHAUSTIBLE]
 )

@@ -22,7 +22,7 @@ def _rows():
             yield pytest.param(row, id=row.name)
 
 
-@pytest.mark.share(12)
+@pytest.mark.share(2)
 @pytest.mark.parametrize("row", list(_rows()))
 def test_each_class_is_explored_once_and_there_are_no_more_than_published(row, check):
     result = check(row.file, row.program, dict(row.parameters), algorithm="value-centric")

@@ -23,7 +23,7 @@ def outcomes(check, tmp_path, litmus, algorithm, plain=False):
     return {litmus.seen(outcome) for outcome in litmus_sink.take()}, result
 
 
-@pytest.mark.share(12)
+@pytest.mark.share(3)
 @pytest.mark.parametrize("algorithm", ["optimal", "source", "parsimonious"])
 @pytest.mark.parametrize("litmus", TESTS, ids=NAMES)
 def test_atomics_have_the_outcomes_that_the_memory_model_allows(check, tmp_path, litmus, algorithm):
@@ -34,7 +34,6 @@ def test_atomics_have_the_outcomes_that_the_memory_model_allows(check, tmp_path,
         assert result.redundant == 0
 
 
-@pytest.mark.share(2)
 @pytest.mark.parametrize("litmus", PLAIN, ids=[f"{one.name}-{one.memory_model}" for one in PLAIN])
 def test_plain_attributes_count_as_relaxed(check, tmp_path, litmus):
     found, result = outcomes(check, tmp_path, litmus, "optimal", plain=True)
@@ -42,7 +41,6 @@ def test_plain_attributes_count_as_relaxed(check, tmp_path, litmus):
     assert result.redundant == 0
 
 
-@pytest.mark.share(2)
 @pytest.mark.parametrize("litmus", SMALL, ids=[f"{one.name}-{one.memory_model}" for one in SMALL])
 def test_optimal_explores_as_many_classes_as_exhaustive_search_sees(check, tmp_path, litmus):
     expected, oracle = outcomes(check, tmp_path, litmus, "exhaustive")

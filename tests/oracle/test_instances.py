@@ -33,7 +33,6 @@ WITHOUT = frozenset(
 TRIED = [expression for expression in INSTANCES[::EVERY] if expression not in WITHOUT]
 
 
-@pytest.mark.share(4)
 @pytest.mark.parametrize("expression", TRIED)
 def test_checks_agree_with_plain_python_on_an_object(expression, tmp_path):
     with prepared(), Oracle() as oracle:

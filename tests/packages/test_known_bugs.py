@@ -41,7 +41,6 @@ def requirements_of(bug: Bug, release: str | None) -> list[str]:
     return [*bug.needs, *([] if release is None else [release])]
 
 
-@pytest.mark.share(2)
 @pytest.mark.parametrize("bug", BUGS, ids=[bug.model for bug in BUGS])
 def test_a_bug_of_a_release_is_found(bug: Bug) -> None:
     if bug.until is not None and sys.version_info >= bug.until:
@@ -56,7 +55,6 @@ def test_a_bug_of_a_release_is_found(bug: Bug) -> None:
 FIXED = [bug for bug in BUGS if bug.fixed is not None]
 
 
-@pytest.mark.share(2)
 @pytest.mark.parametrize("bug", FIXED, ids=[str(bug.fixed) for bug in FIXED])
 def test_the_release_that_has_it_no_longer_is_verified(bug: Bug) -> None:
     assert check(bug, *requirements_of(bug, bug.fixed))["verdict"] == "verified"

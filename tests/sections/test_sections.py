@@ -451,7 +451,6 @@ ORDINARY = {
 }
 
 
-@pytest.mark.share(2)
 @pytest.mark.parametrize("name", ORDINARY)
 def test_no_order_is_lost_where_sections_are_more_than_their_accesses(tmp_path: Path, name: str) -> None:
     program = write(tmp_path, ORDINARY[name])

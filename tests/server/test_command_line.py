@@ -334,7 +334,6 @@ FAULTS = {
 }
 
 
-@pytest.mark.share(2)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_costs_one_result(run_command: Run, bank: Path, fault: str) -> None:
     source, code = FAULTS[fault]

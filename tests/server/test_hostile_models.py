@@ -204,7 +204,6 @@ def test_what_cannot_be_checked_is_refused_with_a_place_and_a_hint(checked: Chec
     assert reason["fix"]
 
 
-@pytest.mark.share(4)
 @pytest.mark.parametrize("name", VERIFIED)
 def test_what_is_odd_but_can_be_checked_is_verified(checked: Checked, name: str) -> None:
     assert checked.results[file_of(name)]["verdict"] == "verified"

@@ -381,7 +381,6 @@ TOLD = {
 }
 
 
-@pytest.mark.share(2)
 @pytest.mark.parametrize("name", TOLD)
 def test_what_a_turn_accesses_by_this_is_told(tmp_path: Path, name: str) -> None:
     comparison = compared(_program(tmp_path, TOLD[name]), 20.0)

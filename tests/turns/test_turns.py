@@ -17,7 +17,6 @@ PROGRAMS = 60
 CHUNK = 10
 
 
-@pytest.mark.share(2)
 @pytest.mark.parametrize("first", range(0, PROGRAMS, CHUNK))
 def test_random_programs_have_the_outcomes_of_all_orders(tmp_path: Path, first: int) -> None:
     compared_by_turns = 0

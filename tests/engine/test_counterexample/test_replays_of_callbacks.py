@@ -121,7 +121,6 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.share(2)
 @pytest.mark.parametrize("case", CASES)
 def test_it_breaks_the_model_again(tmp_path: Path, case: str) -> None:
     before, one, two, after = CASES[case]

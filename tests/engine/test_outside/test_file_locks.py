@@ -29,7 +29,6 @@ assert numbers == [2]
 ALGORITHMS = ["optimal", "source", "parsimonious", "graph", "concolic", "unfolding", "exhaustive"]
 
 
-@pytest.mark.share(2)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_an_update_is_lost_without_a_lock_and_not_under_one(check_locks: Check, algorithm: str) -> None:
     for lock, verdict in {
@@ -56,7 +55,6 @@ def test_only_the_order_in_which_threads_take_the_lock_is_explored(check_locks: 
     assert check_locks(_COUNT.format("flock(file, LOCK_EX)")).executions == 2
 
 
-@pytest.mark.share(2)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_who_does_not_wait_takes_the_lock_or_does_not(check_locks: Check, algorithm: str) -> None:
     body = """

@@ -87,7 +87,6 @@ def check(tmp_path: Path, body: str) -> None:
     assert result.verdict is Verdict.VERIFIED, result
 
 
-@pytest.mark.share(2)
 @pytest.mark.parametrize("name", CLASSES)
 @pytest.mark.parametrize("statement", OF_A_CLASS)
 def test_the_class_of_an_object_is_what_the_library_calls_it(

@@ -64,7 +64,6 @@ def test_every_model_is_expected_to_come_to_something(file: Path) -> None:
     assert set(FILES[file]["COUNTS"]) <= set(FILES[file]["EXPECTED"])
 
 
-@pytest.mark.share(9)
 @pytest.mark.parametrize(("file", "model", "expected", "counts"), CASES)
 def test_a_model_comes_to_what_it_may_come_to(
     file: Path, model: str, expected: Any, counts: Any, check: Any

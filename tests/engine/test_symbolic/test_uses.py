@@ -113,7 +113,7 @@ def ways(name: str) -> list[tuple[str, str, str]]:
     return [("assumed", "asserted", algorithms[0]), ("shared", "asserted", algorithms[1])]
 
 
-@pytest.mark.share(32)
+@pytest.mark.share(8)
 @pytest.mark.filterwarnings("ignore:.*is.*with.*literal:SyntaxWarning")
 @pytest.mark.parametrize("name", USES)
 def test_a_symbolic_number_is_used_as_each_number_that_it_can_be(name: str, tmp_path: Path) -> None:

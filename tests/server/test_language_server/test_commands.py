@@ -140,7 +140,6 @@ def test_a_recorded_trace_and_its_page_are_given(editor: Editor, checked: str) -
     assert "opposite_transfers" in html
 
 
-@pytest.mark.share(2)
 @pytest.mark.parametrize(
     ("command", "arguments", "message"),
     [

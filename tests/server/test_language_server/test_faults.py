@@ -141,7 +141,6 @@ def of_model(editor: Editor, uri: str, name: str) -> list[dict[str, Any]]:
     return [item for item in found if item["message"].startswith(name)]
 
 
-@pytest.mark.share(4)
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_costs_one_result_and_is_said_at_its_place(launch: Launch, write: Write, name: str) -> None:
     fault = FAULTS[name]

@@ -88,7 +88,6 @@ def is_well(editor: Editor, write: Write) -> None:
     assert internal_errors(editor) == []
 
 
-@pytest.mark.share(5)
 @pytest.mark.parametrize("uri", ADDRESSES, ids=[repr(uri)[:24] for uri in ADDRESSES])
 def test_an_address_that_is_no_files_costs_its_own_answer(editor: Editor, write: Write, uri: str) -> None:
     item = {"uri": uri, "languageId": "python", "version": 1, "text": COUNTER}
@@ -145,7 +144,6 @@ def test_a_document_that_is_opened_twice_has_the_later_text(editor: Editor, writ
     assert internal_errors(editor) == []
 
 
-@pytest.mark.share(3)
 @pytest.mark.parametrize(
     "answer",
     [

@@ -74,7 +74,6 @@ def taken_away(editor: Editor, uri: str) -> None:
     editor.edit(uri, "@dpor.model\ndef many", "def many")
 
 
-@pytest.mark.share(2)
 @pytest.mark.parametrize(
     "stop",
     [

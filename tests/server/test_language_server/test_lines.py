@@ -107,7 +107,6 @@ def test_options_are_completed_below_such_characters(editor: Editor, write: Writ
     assert "memory_model=" in [item["label"] for item in items]
 
 
-@pytest.mark.share(2)
 @ends
 @pytest.mark.parametrize("opened", [True, False])
 def test_pin_and_ignore_leave_the_rest_of_a_file_as_it_is(

@@ -57,7 +57,6 @@ def test_a_header_is_read_in_every_way_that_clients_write_it(wire: Wire, header:
     assert is_well(wire)
 
 
-@pytest.mark.share(6)
 @pytest.mark.parametrize("junk", NO_FRAMES)
 def test_what_is_no_frame_costs_one_error_and_no_message_after_it(wire: Wire, junk: bytes) -> None:
     wire.initialize()
@@ -68,7 +67,6 @@ def test_what_is_no_frame_costs_one_error_and_no_message_after_it(wire: Wire, ju
     assert is_well(wire)
 
 
-@pytest.mark.share(5)
 @pytest.mark.parametrize(
     ("body", "expected", "number"),
     [
@@ -86,7 +84,6 @@ def test_a_body_that_is_no_message_is_refused(
     assert is_well(wire)
 
 
-@pytest.mark.share(2)
 @pytest.mark.parametrize(
     ("method", "params"),
     [
