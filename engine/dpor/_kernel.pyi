@@ -455,6 +455,9 @@ class Host:
     def outside_predicates(self, what: str) -> None: ...
     def see_operands(self) -> None: ...
     def end_uncontrolled(self, message: str) -> None: ...
+    def fail(self, exception: BaseException, /) -> None:
+        """Have the execution fail with an exception after which the running thread goes on."""
+
     def outside(
         self,
         world: object,

@@ -404,6 +404,7 @@ OUTSIDE = {
         "learned",
         "rebind",
         "end_uncontrolled",
+        "fail",
         "see_operands",
         "refuse",
     ),

@@ -80,7 +80,6 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
         self._turns = turns_of(execution.task_order)
         self._timers: list[Scheduled] = []
         self._readings = 0
-        self._failures: list[BaseException] = []
         self._aborted: BaseException | None = None
         self._runner: Thread | None = None
         self.dpor_tasks: list[Any] = []
@@ -440,21 +439,21 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
     # Failures
 
     def default_exception_handler(self, context: dict[str, Any]) -> None:
-        """Keep an exception that nobody handles for `raise_unretrieved`, where the standard loop would log it.
+        """Fail with an exception that nobody handles, where the standard loop logs it, and go on as that does.
 
-        What a task says when it is destroyed is left out: results that nobody took are looked for there.
+        What a task says when it is destroyed is left out: `raise_unretrieved` looks for results that nobody took.
         """
         if self.takes_turns:
             self._host.touch_ready(True)
         error = context.get("exception")
         if isinstance(error, BaseException) and "never retrieved" not in str(context.get("message")):
-            self._failures.append(error)
+            self._host.fail(error)
 
     def fails_with(self, ending: Thread) -> bool:
-        """Whether it is for a thread that ends to raise what the loop has kept.
+        """Whether it is for a thread that ends to raise what tasks of the loop failed with and nobody has asked for.
 
-        It is for the thread that has run the loop, after all code that could catch it: what follows a callback that
-        fails is part of the program. Daemons need not end, so that it is for the main thread to look at their loops.
+        It is for the thread that has run the loop, after all code that could catch it. Daemons need not end, so that
+        it is for the main thread to look at their loops.
         """
         runner = self._runner
         is_main = ending is self.dpor_execution.main
@@ -462,8 +461,6 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
 
     def raise_unretrieved(self) -> None:
         """Raise the exception of a task that failed and whose result nobody has asked for."""
-        if self._failures:
-            raise self._failures.pop(0)
         for task in self.dpor_tasks:
             if task._log_traceback:
                 raise task.exception()

@@ -54,7 +54,7 @@ class Execution:
         self.hashes = 0
 
     def raise_failures(self, ending: Thread) -> None:
-        """Raise what event loops have kept for a thread that ends; called in it, after the model's own code."""
+        """Raise what tasks failed with of which nobody has asked, in a thread that ends, after the model's own code."""
         for loop in self.loops:
             if loop.fails_with(ending):
                 loop.raise_unretrieved()

@@ -380,6 +380,9 @@ class Host:
     def leave_turns(self) -> None:
         pass
 
+    def fail(self, exception: BaseException) -> None:
+        self._outcome.error = self._outcome.error or exception
+
     def end_uncontrolled(self, message: str) -> None:
         raise Uncontrolled(message)
 

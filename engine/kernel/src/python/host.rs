@@ -262,6 +262,13 @@ impl Host {
         self.state().code.sees_operands = true;
     }
 
+    /// Have the execution fail with an exception after which its thread goes on.
+    fn fail(&self, exception: Bound<'_, PyAny>) {
+        let py = exception.py();
+        let thread = self.state().current;
+        self.record_failure(py, thread, PyErr::from_value(exception));
+    }
+
     /// End the check: the model does something that cannot be controlled.
     fn end_uncontrolled(&self, py: Python<'_>, message: String) -> PyResult<()> {
         Err(self.uncontrolled(py, message))

@@ -297,7 +297,7 @@ impl Host {
         self.note(py, Word::End, object.as_ref().map(|o| o.bind(py)), None, None, visible);
     }
 
-    fn record_failure(&self, py: Python<'_>, thread: ThreadId, error: PyErr) {
+    pub fn record_failure(&self, py: Python<'_>, thread: ThreadId, error: PyErr) {
         let mut state = self.state();
         if state.phase == Phase::Running {
             state.run.failures.push(Failure { thread, exception: error.into_value(py).into_any() });
