@@ -302,7 +302,9 @@ impl Explorer for Graph {
                     self.defer(&entry, by);
                 }
                 _ => {
-                    if !self.surprised && state.pending(entry.thread).is_none() {
+                    // Without a revisit, the planned events are those of the last execution, in their order.
+                    let repeats = self.plan.revisited.is_none() || state.pending(entry.thread).is_none();
+                    if !self.surprised && repeats {
                         let (thread, reason) = (entry.thread, DivergenceReason::CannotRun);
                         self.divergence.get_or_insert(Divergence { step: position, thread, reason });
                     }
