@@ -1,7 +1,7 @@
 """Types of the compiled kernel, as far as the Python side uses it."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import CodeType, TracebackType
+from types import BuiltinFunctionType, CodeType, TracebackType
 from typing import Any, Generic, Self, TypeVar
 
 T = TypeVar("T")
@@ -556,3 +556,9 @@ def active_host() -> Host | None:
 
 def current_host() -> Host | None:
     """The Host installed in this OS thread, or None."""
+
+def stand_in_function(function: Callable[..., Any], real: BuiltinFunctionType, /) -> BuiltinFunctionType:
+    """A function in C that calls `function` and tells of itself what `real` does."""
+
+def function_behind(callable: object, /) -> Callable[..., Any] | None:
+    """The function that a `stand_in_function` calls; None for anything else."""

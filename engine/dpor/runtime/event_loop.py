@@ -380,13 +380,6 @@ class EventLoop(asyncio.base_events.BaseEventLoop):
             handle._context.run(self._host.callee(handle._callback), *handle._args)
         except Exception as error:
             self.note_control()
-            if (
-                self._exception_handler is None
-                and thread._daemonic
-                and self.dpor_execution.main.dpor_finished
-            ):
-                # A thread that need not end, after the one that looks for its failures.
-                raise
             leave_out_own_frames(error)
             self.call_exception_handler(
                 {

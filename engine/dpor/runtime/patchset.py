@@ -7,6 +7,8 @@ import gc
 import types
 from typing import Any
 
+from dpor._kernel import stand_in_function
+
 _MISSING: Any = object()
 
 
@@ -15,14 +17,16 @@ class PatchSet:
 
     def __init__(self) -> None:
         self._replaced: list[tuple[Any, str, Any]] = []
+        # What stands in for functions in C, by what it calls and its name.
+        self._in_c: dict[tuple[Any, str], types.BuiltinFunctionType] = {}
 
     def replace(self, owner: Any, name: str, value: Any) -> None:
-        """Set an attribute of a module or class that has it."""
+        """Set an attribute of a module or class that has it; that of a function in C, in the module in C as well."""
         before = _attributes(owner)[name]
-        self._replaced.append((owner, name, before))
-        if isinstance(value, types.FunctionType):
-            _call_alike(value, before)
-        _set(owner, name, value)
+        made = self.alike(value, before)
+        for place, known_as in {(owner, name), *_home(before)}:
+            self._replaced.append((place, known_as, before))
+            _set(place, known_as, made)
 
     def replace_if_present(self, owner: Any, name: str, value: Any) -> None:
         """Like `replace`, and does nothing if this version of Python does not have the attribute."""
@@ -40,6 +44,23 @@ class PatchSet:
         self._replaced.append((function, "__defaults__", function.__defaults__))
         function.__defaults__ = values
 
+    def alike(self, value: Any, real: object) -> Any:
+        """What is to stand in the place of `real`: a function of the same type and names, where both are functions.
+
+        It is the same one wherever `value` stands in.
+        """
+        is_in_c = isinstance(real, types.BuiltinFunctionType)
+        if isinstance(value, types.FunctionType) and (is_in_c or isinstance(real, types.FunctionType)):
+            # The interpreter says whom it has called with the wrong arguments.
+            for name in ("__module__", "__name__", "__qualname__", "__doc__"):
+                setattr(value, name, getattr(real, name))
+        if not is_in_c or not isinstance(value, types.FunctionType | types.BuiltinFunctionType):
+            return value
+        key = (value, real.__name__)
+        if key not in self._in_c:
+            self._in_c[key] = stand_in_function(value, real)
+        return self._in_c[key]
+
     def undo(self) -> None:
         """Put everything back."""
         while self._replaced:
@@ -48,13 +69,17 @@ class PatchSet:
                 delattr(owner, name)
             else:
                 _set(owner, name, value)
+        self._in_c.clear()
 
 
-def _call_alike(function: types.FunctionType, before: object) -> None:
-    """Give a function the names of the one that it stands in for, which a program can ask for."""
-    if isinstance(before, types.FunctionType | types.BuiltinFunctionType):
-        for name in ("__module__", "__name__", "__qualname__", "__doc__"):
-            setattr(function, name, getattr(before, name))
+def _home(function: object) -> list[tuple[types.ModuleType, str]]:
+    """The module in C that a function comes from, and its name there, if it is still that."""
+    if not isinstance(function, types.BuiltinFunctionType):
+        return []
+    module, name = function.__self__, function.__name__
+    if isinstance(module, types.ModuleType) and vars(module).get(name) is function:
+        return [(module, name)]
+    return []
 
 
 def _set(owner: Any, name: str, value: Any) -> None:

@@ -7,8 +7,10 @@ explored.
 
 from __future__ import annotations
 
+import functools
 import random
 from collections.abc import Callable
+from types import MethodType
 from typing import Any
 
 from dpor.results import AssumptionKind
@@ -84,9 +86,16 @@ class Randomness:
                 return getattr(self._of_thread(Source.SHARED), name)(*args, **kwargs)
             return host.method(shared, name)(*args, **kwargs)
 
-        draw.__name__ = draw.__qualname__ = name
-        draw.__doc__ = real.__doc__
-        return draw
+        if not isinstance(real, MethodType):
+            return draw
+
+        def method(owner: random.Random, *args: Any, **kwargs: Any) -> Any:
+            del owner
+            return draw(*args, **kwargs)
+
+        function: Any = real.__func__
+        functools.update_wrapper(method, function)
+        return MethodType(method, real.__self__)
 
     def _seeding(self, real: Callable[..., None]) -> Callable[..., None]:
         def seed(generator: random.Random, a: Any = None, version: int = 2) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any, TypeGuard
 
+from dpor._kernel import function_behind
 from dpor.instrument.standard_library import is_native
 from dpor.runtime.outside.asking import is_asked_by_instrumented, is_importing
 from dpor.runtime.outside.harmless_functions import FUNCTIONS, TOOLS, WHOLE
@@ -81,11 +82,9 @@ class NativeFunctions:
         for module in later:
             if not _is_searched(module):
                 continue
-            names = vars(module)
-            for name in [
-                name for name, value in names.items() if type(value) is types.FunctionType and value in real
-            ]:
-                setattr(module, name, real[names[name]])
+            for name, value in _functions(module):
+                if _behind(value) in real:
+                    setattr(module, name, real[_behind(value)])
 
     def table(self) -> Mapping[Any, Any]:
         """What stands in for which real function."""
@@ -96,12 +95,13 @@ class NativeFunctions:
         known: StandIns = self._known[name](module) if name in self._known else {}
         for function, stand_in in known.items():
             real = vars(module)[function]
-            self.add(self._real.get(real, real), stand_in)
+            self.add(self._real.get(_behind(real), real), stand_in)
         if not is_native(module) or name in WHOLE:
             return
         passed = FUNCTIONS.get(name, frozenset[str]()) | frozenset(known)
         for function, real in _functions(module):
-            if type(real) is types.BuiltinFunctionType and function not in passed and real not in self._table:
+            is_known = function in passed or real in self._table or _behind(real) is not real
+            if type(real) is types.BuiltinFunctionType and not is_known:
                 self.add(real, self._refused(name, function, real))
 
     def _refused(self, module: str, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
@@ -143,13 +143,19 @@ class NativeFunctions:
                     and type(value.__func__) in _KINDS
                     and value.__func__ in table
                 ):
-                    patches.replace(owner, name, staticmethod(table[value.__func__]))
+                    stand_in = patches.alike(table[value.__func__], value.__func__)
+                    patches.replace(owner, name, staticmethod(stand_in))
 
 
 def _functions(module: ModuleType) -> list[tuple[str, Any]]:
     names = vars(module)
     # Some ten thousand names are looked at in each check, so this has no loop in Python.
     return list(itertools.compress(names.items(), map(_KINDS.__contains__, map(type, names.values()))))
+
+
+def _behind(value: Any) -> Any:
+    """What stands in, as it is known here: the function in Python that one in C calls."""
+    return function_behind(value) or value
 
 
 def _name_of(module: ModuleType) -> str:

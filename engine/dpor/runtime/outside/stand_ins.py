@@ -183,7 +183,9 @@ class Outside:
                 self._replace_defaults(patches, value)
             elif isinstance(value, types.FunctionType) and value.__defaults__:
                 now = tuple(
-                    table.get(default, default) if isinstance(default, types.BuiltinFunctionType) else default
+                    patches.alike(table[default], default)
+                    if isinstance(default, types.BuiltinFunctionType) and default in table
+                    else default
                     for default in value.__defaults__
                 )
                 if now != value.__defaults__:

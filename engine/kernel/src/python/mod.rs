@@ -43,5 +43,7 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("Abort", module.py().get_type::<host::Abort>())?;
     module.add_function(wrap_pyfunction!(host::current_host, module)?)?;
     module.add_function(wrap_pyfunction!(host::active_host, module)?)?;
+    module.add_function(wrap_pyfunction!(calls::stand_in_functions::stand_in_function, module)?)?;
+    module.add_function(wrap_pyfunction!(calls::stand_in_functions::told_function_behind, module)?)?;
     Ok(())
 }

@@ -4,6 +4,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyFunction, PyType};
 
+use crate::python::calls::stand_in_functions::stands_in;
 use crate::python::explore::recording::Word;
 use crate::python::footprints::container_effects::ContainerEffect;
 use crate::python::footprints::look::{Depth, Part};
@@ -60,7 +61,7 @@ pub fn factory_in_python<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bou
     let factory = object.getattr(intern!(object.py(), "default_factory"))?;
     let native = match factory.cast::<PyType>() {
         Ok(class) => !is_made_at_run_time(class),
-        Err(_) => factory.is_none() || factory.is_instance_of::<PyCFunction>(),
+        Err(_) => factory.is_none() || factory.is_instance_of::<PyCFunction>() && !stands_in(&factory),
     };
     Ok(if native { None } else { Some(factory) })
 }
@@ -75,5 +76,6 @@ pub fn factory_in_c<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>
     }
     let factory = descriptor.call_method1(intern!(object.py(), "__get__"), (object, &class)).ok()?;
     let seen = factory.is_none() || factory.is_instance_of::<PyType>() || factory.is_instance_of::<PyFunction>();
+    let seen = seen || stands_in(&factory);
     (!seen).then_some(factory)
 }

@@ -22,6 +22,7 @@ pub mod object_state;
 pub mod properties;
 pub mod results_in_c;
 pub mod special_methods;
+pub mod stand_in_functions;
 
 use pyo3::exceptions::PyBaseException;
 use pyo3::intern;
@@ -33,6 +34,7 @@ use crate::python::calls::builtins::{
 };
 use crate::python::calls::controlled_call::{ControlledCall, How};
 use crate::python::calls::object_state::gives_state;
+use crate::python::calls::stand_in_functions::{function_behind, stands_in};
 use crate::python::explore::assumptions::{writer_of, AssumptionKind};
 use crate::python::host::Host;
 use crate::python::modules::origins::Origin;
@@ -47,7 +49,7 @@ impl Host {
     /// The receiver of a module-level method (`random.random`) is who it is by its place in the module.
     fn adopt_receiver(&self, function: &Bound<'_, PyAny>, module: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) {
         let has_none = matches!(self.callable_kind(function), CallableKind::Function | CallableKind::StandIn);
-        if has_none || function.is_instance_of::<PyType>() {
+        if has_none || function.is_instance_of::<PyType>() || stands_in(function) {
             return;
         }
         if let Ok(receiver) = function.getattr(intern!(function.py(), "__self__")) {
@@ -103,6 +105,9 @@ impl Host {
         }
         if callable == CallableKind::StandIn || function.is_instance_of::<ControlledCall>() {
             return Ok(function);
+        }
+        if let Some(behind) = function_behind(&function) {
+            return self.control(py, behind);
         }
         if callable == CallableKind::BoundMethod {
             let inner = function.getattr(intern!(py, "__func__"))?;

@@ -14,6 +14,7 @@ use crate::operation::AccessMode;
 use crate::python::calls::builtins::interned;
 use crate::python::calls::callables::receiver_in_c;
 use crate::python::calls::default_factories::factory_in_c;
+use crate::python::calls::stand_in_functions::stands_in;
 use crate::python::footprints::container_effects::method_effect;
 use crate::python::footprints::look::{Depth, Inside, Look};
 use crate::python::heap::place::lacks_dict;
@@ -249,6 +250,7 @@ pub fn holds_objects(object: &Bound<'_, PyAny>) -> bool {
     let shows = class.name().is_ok_and(|name| name.to_str().is_ok_and(|name| !SHOWING_NOTHING.contains(&name)));
     // What those hold that make their own operations visible is the checker's, and their attributes are looked at.
     let shows = shows && found_in_class(&class, "__dpor_untracked__").is_none();
+    let shows = shows && !stands_in(object);
     shows && !is_heap_class(&class) && !is_own_primitive(object) && !module_of(&class).starts_with("greenlet")
 }
 
