@@ -13,7 +13,7 @@ from dpor.results import AssumptionKind, CheckRequest, ModelResult, Verdict
 
 # One module for each way, so that none is known from another one.
 STATE = """
-import collections, functools, types
+import collections, functools, threading, types
 
 class Box:
     def __init__(self):
@@ -56,8 +56,11 @@ METHOD = [Box()].__getitem__
 ERROR = ValueError(Box())
 NUMBER = 0
 with_default.box = Box()
+EVENT = threading.Event()
+EVENT.box = Box()
 """
 GETS = {
+    "event": "m.EVENT.box",
     "attribute": "m.BOX",
     "index": "m.BOXES[0]",
     "loop": "[box for box in m.BOXES][0]",

@@ -32,6 +32,7 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<primitives::Semaphore>()?;
     module.add_class::<primitives::BoundedSemaphore>()?;
     module.add_class::<primitives::Event>()?;
+    primitives::name_as_classes_in_python(module.py())?;
     module.add_class::<primitives::SimpleQueue>()?;
     module.add_class::<primitives::TaskQueue>()?;
     module.add_class::<primitives::Completion>()?;

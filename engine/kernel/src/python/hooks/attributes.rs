@@ -18,7 +18,6 @@ use crate::python::hooks::cells::cell_behind;
 use crate::python::host::Host;
 use crate::python::modules::module_variables::instrumented_namespace;
 use crate::python::modules::rebinding::can_be_hidden;
-use crate::python::modules::unseen_looks::refuse_new_attribute;
 use crate::python::state::{access, Phase};
 use crate::python::types::ancestry::holder_of;
 use crate::python::types::class_flags::tells_referents;
@@ -259,7 +258,6 @@ impl Host {
             if self.use_property(py, BuiltinEffect::SetAttribute, object, name, Some(value))?.is_some() {
                 return Ok(());
             }
-            refuse_new_attribute(object, name)?;
             put()?;
             return self.refuse_unseen_change(py, object);
         };

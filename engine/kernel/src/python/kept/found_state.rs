@@ -10,8 +10,9 @@ use pyo3::types::{PyDict, PyFunction, PyModule, PyTuple, PyType, PyWeakrefRefere
 use rustc_hash::FxHashMap;
 
 use crate::python::explore::assumptions::AssumptionKind;
-use crate::python::footprints::insides::{has_nothing_inside, referents};
+use crate::python::footprints::insides::{has_nothing_inside, own_dict, referents};
 use crate::python::host::Host;
+use crate::python::primitives::keeps_attributes;
 use crate::python::types::ancestry::{told_by_type, Ancestry};
 use crate::python::types::harmless_methods::{is_own, is_own_primitive};
 use crate::python::types::kinds::{is_heap_class, module_of, qualified_name};
@@ -118,6 +119,9 @@ fn parts_of<'py>(object: &Bound<'py, PyAny>, package: &str) -> Option<Vec<Bound<
     }
     if let Ok(function) = object.cast::<PyFunction>() {
         return Some(kept_by_function(function));
+    }
+    if keeps_attributes(object) {
+        return own_dict(object).map(|attributes| vec![attributes.into_any()]);
     }
     let followed =
         object.get_type().name().is_ok_and(|name| name.to_str().is_ok_and(|name| !NOT_FOLLOWED.contains(&name)));

@@ -15,7 +15,6 @@ use crate::python::explore::assumptions::{calls_for_user, AssumptionKind};
 use crate::python::host::{report_uncontrolled, Host};
 use crate::python::modules::left_modules::LeftModules;
 use crate::python::modules::module_variables::instrumented_namespace;
-use crate::python::modules::rebinding::can_be_hidden;
 use crate::python::primitives::keeps_attributes;
 use crate::python::threads::own_modules::OwnModule;
 use crate::python::types::ancestry::{found_in_class, told_by_type, Ancestry};
@@ -286,13 +285,4 @@ fn tell(object: &Bound<'_, PyAny>, name: Option<&Bound<'_, PyString>>) -> PyResu
     let py = object.py();
     let runtime = OwnModule::ThreadBound.get(py)?;
     runtime.getattr(intern!(py, "note_look"))?.call1((object, name)).map(drop)
-}
-
-/// Refuse an attribute that a program gives to one of the library's primitives, which the kernel's have no room for: a
-/// new one, or one that hides a method.
-pub fn refuse_new_attribute(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<()> {
-    if !keeps_attributes(object) || object.hasattr(name)? && !can_be_hidden(object, name)? {
-        return Ok(());
-    }
-    report_uncontrolled(object.py(), &format!("gives a threading.{} the attribute {name}", object.get_type().name()?))
 }

@@ -18,7 +18,7 @@ use crate::python::identities::identity::KeyId;
 use crate::python::threads::switching::Footprint;
 
 /// `threading.Condition`
-#[pyclass(frozen, subclass, weakref, module = "threading")]
+#[pyclass(frozen, subclass, dict, weakref, module = "threading")]
 pub struct Condition {
     pub(super) primitive: Primitive,
     /// None until `__init__` has been called.

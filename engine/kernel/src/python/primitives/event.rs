@@ -14,7 +14,7 @@ use crate::python::explore::recording::Word;
 use crate::python::host::Host;
 
 /// `threading.Event`
-#[pyclass(frozen, subclass, weakref, module = "threading")]
+#[pyclass(frozen, subclass, dict, weakref, module = "threading")]
 pub struct Event {
     primitive: Primitive,
     /// Whether `__init__` has been called.

@@ -21,6 +21,7 @@ use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::sync::Arc;
 
 use pyo3::exceptions::PyAttributeError;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use pyo3::PyTypeInfo;
@@ -408,6 +409,20 @@ pub fn keeps_attributes(object: &Bound<'_, PyAny>) -> bool {
         || object.is_exact_instance_of::<Semaphore>()
         || object.is_exact_instance_of::<BoundedSemaphore>()
         || object.is_exact_instance_of::<Event>()
+}
+
+/// Give the classes that Python's own library writes in Python the names that errors of the interpreter have for such:
+/// without their module.
+pub fn name_as_classes_in_python(py: Python<'_>) -> PyResult<()> {
+    for class in [
+        Condition::type_object(py),
+        Event::type_object(py),
+        Semaphore::type_object(py),
+        BoundedSemaphore::type_object(py),
+    ] {
+        class.setattr(intern!(py, "__name__"), class.name()?)?;
+    }
+    Ok(())
 }
 
 /// An argument that says yes or no, by whatever object.

@@ -19,7 +19,7 @@ const UNBOUNDED: i64 = -1;
 const UNMADE: i64 = -2;
 
 /// `threading.Semaphore`
-#[pyclass(frozen, subclass, weakref, module = "threading")]
+#[pyclass(frozen, subclass, dict, weakref, module = "threading")]
 pub struct Semaphore {
     primitive: Primitive,
     /// The value that it may not exceed.

@@ -9,7 +9,7 @@ use pyo3::PyTypeInfo;
 use crate::python::primitives::is_own_class;
 use crate::python::types::ancestry::{holder_of, told_by_type, Ancestry};
 use crate::python::types::class_flags::{is_immutable_class, is_made_at_run_time};
-use crate::python::types::kinds::{module_of, qualified_name, TypeKind};
+use crate::python::types::kinds::{has_instance_dict, module_of, qualified_name, TypeKind};
 
 /// Types whose instances never change, or whose state is none that threads share; those of `builtins`.
 const IMMUTABLE_BUILTINS: &[&str] = &[
@@ -81,7 +81,7 @@ pub fn is_immutable(ty: &Bound<'_, PyType>, module: &str) -> bool {
         return IMMUTABLE_BUILTINS.contains(&name.as_str());
     }
     // The kernel's own primitives tell of their operations themselves.
-    if module == "dpor._kernel" || is_own_class(ty) || module.starts_with("greenlet.") {
+    if module == "dpor._kernel" || is_own_class(ty) && !has_instance_dict(ty) || module.starts_with("greenlet.") {
         return true;
     }
     let known = IMMUTABLE.iter().any(|(owner, names)| *owner == module && names.contains(&name.as_str()));
