@@ -142,3 +142,25 @@ def model():
 """
     result = check(tmp_path, source)
     assert (result.verdict, result.executions) == (Verdict.VERIFIED, 1)
+
+
+@pytest.mark.parametrize("made", MADE)
+def test_what_an_attribute_that_is_called_does_is_seen(tmp_path: Path, made: str) -> None:
+    source = f"""
+import threading
+import dpor
+
+@dpor.model
+def model():
+    carrier = threading.{made}
+    carrier.count = 0
+    def bump():
+        carrier.count += 1
+    carrier.bump = bump
+    thread = threading.Thread(target=lambda: carrier.bump())
+    thread.start()
+    carrier.bump()
+    thread.join()
+    assert carrier.count == 2
+"""
+    assert check(tmp_path, source).verdict is Verdict.VIOLATED

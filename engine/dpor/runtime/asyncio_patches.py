@@ -52,8 +52,8 @@ class AsyncioPatches:
         for name in ("get_running_loop", "get_event_loop", "_get_event_loop"):
             python: Any = getattr(events, "_py_" + name, None)
             if python is not None:
-                self._everywhere(events, name, python)
                 self._in_place_of_native(events, name, python)
+                self._everywhere(events, name, python)
         self._policies.install()
         for name in (
             "_register_task",
@@ -66,14 +66,14 @@ class AsyncioPatches:
         ):
             python = getattr(tasks, "_py" + name, None)
             if python is not None:
-                self._everywhere(tasks, name, python)
                 self._in_place_of_native(tasks, name, python)
+                self._everywhere(tasks, name, python)
         if hasattr(tasks, "_py_current_task"):
-            self._everywhere(tasks, "current_task", tasks._py_current_task)
             self._in_place_of_native(tasks, "current_task", tasks._py_current_task)
+            self._everywhere(tasks, "current_task", tasks._py_current_task)
         all_tasks = self._noting_loop(getattr(tasks, "_py_all_tasks", tasks.all_tasks))
-        self._everywhere(tasks, "all_tasks", all_tasks)
         self._in_place_of_native(tasks, "all_tasks", all_tasks)
+        self._everywhere(tasks, "all_tasks", all_tasks)
         for name in _TASK_SETS:
             self._patches.replace_if_present(tasks, name, getattr(tasks, name, None))
         patch_classes(self._patches, self._turns)
@@ -141,7 +141,7 @@ class AsyncioPatches:
         if written_in_c is None:
             return
         self._patches.replace(native, name, value)
-        # The library keeps it under another name, such as `_CTask` and `_c_register_task`.
+        # The library keeps it under this and another name, such as `_CTask` and `_c_register_task`.
         names = cast("dict[str, Any]", vars(module))
         for kept in [kept for kept, known in names.items() if known is written_in_c]:
             self._patches.replace(module, kept, value)

@@ -12,6 +12,7 @@ import abc
 import functools
 import importlib
 import sys
+import types
 from collections.abc import Callable
 from functools import partial
 from types import ModuleType
@@ -26,7 +27,8 @@ from dpor.runtime.patchset import PatchSet
 # Py_TPFLAGS_SEQUENCE and Py_TPFLAGS_MAPPING.
 _OF_COLLECTIONS = 1 << 5 | 1 << 6
 _CLASSES = ("the classes that are registered with abstract ones",)
-_internals: Any = importlib.import_module("_abc")
+# As they are before anything stands in for them.
+_internals: Any = types.SimpleNamespace(**vars(importlib.import_module("_abc")))
 
 
 class Registries:

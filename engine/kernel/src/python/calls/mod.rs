@@ -39,7 +39,7 @@ use crate::python::explore::assumptions::{writer_of, AssumptionKind};
 use crate::python::host::Host;
 use crate::python::modules::origins::Origin;
 use crate::python::primitives::atomic::Atomic;
-use crate::python::primitives::{is_own_class, Condition, Lock, RLock};
+use crate::python::primitives::{is_own_class, Lock, RLock};
 use crate::python::types::ancestry::{found_in_class, holder_of, told_by_type, Ancestry};
 use crate::python::types::harmless_methods::{holder_of_harmful, is_harmless_method};
 use crate::python::types::kinds::{module_of, qualified_name, referent, TypeKind};
@@ -487,11 +487,11 @@ fn is_of_primitive(method: &Bound<'_, PyAny>, object: &Bound<'_, PyAny>) -> PyRe
     }))
 }
 
-/// Whether an object is one of the kernel's own, which tell of their operations themselves: the commonest of them.
+/// Whether an object is one of the kernel's own, which tell of their operations themselves: the commonest of them that
+/// have no attributes but those of their class.
 #[inline]
 fn is_primitive(object: &Bound<'_, PyAny>) -> bool {
     object.is_exact_instance_of::<Atomic>()
         || object.is_exact_instance_of::<Lock>()
         || object.is_exact_instance_of::<RLock>()
-        || object.is_exact_instance_of::<Condition>()
 }

@@ -399,8 +399,10 @@ impl Host {
                 }
             }
         }
-        if kind == TypeKind::Immutable {
+        if kind == TypeKind::Immutable || self.state().types.facts(object).is_primitive {
             self.refuse_insides(py, object, name)?;
+        }
+        if kind == TypeKind::Immutable {
             self.access_default_of_local(py, object, name)?;
         }
         let text = name.to_str()?;
