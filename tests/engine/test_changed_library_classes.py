@@ -89,18 +89,6 @@ def test_a_change_of_what_a_stand_in_takes_the_place_of_is_refused(
     assert caught.value.code is Code.UNCONTROLLED
 
 
-@pytest.mark.parametrize("kind", ["Event", "Condition", "Semaphore"])
-def test_an_attribute_of_a_primitive_that_hides_a_method_is_refused(tmp_path: Path, kind: str) -> None:
-    method = {"Event": "is_set", "Condition": "notify", "Semaphore": "release"}[kind]
-    text = MODEL.format(
-        made=f"threading.{kind}()", change=f"made.{method} = lambda: 1", use="1", unchanged="True"
-    )
-    (tmp_path / "model.py").write_text(text)
-    with pytest.raises(DporError) as caught:
-        check_model(CheckRequest("model.py", "model", str(tmp_path)))
-    assert caught.value.code is Code.UNCONTROLLED
-
-
 def test_what_was_changed_is_put_back_for_the_next_model(tmp_path: Path) -> None:
     change, unchanged = "queue.Queue._qsize = lambda self: 9", "queue.Queue._qsize.__name__ == '_qsize'"
     (tmp_path / "model.py").write_text(MODEL.format(made="None", change=change, use="1", unchanged=unchanged))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dpor.checking import check_model
-from dpor.results import Assumption, CheckRequest
+from dpor.results import Assumption, CheckRequest, Verdict
 
 MODEL = """
 import io
@@ -61,3 +61,34 @@ def assumptions(folder: Path, statement: str) -> tuple[Assumption, ...]:
     file = folder / "model.py"
     file.write_text(MODEL.format(statement=statement), encoding="utf-8")
     return check_model(CheckRequest(str(file), "model", str(folder))).assumptions
+
+
+ASKING = """
+import logging
+import threading
+import time
+
+import dpor
+
+class Finalized:
+    def __del__(self):
+        assert threading.current_thread() is threading.main_thread()
+        assert threading.get_ident() == threading.main_thread().ident
+        time.monotonic()
+        logging.getLogger("model").debug("gone")
+        with threading.Lock():
+            pass
+
+@dpor.model
+def model():
+    kept = [Finalized(), Finalized()]
+    kept.append(kept)
+    dpor.spawn(len, kept)
+"""
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+def test_finalizers_between_executions_find_a_thread_and_a_clock(tmp_path: Path) -> None:
+    file = tmp_path / "model.py"
+    file.write_text(ASKING, encoding="utf-8")
+    assert check_model(CheckRequest(str(file), "model", str(tmp_path))).verdict is Verdict.VERIFIED

@@ -316,11 +316,26 @@ def test_what_is_not_followed_is_an_assumption(either: EitherOrder, name: str) -
 
 
 @pytest.mark.parametrize("made", ["Event", "Semaphore", "BoundedSemaphore", "Condition"])
-def test_an_attribute_that_a_primitive_is_given_is_refused(either: EitherOrder, made: str) -> None:
-    with pytest.raises(DporError) as raised:
-        either.check(f"threading.{made}()", "setattr(s, 'mine', 1)", "None")
-    assert raised.value.code is Code.UNCONTROLLED
-    assert "the attribute mine" in str(raised.value)
+@pytest.mark.parametrize("use", ["hasattr(s, 'mine')", "getattr(s, 'mine', 0)"])
+def test_an_attribute_that_a_primitive_is_given_is_a_place(either: EitherOrder, made: str, use: str) -> None:
+    asked = (f"threading.{made}()", "setattr(s, 'mine', 1)", use)
+    for unwanted in either.values(*asked):
+        result = either.check(*asked, unwanted)
+        assert result.verdict is Verdict.VIOLATED
+        assert not result.assumptions
+
+
+@pytest.mark.parametrize(
+    ("made", "method"), [("Event", "is_set"), ("Condition", "notify"), ("Semaphore", "release")]
+)
+def test_a_method_of_a_primitive_that_an_attribute_hides_is_a_place(
+    either: EitherOrder, made: str, method: str
+) -> None:
+    asked = (f"threading.{made}()", f"setattr(s, '{method}', len)", f"s.{method} is len")
+    for unwanted in either.values(*asked):
+        result = either.check(*asked, unwanted)
+        assert result.verdict is Verdict.VIOLATED
+        assert not result.assumptions
 
 
 def test_a_flag_that_enum_makes_later_has_attributes_like_others(either: EitherOrder) -> None:

@@ -341,7 +341,7 @@ class Patches:
                 patches.replace(module, f"{prefix}start_joinable_thread", start)
             for module in (_thread, threading):
                 patches.replace(module, "_ThreadHandle", bare_threads.ThreadHandle)
-        self.main_thread.dpor_starter = start
+        self.main_thread.dpor_starter = vars(threading)[thread.STARTER]
 
     def _start_new_thread(self, real: Callable[..., int]) -> Callable[..., int]:
         guarded = self._refused_at_import(real)

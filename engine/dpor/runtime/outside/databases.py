@@ -244,8 +244,11 @@ class Databases:
                 classes[base] = _connection_class(sqlite, base, cursor)
             place, content = self._place(sqlite, database, uri)
             # Its cache of statements is its own, though it is made by functools.
-            own = classes[base] is visible
-            with self._files.world.mode.suspended() if own else contextlib.nullcontext():
+            mode = self._files.world.mode
+            with contextlib.ExitStack() as unseen:
+                if classes[base] is visible:
+                    unseen.enter_context(mode.suspended())
+                    unseen.enter_context(mode.asleep())
                 connection = real(place, timeout=0, check_same_thread=False, factory=classes[base], **options)
             connection.dpor_database = _Database(self._files, content, check_same_thread, timeout > 0)
             self._open.append(weakref.ref(connection))

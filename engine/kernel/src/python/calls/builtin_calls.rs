@@ -9,6 +9,7 @@ use crate::python::calls::builtins::{interned, BuiltinEffect, CallableKind};
 use crate::python::calls::callback_results::{used_by_function, ResultUse};
 use crate::python::calls::callbacks::OpenOperation;
 use crate::python::calls::container_methods::makes_container;
+use crate::python::explore::assumptions::AssumptionKind;
 use crate::python::explore::recording::Word;
 use crate::python::footprints::container_effects::ContainerEffect;
 use crate::python::footprints::insides::own_dict;
@@ -49,6 +50,10 @@ impl Host {
             }
             BuiltinEffect::Evaluate => match self.seen_expression(py, function, arguments, keywords)? {
                 Some(seen) => function.call(seen, keywords),
+                None if self.runs_text_of_package(py, arguments)? => {
+                    self.assume(py, AssumptionKind::UnseenCode, "<string>");
+                    self.call_builtin(py, BuiltinEffect::Write, function, arguments, keywords)
+                }
                 None => {
                     self.refuse_code(py, function, arguments)?;
                     function.call(arguments, keywords)

@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCFunction, PyCode, PyDict, PyModule, PyString, PyTuple, PyType};
 
 use crate::python::calls::builtins::{interned, CallableKind};
+use crate::python::explore::assumptions::{module_that_runs, runs_first_party, Maker};
 use crate::python::footprints::look::Depth;
 use crate::python::hooks::named_reads::Step;
 use crate::python::host::{report_uncontrolled, Host};
@@ -163,8 +164,7 @@ impl Host {
             state.code.texts.as_ref().filter(|_| state.phase == Phase::Running).map(|texts| texts.clone_ref(py))
         };
         let (Some(texts), Ok(text)) = (texts, arguments.get_item(0)) else { return Ok(None) };
-        let is_text = text.is_instance_of::<PyString>() || text.is_instance_of::<PyBytes>();
-        if !is_text || !function.getattr(intern!(py, "__name__"))?.eq("eval")? {
+        if !is_text(&text) || !function.getattr(intern!(py, "__name__"))?.eq("eval")? {
             return Ok(None);
         }
         let given = |index: usize, name: &Bound<'py, PyString>| -> PyResult<Option<Bound<'py, PyAny>>> {
@@ -184,6 +184,21 @@ impl Host {
         Ok(Some(PyTuple::new(py, std::iter::once(code).chain(rest.iter()).collect::<Vec<_>>())?))
     }
 
+    /// Whether a package that is looked into runs code from text, which makes functions of what it is given. The library
+    /// does it for whoever calls it.
+    pub fn runs_text_of_package(&self, py: Python<'_>, arguments: &Bound<'_, PyTuple>) -> PyResult<bool> {
+        let Ok(code) = arguments.get_item(0) else { return Ok(false) };
+        if self.importing.load(Ordering::Relaxed) || !(is_text(&code) || code.is_instance_of::<PyCode>()) {
+            return Ok(false);
+        }
+        let Maker { module: Some(module), is_instrumented: true } = module_that_runs(py) else { return Ok(false) };
+        if runs_first_party(py, &[]) {
+            return Ok(false);
+        }
+        let state = self.state();
+        Ok(state.phase == Phase::Running && !state.types.origins.is_standard(&module))
+    }
+
     /// Before `eval` or `exec`: code that is made of text is not instrumented, so what it does would go unseen. While
     /// the model's modules are imported there is nobody who could see it; what it defines is known to be not
     /// instrumented.
@@ -197,11 +212,14 @@ impl Host {
             return Ok(());
         }
         let Ok(code) = arguments.get_item(0) else { return Ok(()) };
-        let text = code.is_instance_of::<PyString>() || code.is_instance_of::<PyBytes>();
-        if self.state().phase == Phase::Running && (text || code.is_instance_of::<PyCode>()) {
+        if self.state().phase == Phase::Running && (is_text(&code) || code.is_instance_of::<PyCode>()) {
             let name: String = function.getattr(intern!(py, "__name__"))?.extract()?;
             report_uncontrolled(py, &format!("runs code from a string with {name}"))?;
         }
         Ok(())
     }
+}
+
+fn is_text(code: &Bound<'_, PyAny>) -> bool {
+    code.is_instance_of::<PyString>() || code.is_instance_of::<PyBytes>()
 }

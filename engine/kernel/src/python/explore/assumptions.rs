@@ -151,24 +151,35 @@ impl Caller {
     }
 }
 
-/// Whether the code that runs is that of an instrumented module, by itself or by way of code that tells what it keeps:
-/// the checker's own, and that of queues.
-pub fn runs_instrumented(py: Python<'_>) -> bool {
-    let search = || -> PyResult<bool> {
+/// Whose code runs.
+#[derive(Default)]
+pub struct Maker {
+    /// The name of its module.
+    pub module: Option<String>,
+    pub is_instrumented: bool,
+}
+
+/// Modules whose code tells what it keeps beside its locks, like the checker's own: queues, and properties that keep
+/// their value.
+const TELLING: &[&str] = &["functools", "queue"];
+
+/// Whose code runs, by itself or by way of code that tells what it keeps.
+pub fn module_that_runs(py: Python<'_>) -> Maker {
+    let search = || -> PyResult<Maker> {
         // SAFETY: as in `Caller::search`.
         let mut frame =
             unsafe { Bound::from_borrowed_ptr_or_opt(py, ffi::PyEval_GetFrame().cast::<ffi::PyObject>()) };
         while let Some(current) = frame {
             let globals = current.getattr(intern!(py, "f_globals"))?.cast_into::<PyDict>()?;
-            let name = globals.get_item(intern!(py, "__name__"))?.and_then(|name| name.extract::<String>().ok());
-            if !name.is_some_and(|name| name.starts_with("dpor.") || name == "queue") {
-                return Ok(is_instrumented_namespace(&globals));
+            let module = globals.get_item(intern!(py, "__name__"))?.and_then(|name| name.extract::<String>().ok());
+            if !module.as_ref().is_some_and(|name| name.starts_with("dpor.") || TELLING.contains(&name.as_str())) {
+                return Ok(Maker { module, is_instrumented: is_instrumented_namespace(&globals) });
             }
             frame = Some(current.getattr(intern!(py, "f_back"))?).filter(|back| !back.is_none());
         }
-        Ok(false)
+        Ok(Maker::default())
     };
-    search().unwrap_or(false)
+    search().unwrap_or_default()
 }
 
 /// Whether the innermost code that runs is the user's own, and none of the functions of these names.

@@ -40,7 +40,7 @@ pub use task_queue::TaskQueue;
 
 use crate::memory::{Effect, PrimitiveState};
 use crate::operation::{AccessMode, Accesses, Buffering, EventId, LocationId, Operation, OperationKind, ThreadId};
-use crate::python::explore::assumptions::runs_instrumented;
+use crate::python::explore::assumptions::{module_that_runs, AssumptionKind, Maker};
 use crate::python::explore::learning::Restart;
 use crate::python::host::{require_host, Host};
 use crate::python::identities::identity::KeyId;
@@ -57,10 +57,20 @@ pub struct Primitive {
     location: AtomicU32,
     /// The execution that it was made in; 0 for one that was made before any.
     execution: u64,
-    /// Whether each execution makes it anew.
-    imported: bool,
+    made: Made,
     /// The count (or 1 for held or set) while no execution runs.
     plain: Arc<AtomicI64>,
+}
+
+/// What is known of who made a primitive.
+enum Made {
+    /// An execution, or what may have kept something beside it that is not put back.
+    Once,
+    /// A module that is instrumented, when it was imported: each execution makes it anew.
+    ByModel,
+    /// Code that is not, when it was imported. A lock is free, and a condition has no waiters, wherever an execution
+    /// begins; what the package keeps beside it stays as it is, like all that its code changes.
+    ByPackage { package: String, state: PrimitiveState },
 }
 
 /// A primitive that was made before executions begin. Each of them makes it anew, with the state that it had then.
@@ -147,6 +157,19 @@ pub enum Standing {
     Over,
 }
 
+impl Made {
+    fn by_package(maker: Maker, state: PrimitiveState) -> Made {
+        let is_lock = matches!(state, PrimitiveState::Mutex { .. } | PrimitiveState::Condition { .. });
+        match maker.module {
+            Some(module) if is_lock => {
+                let package = module.split('.').next().unwrap_or_default().to_owned();
+                Made::ByPackage { package, state }
+            }
+            _ => Made::Once,
+        }
+    }
+}
+
 impl Primitive {
     pub fn new(py: Python<'_>, object_type: &str, state: Option<PrimitiveState>, plain: i64) -> PyResult<Primitive> {
         Primitive::make(py, object_type, state.is_some(), plain, None, |_, _| state)
@@ -171,7 +194,9 @@ impl Primitive {
         let host = require_host(py)?;
         host.get().only_outside_predicates(py, "makes an object that threads wait for, or an Atomic")?;
         let plain = Arc::new(AtomicI64::new(plain));
-        let (location, execution, imported) = {
+        let is_idle = host.get().state().phase == Phase::Idle;
+        let maker = if is_idle { module_that_runs(py) } else { Maker::default() };
+        let (location, execution, made) = {
             let mut host_state = host.get().state();
             let token = host_state.types.token(object_type.to_owned());
             let object = host_state.next_object(token);
@@ -182,11 +207,11 @@ impl Primitive {
             };
             let state = state_at(&mut host_state, location);
             let live = host_state.executes();
-            // What other code keeps beside a primitive of its own is not put back.
-            let imported = has_state && host_state.phase == Phase::Idle && runs_instrumented(py);
+            let mut by = Made::Once;
             match state {
                 Some(state) if live => host_state.driver.memory.create(location, state),
-                Some(state) if imported => {
+                Some(state) if is_idle && maker.is_instrumented => {
+                    by = Made::ByModel;
                     let (made, plain) = (plain.load(Ordering::Relaxed), plain.clone());
                     host_state.waits.primitives.imported.push(Imported {
                         location,
@@ -197,11 +222,12 @@ impl Primitive {
                         queue,
                     });
                 }
+                Some(state) if is_idle => by = Made::by_package(maker, state),
                 _ => {}
             }
-            (location, if live { host_state.run.number } else { 0 }, imported)
+            (location, if live { host_state.run.number } else { 0 }, by)
         };
-        Ok(Primitive { host, location: AtomicU32::new(location.0), execution, imported, plain })
+        Ok(Primitive { host, location: AtomicU32::new(location.0), execution, made, plain })
     }
 
     /// A primitive of the running execution that stands for something outside of the interpreter, called `key`:
@@ -216,7 +242,7 @@ impl Primitive {
             return Err(host.get().uncontrolled(py, "uses a file without a name".to_owned()));
         };
         let location = AtomicU32::new(location.0);
-        Ok(Primitive { host, location, execution, imported: false, plain: Arc::new(AtomicI64::new(0)) })
+        Ok(Primitive { host, location, execution, made: Made::Once, plain: Arc::new(AtomicI64::new(0)) })
     }
 
     #[inline]
@@ -314,16 +340,15 @@ impl Primitive {
         if !self.host().owns_thread() {
             return Ok(Standing::Plain);
         }
-        let (phase, execution, imported) = {
-            let state = self.host().state();
-            let made = || state.driver.memory.primitives().get(self.location()).is_some();
-            let imported = self.imported && !state.exploration.settings.fresh_modules && made();
-            (state.phase, state.run.number, imported)
+        let (phase, execution, made_anew) = {
+            let mut state = self.host().state();
+            let runs = matches!(state.phase, Phase::Running | Phase::Probing) && self.execution != state.run.number;
+            (state.phase, state.run.number, runs && self.is_made_anew(py, &mut state))
         };
         match phase {
             Phase::Idle | Phase::Releasing => Ok(Standing::Plain),
             Phase::Unwinding => Ok(Standing::Over),
-            _ if self.execution == execution || imported => Ok(Standing::Live),
+            _ if self.execution == execution || made_anew => Ok(Standing::Live),
             _ if self.execution == 0 => Err(self.host().restart_with(py, Restart::ModuleState)),
             _ => Err(self.host().uncontrolled(
                 py,
@@ -331,6 +356,24 @@ impl Primitive {
                  not instrumented?)"
                     .to_owned(),
             )),
+        }
+    }
+
+    /// Whether the running execution has made the primitive anew, or does it now: nobody has used that of a package
+    /// before.
+    fn is_made_anew(&self, py: Python<'_>, state: &mut State) -> bool {
+        let is_there = state.driver.memory.primitives().get(self.location()).is_some();
+        match &self.made {
+            Made::Once => false,
+            Made::ByModel => is_there && !state.exploration.settings.fresh_modules,
+            Made::ByPackage { package, state: made } => {
+                let is_free = is_there || self.plain.load(Ordering::Relaxed) == 0;
+                if is_free && !is_there {
+                    state.assume(py, AssumptionKind::UnseenCode, package);
+                    state.driver.memory.create(self.location(), made.clone());
+                }
+                is_free
+            }
         }
     }
 

@@ -459,8 +459,11 @@ impl Host {
         let items = self.state().take_imported_items();
         let (kept, failures, misuses) = {
             let mut state = self.state();
-            for thread in &mut state.threads {
-                threads.extend(thread.object.take());
+            for (index, thread) in state.threads.iter_mut().enumerate() {
+                // Destructors run in the main thread, and may ask which one that is.
+                if index > 0 {
+                    threads.extend(thread.object.take());
+                }
                 threads.extend(thread.target.take());
                 threads.extend(thread.predicate.take());
                 threads.extend(thread.waiting.take().and_then(|(_, object)| object));
