@@ -187,3 +187,40 @@ def model():
 """)
     result = check_model(CheckRequest(str(path), "model", str(tmp_path)))
     assert (result.verdict, result.executions) == (Verdict.VERIFIED, 1), result.violations
+
+
+COMPILED = """
+import threading
+from numpy.random._generator import default_rng
+import dpor
+
+class Maker:
+    make = staticmethod(default_rng)
+
+@dpor.model
+def model():
+    assert default_rng.__globals__ is not None
+    found = []
+    def work():
+        found.append({call} is not None)
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [True, True]
+"""
+
+
+@pytest.mark.parametrize(
+    "call", ["default_rng(3)", "Maker.make(3)", "list(map(default_rng, [3]))[0]", "default_rng.__call__(3)"]
+)
+def test_a_compiled_function_is_one_of_its_package(tmp_path: Path, call: str) -> None:
+    file = tmp_path / "model.py"
+    file.write_text(COMPILED.format(call=call), encoding="utf-8")
+    result = check_model(CheckRequest(str(file), "model", str(tmp_path)))
+    assert result.verdict is Verdict.VERIFIED
+    unseen = {one.subject for one in result.assumptions if one.kind is AssumptionKind.UNSEEN_CODE}
+    assert unseen == {"numpy"}
+    # Who appends first.
+    assert result.executions == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,9 @@ from dpor.checking import check_model
 from dpor.codes import Code
 from dpor.counterexample.replay import replay_model
 from dpor.errors import DporError
+from dpor.instrument import import_hook
 from dpor.results import AssumptionKind, CheckRequest, ModelResult, ReplayRequest, Verdict
+from dpor.runtime import current
 
 HEADER = """
 import dpor
@@ -351,3 +354,23 @@ def test_the_import_system_itself_is_not_looked_into(tmp_path: Path) -> None:
     result = check(tmp_path, body, f"import sys\n\nsys.path.insert(0, {str(package.parent)!r})\n")
     assert (result.verdict, result.executions) == (Verdict.VERIFIED, 2)
     assert not result.assumptions
+
+
+def test_no_hook_sees_how_the_checker_compiles_a_module(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slept: list[bool] = []
+    real = import_hook.compile_instrumented
+
+    def compile_instrumented(*args: Any, **kwargs: Any) -> Any:
+        host = current.active_host()
+        if host is not None:
+            before = host.sleep(True)
+            host.sleep(before)
+            slept.append(before)
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(import_hook, "compile_instrumented", compile_instrumented)
+    result = check(tmp_path, "    import ast\n    list(ast.walk(ast.parse('1')))\n    import counter")
+    assert result.verdict is Verdict.VERIFIED
+    assert slept == [True]

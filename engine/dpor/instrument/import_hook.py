@@ -348,6 +348,11 @@ class Instrumentation:
 
     def code(self, module_name: str, path: str) -> CodeType:
         """The instrumented code of a module; raises OSError or SyntaxError."""
+        # An execution may import it: what this uses of the library may be instrumented, and is no part of that.
+        with contextlib.nullcontext() if self._asleep is None else self._asleep():
+            return self._compiled(module_name, path)
+
+    def _compiled(self, module_name: str, path: str) -> CodeType:
         overlay = self.overlay_of(path)
         if overlay is not None:
             lines = split_lines(overlay, keepends=True)

@@ -6,8 +6,9 @@ functions stay the objects that they are and are given instrumented code, when c
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, cast
@@ -111,12 +112,24 @@ class Library:
             return
         if self._host.active:
             self._copies.append(namespace)
-        slept = self._host.sleep(True)
-        self._include(namespace)
-        self._host.sleep(slept)
+        with self._asleep():
+            self._include(namespace)
 
     def include(self, wanted: list[FunctionType | type | ModuleType]) -> None:
         """Instrument modules, and those that have defined some functions and classes."""
+        with self._asleep():
+            self._include_all(wanted)
+
+    @contextlib.contextmanager
+    def _asleep(self) -> Generator[None]:
+        """While this lasts, what the checker uses of the library runs as it does without hooks."""
+        slept = self._host.sleep(True)
+        try:
+            yield
+        finally:
+            self._host.sleep(slept)
+
+    def _include_all(self, wanted: list[FunctionType | type | ModuleType]) -> None:
         for one in wanted:
             if isinstance(one, ModuleType):
                 self._include(one.__dict__)
@@ -239,13 +252,14 @@ class Library:
         key = (f"{mode} {instrumented} {flags} {self._sees_operands}", text)
         code = self._generated.get(key)
         if code is None:
-            code = (
-                compile_instrumented(
-                    text, "<string>", sees_operands=self._sees_operands, of_library=True, flags=flags
+            with self._asleep():
+                code = (
+                    compile_instrumented(
+                        text, "<string>", sees_operands=self._sees_operands, of_library=True, flags=flags
+                    )
+                    if instrumented
+                    else compile(text, "<string>", mode, flags, dont_inherit=True)
                 )
-                if instrumented
-                else compile(text, "<string>", mode, flags, dont_inherit=True)
-            )
             self._generated[key] = code
         if instrumented:
             self._host.tell_instrumented(code)

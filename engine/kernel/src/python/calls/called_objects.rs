@@ -7,7 +7,9 @@ use pyo3::types::{PyFunction, PyType};
 
 use crate::python::calls::builtins::{is_json_worker, BuiltinEffect, CallableKind};
 use crate::python::calls::controlled_call::How;
+use crate::python::calls::function_code::is_compiled_function;
 use crate::python::calls::nested_calls::deeper;
+use crate::python::explore::assumptions::{writer_of, AssumptionKind};
 use crate::python::footprints::insides::own_dict;
 use crate::python::host::Host;
 use crate::python::primitives::is_own_class;
@@ -64,6 +66,11 @@ impl Host {
         }
         if is_own_class(&holder) || KNOWN.iter().any(|(of, named)| *of == module && *named == name) {
             return Ok(object);
+        }
+        if is_compiled_function(&object) {
+            // What a function reaches by its module's variables is not looked at, whatever it is written in.
+            self.assume(py, AssumptionKind::UnseenCode, &writer_of(&object));
+            return self.controlled(py, &object, How::ForeignFunction);
         }
         self.controlled(py, &object, How::Foreign { object: object.clone().unbind() })
     }

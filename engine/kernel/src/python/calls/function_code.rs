@@ -6,6 +6,9 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyFunction;
 
+use crate::python::types::ancestry::found_in_class;
+use crate::python::types::kinds::is_heap_class;
+
 /// `PyFunction_GetCode`: gives a borrowed reference, null for what is no function.
 type CodeOfFunction = unsafe extern "C" fn(*mut ffi::PyObject) -> *mut ffi::PyObject;
 
@@ -28,6 +31,14 @@ pub fn prepare(py: Python<'_>) -> PyResult<()> {
             Ok(unsafe { std::mem::transmute::<usize, CodeOfFunction>(found) })
         })
         .map(drop)
+}
+
+/// Whether a callable is what a compiler to C, such as Cython, makes of a function in Python: an object in C that tells
+/// of its code and of its module's variables.
+pub fn is_compiled_function(callable: &Bound<'_, PyAny>) -> bool {
+    let class = callable.get_type();
+    let tells = |name: &str| found_in_class(&class, name).is_some();
+    !callable.is_instance_of::<PyFunction>() && !is_heap_class(&class) && tells("__code__") && tells("__globals__")
 }
 
 /// The code of a callable; None if it has none in Python.

@@ -7,6 +7,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFunction, PyString, PyType};
 
+use crate::python::calls::function_code::is_compiled_function;
 use crate::python::host::Host;
 use crate::python::modules::module_variables::instrumented_namespace;
 use crate::python::modules::namespaces::{is_first_party, is_instrumented_namespace};
@@ -270,7 +271,7 @@ pub fn package_of(function: &Bound<'_, PyAny>) -> String {
     let text = |module: Bound<'_, PyAny>| module.extract::<String>().ok();
     let named = |owner: &Bound<'_, PyAny>| owner.getattr(intern!(py, "__module__")).ok().and_then(text);
     let inner = function.getattr(intern!(py, "__func__")).unwrap_or_else(|_| function.clone());
-    let module = if inner.is_instance_of::<PyFunction>() {
+    let module = if inner.is_instance_of::<PyFunction>() || is_compiled_function(&inner) {
         let globals =
             inner.getattr(intern!(py, "__globals__")).and_then(|globals| Ok(globals.cast_into::<PyDict>()?));
         let name = globals.and_then(|globals| globals.get_item(intern!(py, "__name__")));
