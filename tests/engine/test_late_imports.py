@@ -363,8 +363,8 @@ def test_no_hook_sees_how_the_checker_compiles_a_module(
     real = import_hook.compile_instrumented
 
     def compile_instrumented(*args: Any, **kwargs: Any) -> Any:
-        host = current.active_host()
-        if host is not None:
+        host = current.current_host()
+        if host is not None and host.execution:
             before = host.sleep(True)
             host.sleep(before)
             slept.append(before)
