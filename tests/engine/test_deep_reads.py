@@ -145,3 +145,49 @@ def model():
         )
         result = check_model(CheckRequest(str(path), "model", str(tmp_path)))
         assert result.verdict is Verdict.VIOLATED, unwanted
+
+
+RECORDED = """
+import threading
+import dpor
+import {package}
+
+class Wait:
+    def __await__(self):
+        yield
+
+@dpor.model
+def model():
+    shared = []
+    async def main():
+        numbers = [1]
+        shared.append(numbers[0])
+        await Wait()
+    first = threading.Thread(target=lambda: shared.append(2))
+    first.start()
+    coroutine = main()
+    coroutine.send(None)
+    {package}.touch(coroutine)
+    found = {{}}
+    second = threading.Thread(target=lambda: found.setdefault("a", 1))
+    second.start()
+    found["a"] = 2
+    first.join()
+    second.join()
+    coroutine.close()
+    assert found["a"] == 1
+"""
+
+
+def test_what_the_recorder_looks_at_of_a_coroutine_is_no_part_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = f"touching_{tmp_path.name}"
+    site, project = tmp_path / "site-packages", tmp_path / "project"
+    for folder in (site, project):
+        folder.mkdir()
+    (site / f"{package}.py").write_text("def touch(value):\n    return None\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(str(site))
+    (project / "model.py").write_text(RECORDED.format(package=package), encoding="utf-8")
+    # It is recorded as it is run again, and must be the same.
+    assert check_model(CheckRequest("model.py", "model", str(project))).verdict is Verdict.VIOLATED

@@ -7,7 +7,8 @@ use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{
-    PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType, PyWeakrefMethods, PyWeakrefReference,
+    PyBool, PyBytes, PyDict, PyFloat, PyFunction, PyInt, PyList, PyString, PyTuple, PyType, PyWeakrefMethods,
+    PyWeakrefReference,
 };
 
 use crate::operation::AccessMode;
@@ -285,8 +286,27 @@ pub fn referents<'py>(object: &Bound<'py, PyAny>) -> Vec<Bound<'py, PyAny>> {
         }
     }
     let py = object.py();
-    let held = held.into_iter().map(|item| item.into_bound(py));
-    held.flat_map(|item| items_if_unfinished(&item).unwrap_or_else(|| vec![item])).collect()
+    let held: Vec<_> = held.into_iter().map(|item| item.into_bound(py)).collect();
+    let held = if is_suspended(object) { without_frame(held) } else { held };
+    held.into_iter().flat_map(|item| items_if_unfinished(&item).unwrap_or_else(|| vec![item])).collect()
+}
+
+/// Whether an object is a function that can be gone on with.
+fn is_suspended(object: &Bound<'_, PyAny>) -> bool {
+    const SUSPENDED: &[&str] = &["async_generator", "coroutine", "generator"];
+    object.get_type().name().is_ok_and(|class| class.to_str().is_ok_and(|class| SUSPENDED.contains(&class)))
+}
+
+/// What a suspended function holds, without its frame and the copy of its variables that it has where somebody has
+/// looked at them, such as the recorder. The interpreter tells of these before the function, and of the variables
+/// themselves behind it.
+fn without_frame(held: Vec<Bound<'_, PyAny>>) -> Vec<Bound<'_, PyAny>> {
+    let function = held.iter().position(|item| item.is_instance_of::<PyFunction>()).unwrap_or(0);
+    let is_of_frame = |item: &Bound<'_, PyAny>| {
+        item.is_exact_instance_of::<PyDict>() || item.get_type().name().is_ok_and(|class| class == "frame")
+    };
+    let kept = held.into_iter().enumerate().filter(|(at, item)| *at > function || !is_of_frame(item));
+    kept.map(|(_, item)| item).collect()
 }
 
 /// Whether the garbage collector asks an object what it holds: static types are objects of a type that it asks.
