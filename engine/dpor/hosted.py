@@ -15,13 +15,14 @@ import inspect
 import os
 import sys
 import traceback
-from collections.abc import Callable, Generator, Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from itertools import takewhile
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, Self, cast
 
 from dpor._kernel import Host
+from dpor.asleep import Asleep
 from dpor.codes import Code
 from dpor.counterexample.frames import Locator
 from dpor.discovery import find_models
@@ -257,13 +258,8 @@ class HostedModel:
                 )
         return None
 
-    @contextlib.contextmanager
-    def _asleep(self) -> Generator[None]:
-        slept = self.host.sleep(True)
-        try:
-            yield
-        finally:
-            self.host.sleep(slept)
+    def _asleep(self) -> Asleep:
+        return Asleep(self.host)
 
     def _hooks(self) -> dict[str, object]:
         hooks = {hook.value: getattr(self.host, hook.value) for hook in Hook}

@@ -6,13 +6,13 @@ functions stay the objects that they are and are given instrumented code, when c
 
 from __future__ import annotations
 
-import contextlib
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
+from dpor.asleep import Asleep
 from dpor.instrument.first_party import OWN_MODULES, RUN_ON
 from dpor.instrument.hooks import Hook, put_hooks
 from dpor.instrument.library_code import LibraryCode, Treatment, library_code
@@ -112,22 +112,13 @@ class Library:
             return
         if self._host.active:
             self._copies.append(namespace)
-        with self._asleep():
+        with Asleep(self._host):
             self._include(namespace)
 
     def include(self, wanted: list[FunctionType | type | ModuleType]) -> None:
         """Instrument modules, and those that have defined some functions and classes."""
-        with self._asleep():
+        with Asleep(self._host):
             self._include_all(wanted)
-
-    @contextlib.contextmanager
-    def _asleep(self) -> Generator[None]:
-        """While this lasts, what the checker uses of the library runs as it does without hooks."""
-        slept = self._host.sleep(True)
-        try:
-            yield
-        finally:
-            self._host.sleep(slept)
 
     def _include_all(self, wanted: list[FunctionType | type | ModuleType]) -> None:
         for one in wanted:
@@ -252,7 +243,7 @@ class Library:
         key = (f"{mode} {instrumented} {flags} {self._sees_operands}", text)
         code = self._generated.get(key)
         if code is None:
-            with self._asleep():
+            with Asleep(self._host):
                 code = (
                     compile_instrumented(
                         text, "<string>", sees_operands=self._sees_operands, of_library=True, flags=flags

@@ -7,6 +7,8 @@ import threading
 from collections.abc import Generator
 from typing import TYPE_CHECKING
 
+from dpor.asleep import Asleep
+
 if TYPE_CHECKING:
     from dpor._kernel import Host
 
@@ -41,22 +43,31 @@ class Mode:
         finally:
             self._suspended -= 1
 
-    @contextlib.contextmanager
-    def asleep(self) -> Generator[None]:
+    def asleep(self) -> Asleep:
         """While this lasts, hooks go straight through: what runs is no part of an execution."""
-        slept = self.host.sleep(True)
-        try:
-            yield
-        finally:
-            self.host.sleep(slept)
+        return Asleep(self.host)
 
-    @contextlib.contextmanager
-    def importing(self) -> Generator[None]:
+    def importing(self) -> Importing:
         """While this lasts, this thread imports model modules: what they make is the model's."""
-        previous, self._importing = self._importing, _real_get_ident()
-        imported = self.host.set_importing(True)
-        try:
-            yield
-        finally:
-            self._importing = previous
-            self.host.set_importing(imported)
+        return Importing(self)
+
+    def import_by(self, thread: int | None, imported: bool) -> tuple[int | None, bool]:
+        """Have a thread, or none, import the model's modules; `imported` is for the kernel. Returns what was so far."""
+        before, self._importing = self._importing, thread
+        return before, self.host.set_importing(imported)
+
+
+class Importing:
+    """A context in which a thread imports the model's modules. It is no generator: see `Asleep`."""
+
+    __slots__ = ("_before", "_mode")
+
+    def __init__(self, mode: Mode) -> None:
+        self._mode = mode
+        self._before: tuple[int | None, bool] = (None, False)
+
+    def __enter__(self) -> None:
+        self._before = self._mode.import_by(_real_get_ident(), True)
+
+    def __exit__(self, *exception: object) -> None:
+        self._mode.import_by(*self._before)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import _thread
 import builtins
 import concurrent.futures
-import contextlib
 import functools
 import os
 import queue
@@ -15,11 +14,12 @@ import sys
 import threading
 import time
 import types
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from contextvars import Context
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self
 
+from dpor.asleep import Asleep
 from dpor.codes import Code
 from dpor.errors import DporError
 from dpor.options import TaskOrder
@@ -34,7 +34,7 @@ from dpor.runtime.imports import ImportWatcher
 from dpor.runtime.local import RealLocal, like, local
 from dpor.runtime.logger_levels import LoggerLevels
 from dpor.runtime.main_thread import MainThread
-from dpor.runtime.mode import Mode
+from dpor.runtime.mode import Importing, Mode
 from dpor.runtime.module_locks import ModuleLocks
 from dpor.runtime.outside.stand_ins import Outside
 from dpor.runtime.patchset import PatchSet
@@ -157,18 +157,15 @@ class Patches:
             RealLocal: like,
         }
 
-    @contextlib.contextmanager
-    def importing(self) -> Generator[None]:
+    def importing(self) -> Importing:
         """While this lasts, this thread imports modules of the model, whose locks are the model's."""
         self.outside.before_import()
-        with self._mode.importing():
-            yield
+        return self._mode.importing()
 
     def begin(self) -> None:
         """Make the runtime's state fresh; called in the main model thread when an execution begins."""
         # Functions of the library that this uses may be instrumented: it is no part of the execution.
-        slept = self._host.sleep(True)
-        try:
+        with Asleep(self._host):
             execution = self.main_thread.begin()
             execution.task_order = self.task_order
             execution.cancellations = Cancellations(self.cancellations)
@@ -179,8 +176,6 @@ class Patches:
             self.module_locks.begin()
             for action in self._begin:
                 action()
-        finally:
-            self._host.sleep(slept)
         execution = self.main_thread.dpor_execution
         if execution is not None and self.main_thread.dpor_listed:
             self._host.created(execution.threads)

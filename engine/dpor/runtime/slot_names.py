@@ -12,6 +12,7 @@ from __future__ import annotations
 import copyreg
 from typing import Any
 
+from dpor.asleep import Asleep
 from dpor.runtime import current
 from dpor.runtime.patchset import PatchSet
 
@@ -26,14 +27,11 @@ def patch_slot_names(patches: PatchSet) -> None:
         host = current.active_host()
         if host is None or _KEPT in vars(cls) or type(cls).__setattr__ is not type.__setattr__:
             return real(cls)
-        slept = host.sleep(True)
-        try:
+        with Asleep(host):
             names = real(cls)
             kept = _KEPT in vars(cls)
             if kept:
                 type.__delattr__(cls, _KEPT)
-        finally:
-            host.sleep(slept)
         if kept:
             host.store_attribute(names, cls, _KEPT)
         host.returned(names)

@@ -78,11 +78,8 @@ class World:
 
     def _asleep(self, footprint: Callable[[], Footprint]) -> Footprint:
         """What `footprint()` says. The model does not see how often it is asked, though it uses instrumented code."""
-        before = self.mode.host.sleep(True)
-        try:
+        with self.mode.asleep():
             return footprint()
-        finally:
-            self.mode.host.sleep(before)
 
     def look(self, label: str, footprint: Footprint) -> None:
         """Let a call take place here that reads the same whenever its turn comes, and that a predicate may make."""
