@@ -44,15 +44,33 @@ def way_to_unseen_state(fix: str, noted: Iterable[Noted]) -> str:
     """`fix`, and the packages to look into if the error comes of what they keep: what code keeps that nobody has seen
     is not put back between executions.
     """
-    kinds = (AssumptionKind.FOREIGN_CODE.value, AssumptionKind.UNSEEN_CODE.value)
-    subjects = sorted({subject for kind, subject, _, _ in noted if kind in kinds})
-    packages = [package for package in subjects if _way_inside(package).startswith(ADD_INSTRUMENT)]
+    packages = _packages(noted, AssumptionKind.FOREIGN_CODE, AssumptionKind.UNSEEN_CODE)
     if not packages:
         return fix
+    keeping = f"{packages[0]} keeps" if len(packages) == 1 else "packages keep"
+    return f"{fix}\nif it comes of what {keeping}, {_instrument(packages)}"
+
+
+def way_to_fewer_orders(fix: str, noted: Iterable[Noted]) -> str:
+    """`fix`, and the packages to look into because calls of theirs are taken to conflict: each reads and writes the
+    objects that it is given as wholes.
+    """
+    packages = _packages(noted, AssumptionKind.FOREIGN_CODE)
+    if not packages:
+        return fix
+    whose = packages[0] if len(packages) == 1 else "packages"
+    return f"{fix}\ncalls of {whose} are taken to change all that they are given: {_instrument(packages)}"
+
+
+def _packages(noted: Iterable[Noted], *kinds: AssumptionKind) -> list[str]:
+    """The packages that assumptions of these kinds name and that can be looked into, in alphabetical order."""
+    subjects = sorted({subject for kind, subject, _, _ in noted if AssumptionKind(kind) in kinds})
+    return [package for package in subjects if _way_inside(package).startswith(ADD_INSTRUMENT)]
+
+
+def _instrument(packages: list[str]) -> str:
     names = ", ".join(f'"{package}"' for package in packages)
-    if len(packages) == 1:
-        return f"{fix}\nif it comes of what {packages[0]} keeps, {ADD_INSTRUMENT}({names},)"
-    return f"{fix}\nif it comes of what packages keep, {ADD_INSTRUMENT}({names})"
+    return f"{ADD_INSTRUMENT}({names}{',' if len(packages) == 1 else ''})"
 
 
 def merged(assumptions: Iterable[Assumption]) -> tuple[Assumption, ...]:

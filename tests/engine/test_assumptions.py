@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dpor._kernel import Host
-from dpor.assumptions import assumption, merged, way_to_unseen_state
+from dpor.assumptions import assumption, merged, way_to_fewer_orders, way_to_unseen_state
 from dpor.checking import check_model
 from dpor.checkpoints import Checkpoint, Sharing
 from dpor.codes import Code
@@ -142,6 +142,23 @@ def test_the_way_to_what_packages_keep_names_those_that_can_be_looked_into() -> 
     assert way_to_unseen_state("see", noted[-3:]) == "see"
     told = way_to_unseen_state("see", noted)
     assert told == 'see\nif it comes of what packages keep, add instrument=("first", "second")'
+
+
+def test_the_way_to_fewer_orders_names_packages_whose_calls_are_single_operations() -> None:
+    noted = [("unseen-code", "first", None, 0), ("foreign-code", "json", None, 0)]
+    assert way_to_fewer_orders("raise it", noted) == "raise it"
+    told = way_to_fewer_orders("raise it", [*noted, ("foreign-code", "second", None, 0)])
+    assert told == (
+        'raise it\ncalls of second are taken to change all that they are given: add instrument=("second",)'
+    )
+
+
+def test_a_check_that_ends_at_a_bound_says_which_package_to_look_into(project: Path) -> None:
+    told = check(project, "box.put(1)", max_executions=1).reason
+    assert told is not None
+    assert told.fix.endswith(
+        'calls of boxes are taken to change all that they are given: add instrument=("boxes",)'
+    )
 
 
 def test_special_methods_in_c_of_a_class_of_a_package_are_told_of_by_the_package(project: Path) -> None:

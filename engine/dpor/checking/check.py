@@ -9,7 +9,13 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 from dpor._kernel import Failed, Host, Outcome
-from dpor.assumptions import merged, read_assumptions, refused_if_strict, way_to_unseen_state
+from dpor.assumptions import (
+    merged,
+    read_assumptions,
+    refused_if_strict,
+    way_to_fewer_orders,
+    way_to_unseen_state,
+)
 from dpor.checking.exploration import (
     Bound,
     Bounds,
@@ -476,6 +482,8 @@ class _Check:
             Bound.CANCELLED: "the check was cancelled",
         }[bound]
         fix = "raise the bound or make the model smaller"
+        if bound in (Bound.TIMEOUT, Bound.MAX_EXECUTIONS):
+            fix = way_to_fewer_orders(fix, self.hosted.host.assumptions())
         location = None
         if bound is Bound.MAX_STEPS:
             location = self._loop()
