@@ -10,7 +10,7 @@ from dpor.checking.check import check_model
 from dpor.results import CheckRequest, Verdict, ViolationKind
 
 SOURCE = """
-import asyncio, functools, math, os, pathlib, threading
+import _thread, asyncio, copy, functools, inspect, math, os, pathlib, pickle, queue, threading, types
 import dpor
 
 class K:
@@ -23,6 +23,45 @@ def a_cached_property_is_of_functools():
     assert type(vars(K)["seven"]).__module__ == "functools"
     assert repr(vars(K)["seven"]).startswith("<functools.cached_property object at ")
     assert K().seven == 7
+
+CLASSES = [threading.Condition, threading.Event, threading.Semaphore, threading.BoundedSemaphore, queue.SimpleQueue]
+
+@dpor.model
+def classes_are_known_by_name_to_pickle():
+    for known in CLASSES:
+        assert pickle.loads(pickle.dumps(known)) is known
+        assert copy.copy(known) is known and copy.deepcopy(known) is known
+
+@dpor.model
+def classes_can_be_made_of_them_without_a_class_statement():
+    for known in CLASSES[:-1]:
+        for made in (type("Own", (known,), {"own": 1}), types.new_class("Own", (known,), {}, lambda names: None)):
+            assert made.__name__ == "Own" and issubclass(made, known) and isinstance(made(), known)
+            assert type(made) is type
+    assert type("Own", (threading.Event,), {"own": 1})().own == 1
+
+@dpor.model
+def what_makes_a_lock_is_of_the_kind_that_it_is():
+    makers = [threading.RLock, _thread.allocate_lock]
+    if not isinstance(threading.Lock, type):
+        assert threading.Lock is _thread.allocate_lock
+        assert inspect.isbuiltin(threading.Lock) and inspect.isfunction(threading.RLock)
+        assert repr(threading.Lock) == "<built-in function allocate_lock>"
+        makers.append(threading.Lock)
+    for make in makers:
+        assert type(make) in (types.FunctionType, types.BuiltinFunctionType)
+        with make():
+            pass
+        try:
+            isinstance(1, make)
+            assert False
+        except TypeError:
+            pass
+    try:
+        _thread.allocate_lock(1)
+        assert False
+    except TypeError:
+        pass
 
 @dpor.model
 def the_main_thread_is_known_by_its_class():

@@ -1,10 +1,14 @@
 """What stands under the names of the threading classes: gives a controlled object or a real one, by mode."""
 
+# pyright: reportInconsistentConstructor=false
+# Whoever asks a stand-in for its type may call that with what a metaclass takes.
+
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from dpor.runtime import current, uncontrolled
 from dpor.runtime.mode import Mode
@@ -14,26 +18,37 @@ _BASE_TYPE = 1 << 10
 
 
 class Factory:
-    """Stands in for a class or factory function of the standard library.
+    """Stands in for a class of the standard library, and says that it is one.
 
     Calling it makes an instance of `controlled` inside a model and of `real` elsewhere; subclassing it subclasses
-    `controlled`; isinstance accepts instances of both. If `real` is a class, it says that it is one, too. It is
-    equal to `controlled`, so that either is found where the other is a key. `real` itself is asked for what it does not
-    take (a lock has no arguments and no subclasses), so that it raises or warns as it does.
+    `controlled`; isinstance accepts instances of both. It is equal to `controlled`, so that either is found where the
+    other is a key. `real` itself is asked for what it does not take (a lock has no arguments and no subclasses), so
+    that it raises or warns as it does.
     """
 
-    def __init__(self, mode: Mode, name: str, controlled: type, real: Callable[..., Any]) -> None:
+    def __new__(cls, *args: Any) -> Any:
+        """A stand-in; or a class, where code that asked a stand-in for its type has taken that for a metaclass."""
+        if not isinstance(args[0], str):
+            return super().__new__(cls)
+        name, bases, namespace = args
+        known = (
+            base.__mro_entries__(bases) if issubclass(type(base), Factory) else (base,) for base in bases
+        )
+        classes = tuple(itertools.chain.from_iterable(known))
+        return type(classes[0])(name, classes, namespace)
+
+    def __init__(self, mode: Mode, controlled: type, real: type) -> None:
         self._mode = mode
         self._controlled = controlled
-        self._real = real
-        self._takes_subclasses = isinstance(real, type) and bool(real.__flags__ & _BASE_TYPE)
-        self.__name__ = self.__qualname__ = real.__name__ if isinstance(real, type) else name
-        self.__module__ = getattr(real, "__module__", "threading")
+        self._real: Any = real
+        self._takes_subclasses = bool(real.__flags__ & _BASE_TYPE)
+        self.__name__ = self.__qualname__ = real.__name__
+        self.__module__ = real.__module__
         self.__doc__ = real.__doc__
 
     @property
     def __class__(self) -> type:
-        return type(self._real) if isinstance(self._real, type) else Factory
+        return type(cast("object", self._real))
 
     @__class__.setter
     def __class__(self, other: type) -> None:
@@ -58,33 +73,33 @@ class Factory:
     def __hash__(self) -> int:
         return hash(self._controlled)
 
+    def __reduce__(self) -> str:
+        return self.__qualname__
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Make an instance: controlled or real, as the mode is."""
-        # A function such as `threading.RLock` makes what stands in for its class, too.
         if self._mode.controls() and (self._takes_subclasses or not (args or kwargs)):
             return self._controlled(*args, **kwargs)
         return self._real(*args, **kwargs)
 
     def __dpor_stands_for__(self) -> object:
-        """The class that patterns and unions have for it; what is no class is refused there."""
-        return self._controlled if isinstance(self._real, type) else self._real
+        """The class that patterns, unions and `type` have for it."""
+        return self._controlled
 
     def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
         """What stands among a subclass's bases instead of this object."""
         if not self._takes_subclasses:
-            kind: Any = type(self._real)
+            kind: Any = self.__class__
             kind("", (self._real,), {})
         return (self._controlled,)
 
     def __instancecheck__(self, instance: object) -> bool:
-        return isinstance(instance, self._classes())
+        return isinstance(instance, (self._controlled, self._real))
 
     def __subclasscheck__(self, subclass: type) -> bool:
         known: Any = subclass
-        return issubclass(known._controlled if isinstance(known, Factory) else known, self._classes())
-
-    def _classes(self) -> tuple[type, ...]:
-        return (self._controlled, self._real) if isinstance(self._real, type) else (self._controlled,)
+        own = known._controlled if isinstance(known, Factory) else known
+        return issubclass(own, (self._controlled, self._real))
 
     def __or__(self, other: Any) -> Any:
         return _operand(self) | _operand(other)
@@ -102,7 +117,7 @@ class Factory:
         return getattr(self._controlled, name)
 
     def __repr__(self) -> str:
-        return repr(self._real if not isinstance(self._real, type) else self._controlled)
+        return repr(self._controlled)
 
     @property
     def __signature__(self) -> inspect.Signature:
@@ -115,6 +130,18 @@ class ClassWithoutCalls(Factory):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """TypeError, in the words of the class."""
         return self._real(*args, **kwargs)
+
+
+def maker(mode: Mode, controlled: type, real: Callable[..., Any]) -> Callable[..., Any]:
+    """What stands in for a function of the library that makes instances: of `controlled` inside a model.
+
+    `real` itself is called with what it does not take, so that it raises or warns as it does.
+    """
+
+    def make(*args: Any, **kwargs: Any) -> Any:
+        return controlled() if mode.controls() and not (args or kwargs) else real(*args, **kwargs)
+
+    return make
 
 
 def _operand(value: Any) -> Any:

@@ -27,7 +27,7 @@ from dpor.runtime import bare_threads, known_threads, thread, thread_functions, 
 from dpor.runtime.caches import patch_caches
 from dpor.runtime.cancellations import Cancellations
 from dpor.runtime.clock import Clock
-from dpor.runtime.factories import ClassWithoutCalls, Factory
+from dpor.runtime.factories import ClassWithoutCalls, Factory, maker
 from dpor.runtime.futures import patch_futures
 from dpor.runtime.import_time_objects import ImportTimeObjects
 from dpor.runtime.imports import ImportWatcher
@@ -97,6 +97,8 @@ class Patches:
         self.task_order = TaskOrder.LOOP
         self.cancellations = 0
         self.turns = False
+        # What stands in for functions that make locks.
+        self._makers: dict[Callable[..., Any], Callable[..., Any]] = {}
         # What programs have in place of the classes of the kernel's primitives.
         self._classes: dict[type, object] = {}
         self._begin: list[Callable[[], None]] = []
@@ -217,7 +219,7 @@ class Patches:
         patches, mode, kernel = self._patches, self._mode, self._kernel
         for name in _PRIMITIVES:
             real = getattr(threading, name)
-            patches.replace(threading, name, self._factory(name, getattr(kernel, name), real))
+            patches.replace(threading, name, self._factory(getattr(kernel, name), real))
         for name, value in (
             ("Thread", thread.Thread),
             ("_MainThread", MainThread),
@@ -237,14 +239,14 @@ class Patches:
         for name in ("_CRLock", "_RLock", "_PyRLock"):
             real: Any = names.get(name)
             if real is not None:
-                patches.replace(threading, name, Factory(mode, name, kernel.RLock, real))
+                patches.replace(threading, name, Factory(mode, kernel.RLock, real))
         # Behind the classes that were imported before: their instances would wait or run outside of all control.
         patches.replace(threading, "_allocate_lock", self._guarded(thread.real_allocate_lock))
         for name, known in (("_active", known_threads.active()), ("_limbo", known_threads.limbo())):
             patches.replace(threading, name, known)
         patches.replace(threading, "_DummyThread", bare_threads.DummyThread)
         self._patch_excepthook(threading.__excepthook__)
-        simple_queue = self._factory("SimpleQueue", kernel.SimpleQueue, queue.SimpleQueue)
+        simple_queue = self._factory(kernel.SimpleQueue, queue.SimpleQueue)
         self._simple_queue = simple_queue
         patches.replace(queue, "SimpleQueue", simple_queue)
 
@@ -265,11 +267,12 @@ class Patches:
             if vars(module).get(name) is real:
                 self._patches.replace(module, name, excepthook)
 
-    def _factory(self, name: str, controlled: type, real: Callable[..., Any]) -> Factory:
-        factory = Factory(self._mode, name, controlled, real)
-        if isinstance(real, type):
-            self._classes[controlled] = factory
-            self._host.use_stand_in_classes(self._classes)
+    def _factory(self, controlled: type, real: Callable[..., Any]) -> Callable[..., Any]:
+        if not isinstance(real, type):
+            return self._makers.setdefault(real, maker(self._mode, controlled, real))
+        factory = Factory(self._mode, controlled, real)
+        self._classes[controlled] = factory
+        self._host.use_stand_in_classes(self._classes)
         return factory
 
     def _guarded(self, real: Callable[..., Any]) -> Callable[..., Any]:
@@ -295,10 +298,10 @@ class Patches:
 
     def _patch_thread_module(self) -> None:
         patches, mode, kernel = self._patches, self._mode, self._kernel
-        allocate = Factory(mode, "allocate_lock", kernel.Lock, _thread.allocate_lock)
+        allocate = self._factory(kernel.Lock, thread.real_allocate_lock)
         for name in ("allocate_lock", "allocate"):
             patches.replace_if_present(_thread, name, allocate)
-        reentrant = self._factory("RLock", kernel.RLock, _thread.RLock)
+        reentrant = self._factory(kernel.RLock, _thread.RLock)
         patches.replace(_thread, "RLock", reentrant)
         patches.replace_if_present(functools, "RLock", reentrant)
         patches.replace(_thread, "_local", local)
@@ -308,7 +311,7 @@ class Patches:
         self._patch_starts()
         if not isinstance(thread.real_lock, type):
             lock_class = type(thread.real_allocate_lock())
-            self._classes[kernel.Lock] = ClassWithoutCalls(mode, "lock", kernel.Lock, lock_class)
+            self._classes[kernel.Lock] = ClassWithoutCalls(mode, kernel.Lock, lock_class)
             self._host.use_stand_in_classes(self._classes)
 
         patches.replace(_thread, "interrupt_main", self._interrupting(vars(_thread)["interrupt_main"]))

@@ -17,7 +17,7 @@ use crate::python::footprints::look::{Depth, Part};
 use crate::python::footprints::whole_reads::given;
 use crate::python::hooks::attributes::Through;
 use crate::python::host::Host;
-use crate::python::types::ancestry::{told_by_type, Ancestry};
+use crate::python::types::ancestry::{found_in_class, told_by_type, Ancestry};
 use crate::python::types::kinds::{is_heap_class, TypeKind};
 
 impl Host {
@@ -134,6 +134,11 @@ impl Host {
                     _ => self.shown_class(function.call(arguments, keywords)?),
                 }
             }
+            BuiltinEffect::Class if arguments.len() == 3 => {
+                let bases = self.with_classes(&arguments.get_item(1)?)?;
+                let arguments = PyTuple::new(py, [arguments.get_item(0)?, bases, arguments.get_item(2)?])?;
+                self.call_builtin(py, BuiltinEffect::Read, function, &arguments, keywords)
+            }
             BuiltinEffect::Print => self.print(py, function, arguments, keywords),
             BuiltinEffect::Attributes if arguments.is_empty() => {
                 let names = function.call(arguments, keywords)?;
@@ -183,6 +188,17 @@ impl Host {
                 Ok(result)
             }
         }
+    }
+
+    /// The bases that `type` is given, with the classes that stand-ins stand for: it makes no class of other objects.
+    fn with_classes<'py>(&self, bases: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = bases.py();
+        let Ok(known) = bases.cast_exact::<PyTuple>() else { return Ok(bases.clone()) };
+        let class_of = |base: Bound<'py, PyAny>| match found_in_class(&base.get_type(), "__dpor_stands_for__") {
+            Some(_) => base.call_method1(intern!(py, "__mro_entries__"), (bases,))?.get_item(0),
+            None => Ok(base),
+        };
+        Ok(PyTuple::new(py, known.iter().map(class_of).collect::<PyResult<Vec<_>>>()?)?.into_any())
     }
 
     fn remove_item<'py>(
