@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from dpor.checking import check_model
+from dpor.errors import DporError
 from dpor.results import AssumptionKind, CheckRequest, ModelResult, Verdict
 
 PACKAGE = """
@@ -26,6 +27,21 @@ def notified(work):
         CONDITION.notify_all()
         return work()
 
+class Counter:
+    def __init__(self):
+        self.lock = threading.{lock}()
+        self.count = 0
+
+    def add(self):
+        with self.lock:
+            self.count += 1
+            return self.count
+
+COUNTERS = {{}}
+
+def counter(name):
+    return COUNTERS.setdefault(name, Counter())
+
 class Settings:
     @functools.cached_property
     def limit(self):
@@ -38,6 +54,7 @@ MODEL = """
 import threading
 import dpor
 import {package}
+{made}
 
 @dpor.model{options}
 def model():
@@ -64,7 +81,13 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def check(
-    tmp_path: Path, installed: Path, work: str, expected: int = 2, lock: str = "Lock", options: str = ""
+    tmp_path: Path,
+    installed: Path,
+    work: str,
+    expected: int = 2,
+    lock: str = "Lock",
+    options: str = "",
+    made: str = "",
 ) -> ModelResult:
     package = f"package_with_locks_{tmp_path.name}".replace("-", "_")
     (installed / f"{package}.py").write_text(PACKAGE.format(lock=lock), encoding="utf-8")
@@ -72,7 +95,11 @@ def check(
     folder.mkdir()
     file = folder / "model.py"
     text = MODEL.format(
-        package=package, work=work.format(p=package), expected=expected, options=options.format(p=package)
+        package=package,
+        work=work.format(p=package),
+        expected=expected,
+        options=options.format(p=package),
+        made=made.format(p=package),
     )
     file.write_text(text, encoding="utf-8")
     return check_model(CheckRequest(str(file), "model", str(folder)))
@@ -115,7 +142,7 @@ def test_what_a_package_keeps_in_an_event_is_refused_until_it_is_looked_into(
     tmp_path: Path, installed: Path
 ) -> None:
     work = "bump() if not {p}.EVENT.is_set() else None"
-    with pytest.raises(Exception, match="DPOR107"):
+    with pytest.raises(DporError, match="DPOR107"):
         check(tmp_path, installed, work)
 
 
@@ -126,3 +153,24 @@ def test_it_is_an_object_of_the_model_where_the_package_is_looked_into(
     result = check(tmp_path, installed, work, options="(instrument=('{p}',))")
     assert result.verdict is Verdict.VERIFIED
     assert AssumptionKind.UNSEEN_CODE not in {assumption.kind for assumption in result.assumptions}
+
+
+@pytest.mark.parametrize("lock", ["Lock", "RLock", "Condition"])
+def test_what_a_package_makes_for_a_module_of_the_model_is_made_anew(
+    tmp_path: Path, installed: Path, lock: str
+) -> None:
+    work = "with GUARD: counts[0] += COUNTER.add()"
+    made = "COUNTER = {p}.Counter()\nGUARD = threading.Lock()"
+    # The first adds 1 and the second 2, in each execution.
+    result = check(tmp_path, installed, work, 3, lock, made=made)
+    assert result.verdict is Verdict.VERIFIED, result.violations
+    assert result.executions > 1
+
+
+def test_what_a_package_keeps_that_it_has_made_for_the_model_is_refused(
+    tmp_path: Path, installed: Path
+) -> None:
+    work = "with GUARD: counts[0] += COUNTER.add()"
+    made = "COUNTER = {p}.counter('model')\nGUARD = threading.Lock()"
+    with pytest.raises(DporError, match="DPOR107"):
+        check(tmp_path, installed, work, 3, made=made)

@@ -191,7 +191,9 @@ impl Host {
         if self.importing.load(Ordering::Relaxed) || !(is_text(&code) || code.is_instance_of::<PyCode>()) {
             return Ok(false);
         }
-        let Maker { module: Some(module), is_instrumented: true } = module_that_runs(py) else { return Ok(false) };
+        let Maker { module: Some(module), is_instrumented: true, .. } = module_that_runs(py) else {
+            return Ok(false);
+        };
         if runs_first_party(py, &[]) {
             return Ok(false);
         }

@@ -158,11 +158,14 @@ pub struct Maker {
     /// The name of its module.
     pub module: Option<String>,
     pub is_instrumented: bool,
+    /// Whether it is imported itself, and no instrumented code has called it.
+    pub is_imported: bool,
 }
 
 /// Modules whose code tells what it keeps beside its locks, like the checker's own: queues, and properties that keep
 /// their value.
 const TELLING: &[&str] = &["functools", "queue"];
+const IMPORT_SYSTEM: &str = "importlib._bootstrap";
 
 /// Whose code runs, by itself or by way of code that tells what it keeps.
 pub fn module_that_runs(py: Python<'_>) -> Maker {
@@ -170,15 +173,26 @@ pub fn module_that_runs(py: Python<'_>) -> Maker {
         // SAFETY: as in `Caller::search`.
         let mut frame =
             unsafe { Bound::from_borrowed_ptr_or_opt(py, ffi::PyEval_GetFrame().cast::<ffi::PyObject>()) };
+        let mut maker = Maker::default();
         while let Some(current) = frame {
             let globals = current.getattr(intern!(py, "f_globals"))?.cast_into::<PyDict>()?;
-            let module = globals.get_item(intern!(py, "__name__"))?.and_then(|name| name.extract::<String>().ok());
-            if !module.as_ref().is_some_and(|name| name.starts_with("dpor.") || TELLING.contains(&name.as_str())) {
-                return Ok(Maker { module, is_instrumented: is_instrumented_namespace(&globals) });
+            let name = globals.get_item(intern!(py, "__name__"))?.and_then(|name| name.extract::<String>().ok());
+            let is_instrumented = is_instrumented_namespace(&globals);
+            let module = name.unwrap_or_default();
+            if maker.module.is_some() {
+                maker.is_imported = module.starts_with(IMPORT_SYSTEM);
+                if is_instrumented || maker.is_imported {
+                    return Ok(maker);
+                }
+            } else if !(module.starts_with("dpor.") || TELLING.contains(&module.as_str())) {
+                maker = Maker { module: Some(module), is_instrumented, is_imported: false };
+                if is_instrumented {
+                    return Ok(maker);
+                }
             }
             frame = Some(current.getattr(intern!(py, "f_back"))?).filter(|back| !back.is_none());
         }
-        Ok(Maker::default())
+        Ok(maker)
     };
     search().unwrap_or_default()
 }

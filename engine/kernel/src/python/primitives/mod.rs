@@ -68,8 +68,9 @@ enum Made {
     Once,
     /// A module that is instrumented, when it was imported: each execution makes it anew.
     ByModel,
-    /// Code that is not, when it was imported. A lock is free, and a condition has no waiters, wherever an execution
-    /// begins; what the package keeps beside it stays as it is, like all that its code changes.
+    /// Code that is not, when it was imported itself: what it makes for a module of the model, that makes again. A lock
+    /// is free, and a condition has no waiters, wherever an execution begins; what the package keeps beside it stays as
+    /// it is, like all that its code changes.
     ByPackage { package: String, state: PrimitiveState },
 }
 
@@ -161,7 +162,7 @@ impl Made {
     fn by_package(maker: Maker, state: PrimitiveState) -> Made {
         let is_lock = matches!(state, PrimitiveState::Mutex { .. } | PrimitiveState::Condition { .. });
         match maker.module {
-            Some(module) if is_lock => {
+            Some(module) if is_lock && maker.is_imported => {
                 let package = module.split('.').next().unwrap_or_default().to_owned();
                 Made::ByPackage { package, state }
             }
