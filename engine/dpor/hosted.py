@@ -22,7 +22,6 @@ from types import FunctionType, ModuleType
 from typing import Any, Self, cast
 
 from dpor._kernel import Host
-from dpor.asleep import Asleep
 from dpor.codes import Code
 from dpor.counterexample.frames import Locator
 from dpor.discovery import find_models
@@ -107,7 +106,8 @@ class HostedModel:
             self.host,
             self.overlay,
             covered=self.file,
-            asleep=self._asleep,
+            asleep=self.patches.asleep,
+            importing_unseen=self.patches.importing_unseen,
             tell=self.host.tell_instrumented,
             contents=self.patches.outside.contents,
             refuse=self._refuse_module,
@@ -257,9 +257,6 @@ class HostedModel:
                     self.relative(Path(frame.filename)), frame.lineno or 1, (frame.colno or 0) + 1
                 )
         return None
-
-    def _asleep(self) -> Asleep:
-        return Asleep(self.host)
 
     def _hooks(self) -> dict[str, object]:
         hooks = {hook.value: getattr(self.host, hook.value) for hook in Hook}

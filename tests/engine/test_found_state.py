@@ -141,15 +141,6 @@ def check(folder: Path, text: str) -> ModelResult:
     return check_model(CheckRequest("model.py", "model", str(project)))
 
 
-@pytest.fixture
-def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of packages that are no part of the project."""
-    site = tmp_path / "site-packages"
-    site.mkdir()
-    monkeypatch.syspath_prepend(str(site))
-    return site
-
-
 def test_state_of_a_package_is_as_it_was_in_whatever_way_it_is_reached(
     tmp_path: Path, installed: Path
 ) -> None:

@@ -47,12 +47,9 @@ def check(folder: Path, begin: str, call: str, options: str = "") -> ModelResult
 
 
 @pytest.fixture
-def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def package(tmp_path: Path, installed: Path) -> str:
     name = f"maker_{tmp_path.name}".replace("-", "_")
-    folder = tmp_path / "site-packages"
-    folder.mkdir()
-    (folder / f"{name}.py").write_text(MAKER.format(), encoding="utf-8")
-    monkeypatch.syspath_prepend(str(folder))
+    (installed / f"{name}.py").write_text(MAKER.format(), encoding="utf-8")
     return name
 
 

@@ -26,6 +26,7 @@ from dpor.results import SourceSpan
 
 _Key = tuple[object, ...]
 Context = Callable[[], contextlib.AbstractContextManager[None]]
+ImportContext = Callable[[str], contextlib.AbstractContextManager[None]]
 
 
 class CodeCache:
@@ -101,8 +102,9 @@ class Instrumentation:
     A `code_cache` can be shared between instances. `reached` tells which lines of the file `covered` were reached.
     `tell` is called with the code of each module before it runs, and `refuse` with the error of one that cannot be
     instrumented, which `refusal` holds afterwards. `contents` notes what is read and looked for.
-    `imports` is told of the imports of modules. `asleep` is a context in which the import of a package that is not
-    looked into is no part of an execution: it stays imported. Without it, such packages do not say that they run.
+    `imports` is told of the imports of modules. `asleep` is a context in which work of the checker is no part of an
+    execution, `importing_unseen` one in which the body of a module of that name runs that is not looked into: the
+    module stays imported. Without the latter, such modules do not say that they run.
     """
 
     def __init__(
@@ -114,7 +116,8 @@ class Instrumentation:
         rebound: Mapping[str, frozenset[str]] | None = None,
         code_cache: CodeCache | None = None,
         covered: Path | None = None,
-        asleep: Context | None = None,
+        asleep: Context = contextlib.nullcontext,
+        importing_unseen: ImportContext | None = None,
         tell: Callable[[CodeType], object] = _nobody,
         contents: Contents | None = None,
         refuse: Callable[[DporError], object] = _nobody,
@@ -143,6 +146,7 @@ class Instrumentation:
         self._loaded: dict[str, Path] = {}
         self._displaced: dict[str, ModuleType] = {}
         self._asleep = asleep
+        self._importing_unseen = importing_unseen
         self._tell = tell
         self._root = root.resolve()
         self._refuse = refuse
@@ -285,9 +289,9 @@ class Instrumentation:
         origin = str(spec.origin)
         if not known and not self.contents.is_of_library(origin):
             self.contents.note_file(origin)
-        if self._asleep is None or known or type(spec.loader) is not SourceFileLoader:
+        if self._importing_unseen is None or known or type(spec.loader) is not SourceFileLoader:
             return None
-        spec.loader = MarkingLoader(fullname, origin, self._asleep, self.contents)
+        spec.loader = MarkingLoader(fullname, origin, self._importing_unseen, self.contents)
         return spec
 
     def _own_spec(self, fullname: str, origin: str, locations: list[str] | None) -> ModuleSpec | None:
@@ -349,7 +353,7 @@ class Instrumentation:
     def code(self, module_name: str, path: str) -> CodeType:
         """The instrumented code of a module; raises OSError or SyntaxError."""
         # An execution may import it: what this uses of the library may be instrumented, and is no part of that.
-        with contextlib.nullcontext() if self._asleep is None else self._asleep():
+        with self._asleep():
             return self._compiled(module_name, path)
 
     def _compiled(self, module_name: str, path: str) -> CodeType:
@@ -410,9 +414,9 @@ class Instrumentation:
 class MarkingLoader(SourceFileLoader):
     """Loads one source file whose functions say that they run."""
 
-    def __init__(self, fullname: str, path: str, asleep: Context, contents: Contents) -> None:
+    def __init__(self, fullname: str, path: str, importing: ImportContext, contents: Contents) -> None:
         super().__init__(fullname, path)
-        self._asleep = asleep
+        self._importing = importing
         self._contents = contents
 
     def get_code(self, fullname: str) -> CodeType:
@@ -422,7 +426,7 @@ class MarkingLoader(SourceFileLoader):
 
     def exec_module(self, module: ModuleType) -> None:
         """Run the module's body; raises what it raises."""
-        with self._asleep():
+        with self._importing(module.__name__):
             exec(self.get_code(module.__name__), module.__dict__)
 
 

@@ -318,5 +318,5 @@ def patch_caches(patches: PatchSet, mode: Mode) -> None:
     patches.replace(
         functools,
         "cached_property",
-        Factory(mode, cached_property, functools.cached_property),
+        Factory(mode.controls, cached_property, functools.cached_property),
     )

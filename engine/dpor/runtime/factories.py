@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from dpor.runtime import current, uncontrolled
-from dpor.runtime.mode import Mode
 
 _BASE_TYPE = 1 << 10
 """`Py_TPFLAGS_BASETYPE`: other classes may derive from it."""
@@ -20,7 +19,7 @@ _BASE_TYPE = 1 << 10
 class Factory:
     """Stands in for a class of the standard library, and says that it is one.
 
-    Calling it makes an instance of `controlled` inside a model and of `real` elsewhere; subclassing it subclasses
+    Calling it makes an instance of `controlled` while `controls()` and of `real` elsewhere; subclassing it subclasses
     `controlled`; isinstance accepts instances of both. It is equal to `controlled`, so that either is found where the
     other is a key. `real` itself is asked for what it does not take (a lock has no arguments and no subclasses), so
     that it raises or warns as it does.
@@ -37,8 +36,8 @@ class Factory:
         classes = tuple(itertools.chain.from_iterable(known))
         return type(classes[0])(name, classes, namespace)
 
-    def __init__(self, mode: Mode, controlled: type, real: type) -> None:
-        self._mode = mode
+    def __init__(self, controls: Callable[[], bool], controlled: type, real: type) -> None:
+        self._controls = controls
         self._controlled = controlled
         self._real: Any = real
         self._takes_subclasses = bool(real.__flags__ & _BASE_TYPE)
@@ -78,7 +77,7 @@ class Factory:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Make an instance: controlled or real, as the mode is."""
-        if self._mode.controls() and (self._takes_subclasses or not (args or kwargs)):
+        if self._controls() and (self._takes_subclasses or not (args or kwargs)):
             return self._controlled(*args, **kwargs)
         return self._real(*args, **kwargs)
 
@@ -132,14 +131,14 @@ class ClassWithoutCalls(Factory):
         return self._real(*args, **kwargs)
 
 
-def maker(mode: Mode, controlled: type, real: Callable[..., Any]) -> Callable[..., Any]:
-    """What stands in for a function of the library that makes instances: of `controlled` inside a model.
+def maker(controls: Callable[[], bool], controlled: type, real: Callable[..., Any]) -> Callable[..., Any]:
+    """What stands in for a function of the library that makes instances: of `controlled` while `controls()`.
 
     `real` itself is called with what it does not take, so that it raises or warns as it does.
     """
 
     def make(*args: Any, **kwargs: Any) -> Any:
-        return controlled() if mode.controls() and not (args or kwargs) else real(*args, **kwargs)
+        return controlled() if controls() and not (args or kwargs) else real(*args, **kwargs)
 
     return make
 

@@ -34,7 +34,7 @@ from dpor.runtime.imports import ImportWatcher
 from dpor.runtime.local import RealLocal, like, local
 from dpor.runtime.logger_levels import LoggerLevels
 from dpor.runtime.main_thread import MainThread
-from dpor.runtime.mode import Importing, Mode
+from dpor.runtime.mode import Importing, ImportingUnseen, Mode
 from dpor.runtime.module_locks import ModuleLocks
 from dpor.runtime.outside.stand_ins import Outside
 from dpor.runtime.patchset import PatchSet
@@ -164,10 +164,18 @@ class Patches:
         self.outside.before_import()
         return self._mode.importing()
 
+    def asleep(self) -> Asleep:
+        """While this lasts, hooks go straight through: what runs is the checker's."""
+        return self._mode.asleep()
+
+    def importing_unseen(self, module: str) -> ImportingUnseen:
+        """While this lasts, this thread runs the body of a module that nobody looks into."""
+        return self._mode.importing_unseen(module)
+
     def begin(self) -> None:
         """Make the runtime's state fresh; called in the main model thread when an execution begins."""
         # Functions of the library that this uses may be instrumented: it is no part of the execution.
-        with Asleep(self._host):
+        with self.asleep():
             execution = self.main_thread.begin()
             execution.task_order = self.task_order
             execution.cancellations = Cancellations(self.cancellations)
@@ -239,7 +247,7 @@ class Patches:
         for name in ("_CRLock", "_RLock", "_PyRLock"):
             real: Any = names.get(name)
             if real is not None:
-                patches.replace(threading, name, Factory(mode, kernel.RLock, real))
+                patches.replace(threading, name, Factory(mode.makes_primitives, kernel.RLock, real))
         # Behind the classes that were imported before: their instances would wait or run outside of all control.
         patches.replace(threading, "_allocate_lock", self._guarded(thread.real_allocate_lock))
         for name, known in (("_active", known_threads.active()), ("_limbo", known_threads.limbo())):
@@ -269,8 +277,8 @@ class Patches:
 
     def _factory(self, controlled: type, real: Callable[..., Any]) -> Callable[..., Any]:
         if not isinstance(real, type):
-            return self._makers.setdefault(real, maker(self._mode, controlled, real))
-        factory = Factory(self._mode, controlled, real)
+            return self._makers.setdefault(real, maker(self._mode.makes_primitives, controlled, real))
+        factory = Factory(self._mode.makes_primitives, controlled, real)
         self._classes[controlled] = factory
         self._host.use_stand_in_classes(self._classes)
         return factory
@@ -286,12 +294,15 @@ class Patches:
         guarded = self._guarded(real)
 
         def start(*args: Any, **kwargs: Any) -> Any:
-            if self._mode.controls() and not self._host.active:
+            if self._mode.is_importing and not self._host.active:
                 raise DporError(
                     Code.UNCONTROLLED,
                     "a thread is started while the model's modules are imported",
                     "start threads inside the model",
                 )
+            if self._mode.makes_primitives() and not self._host.active:
+                what = "starts a thread in the import of a package that is not instrumented"
+                self._host.end_uncontrolled(uncontrolled.with_calls(what))
             return guarded(*args, **kwargs)
 
         return start
@@ -311,7 +322,7 @@ class Patches:
         self._patch_starts()
         if not isinstance(thread.real_lock, type):
             lock_class = type(thread.real_allocate_lock())
-            self._classes[kernel.Lock] = ClassWithoutCalls(mode, kernel.Lock, lock_class)
+            self._classes[kernel.Lock] = ClassWithoutCalls(mode.makes_primitives, kernel.Lock, lock_class)
             self._host.use_stand_in_classes(self._classes)
 
         patches.replace(_thread, "interrupt_main", self._interrupting(vars(_thread)["interrupt_main"]))

@@ -301,7 +301,7 @@ class Streams:
                     return RealRawFile(file, mode, closefd, opener)
                 return streams._noted(streams._raw(file, mode, closefd, opener))
 
-        return RawFactory(self._files.world.mode, RawFile, RealRawFile)
+        return RawFactory(self._files.world.mode.controls, RawFile, RealRawFile)
 
     def _opened(
         self,

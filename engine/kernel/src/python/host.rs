@@ -119,6 +119,11 @@ impl Host {
         owner == 0 || owner == this_thread()
     }
 
+    /// Whether hooks go straight through.
+    pub fn is_asleep(&self) -> bool {
+        self.asleep.load(Ordering::Relaxed)
+    }
+
     /// Call code of the checker, in which hooks go straight through.
     pub fn asleep<T>(&self, call: impl FnOnce() -> T) -> T {
         let before = self.asleep.swap(true, Ordering::Relaxed);

@@ -162,6 +162,14 @@ pub struct Maker {
     pub is_imported: bool,
 }
 
+impl Maker {
+    /// The package whose module is imported, if that is what runs.
+    pub fn package_that_is_imported(&self) -> Option<String> {
+        let module = self.module.as_ref().filter(|_| self.is_imported && !self.is_instrumented)?;
+        module.split('.').next().map(str::to_owned)
+    }
+}
+
 /// Modules whose code tells what it keeps beside its locks, like the checker's own: queues, and properties that keep
 /// their value.
 const TELLING: &[&str] = &["functools", "queue"];
@@ -184,6 +192,9 @@ pub fn module_that_runs(py: Python<'_>) -> Maker {
                 if is_instrumented || maker.is_imported {
                     return Ok(maker);
                 }
+            } else if module.starts_with(IMPORT_SYSTEM) {
+                // A module in C, of which nothing tells the name.
+                return Ok(maker);
             } else if !(module.starts_with("dpor.") || TELLING.contains(&module.as_str())) {
                 maker = Maker { module: Some(module), is_instrumented, is_imported: false };
                 if is_instrumented {

@@ -72,6 +72,28 @@ enum Made {
     /// is free, and a condition has no waiters, wherever an execution begins; what the package keeps beside it stays as
     /// it is, like all that its code changes.
     ByPackage { package: String, state: PrimitiveState },
+    /// Such code, when an execution imported it, and it is no lock: what it says would stay as it is.
+    Unseen,
+}
+
+/// What a primitive is for.
+enum Role {
+    /// It has no state of its own: an `Atomic`.
+    Variable,
+    /// Whoever uses it gives it back: it excludes, or has threads wait while they hold what excludes.
+    Lock,
+    /// It says what has happened, as events and queues do.
+    Message,
+}
+
+impl Role {
+    fn of(state: Option<&PrimitiveState>) -> Role {
+        match state {
+            None => Role::Variable,
+            Some(PrimitiveState::Mutex { .. } | PrimitiveState::Condition { .. }) => Role::Lock,
+            Some(_) => Role::Message,
+        }
+    }
 }
 
 /// A primitive that was made before executions begin. Each of them makes it anew, with the state that it had then.
@@ -158,28 +180,16 @@ pub enum Standing {
     Over,
 }
 
-impl Made {
-    fn by_package(maker: Maker, state: PrimitiveState) -> Made {
-        let is_lock = matches!(state, PrimitiveState::Mutex { .. } | PrimitiveState::Condition { .. });
-        match maker.module {
-            Some(module) if is_lock && maker.is_imported => {
-                let package = module.split('.').next().unwrap_or_default().to_owned();
-                Made::ByPackage { package, state }
-            }
-            _ => Made::Once,
-        }
-    }
-}
-
 impl Primitive {
     pub fn new(py: Python<'_>, object_type: &str, state: Option<PrimitiveState>, plain: i64) -> PyResult<Primitive> {
-        Primitive::make(py, object_type, state.is_some(), plain, None, |_, _| state)
+        let role = Role::of(state.as_ref());
+        Primitive::make(py, object_type, role, plain, None, |_, _| state)
     }
 
     /// A queue whose items are kept in `items`.
     fn of_channel(py: Python<'_>, object_type: &str, kind: QueueKind, items: &Items) -> PyResult<Primitive> {
         let queue = ImportedQueue { items: items.clone(), was_empty: None, kind };
-        Primitive::make(py, object_type, true, 0, Some(queue), |state, location| {
+        Primitive::make(py, object_type, Role::Message, 0, Some(queue), |state, location| {
             Some(state.channel_state(location, kind))
         })
     }
@@ -187,7 +197,7 @@ impl Primitive {
     fn make(
         py: Python<'_>,
         object_type: &str,
-        has_state: bool,
+        role: Role,
         plain: i64,
         queue: Option<ImportedQueue>,
         state_at: impl FnOnce(&mut State, LocationId) -> Option<PrimitiveState>,
@@ -196,22 +206,30 @@ impl Primitive {
         host.get().only_outside_predicates(py, "makes an object that threads wait for, or an Atomic")?;
         let plain = Arc::new(AtomicI64::new(plain));
         let is_idle = host.get().state().phase == Phase::Idle;
-        let maker = if is_idle { module_that_runs(py) } else { Maker::default() };
+        let is_unseen = is_idle || host.get().is_asleep();
+        let maker = if is_unseen { module_that_runs(py) } else { Maker::default() };
+        let package = maker.package_that_is_imported();
         let (location, execution, made) = {
             let mut host_state = host.get().state();
             let token = host_state.types.token(object_type.to_owned());
-            let object = host_state.next_object(token);
-            // An `Atomic`, which has no state of its own, is like any variable.
-            let location = match has_state {
-                true => host_state.identities.primitive(object),
-                false => host_state.identities.location(object, KeyId::STATE, false),
+            // The first execution that imports a package makes what it has for all of them.
+            let object = match package {
+                Some(_) => host_state.identities.anonymous(token),
+                None => host_state.next_object(token),
+            };
+            // An `Atomic` is like any variable.
+            let location = match role {
+                Role::Variable => host_state.identities.location(object, KeyId::STATE, false),
+                Role::Lock | Role::Message => host_state.identities.primitive(object),
             };
             let state = state_at(&mut host_state, location);
-            let live = host_state.executes();
+            let live = host_state.executes() && package.is_none();
             let mut by = Made::Once;
-            match state {
-                Some(state) if live => host_state.driver.memory.create(location, state),
-                Some(state) if is_idle && maker.is_instrumented => {
+            match (state, package) {
+                (Some(state), Some(package)) if matches!(role, Role::Lock) => by = Made::ByPackage { package, state },
+                (_, Some(_)) if !is_idle => by = Made::Unseen,
+                (Some(state), None) if live => host_state.driver.memory.create(location, state),
+                (Some(state), None) if is_idle && maker.is_instrumented => {
                     by = Made::ByModel;
                     let (made, plain) = (plain.load(Ordering::Relaxed), plain.clone());
                     host_state.waits.primitives.imported.push(Imported {
@@ -223,7 +241,6 @@ impl Primitive {
                         queue,
                     });
                 }
-                Some(state) if is_idle => by = Made::by_package(maker, state),
                 _ => {}
             }
             (location, if live { host_state.run.number } else { 0 }, by)
@@ -338,7 +355,7 @@ impl Primitive {
 
     /// Whether the primitive's state can be read in the running execution.
     pub fn standing_to_look(&self, py: Python<'_>) -> PyResult<Standing> {
-        if !self.host().owns_thread() {
+        if !self.host().owns_thread() || self.is_used_unseen() {
             return Ok(Standing::Plain);
         }
         let (phase, execution, made_anew) = {
@@ -349,6 +366,13 @@ impl Primitive {
         match phase {
             Phase::Idle | Phase::Releasing => Ok(Standing::Plain),
             Phase::Unwinding => Ok(Standing::Over),
+            // Other threads would come between what nobody sees, and would not be seen themselves.
+            _ if self.host().is_asleep() => Err(self.host().uncontrolled(
+                py,
+                "uses a synchronisation primitive in the import of a package that is not instrumented (name the package \
+                 in instrument, or import it at module level)"
+                    .to_owned(),
+            )),
             _ if self.execution == execution || made_anew => Ok(Standing::Live),
             _ if self.execution == 0 => Err(self.host().restart_with(py, Restart::ModuleState)),
             _ => Err(self.host().uncontrolled(
@@ -360,12 +384,17 @@ impl Primitive {
         }
     }
 
+    /// Whether it is of a package, and used by a package's body, which no other thread comes between.
+    fn is_used_unseen(&self) -> bool {
+        matches!(self.made, Made::ByPackage { .. } | Made::Unseen) && self.host().is_asleep()
+    }
+
     /// Whether the running execution has made the primitive anew, or does it now: nobody has used that of a package
     /// before.
     fn is_made_anew(&self, py: Python<'_>, state: &mut State) -> bool {
         let is_there = state.driver.memory.primitives().get(self.location()).is_some();
         match &self.made {
-            Made::Once => false,
+            Made::Once | Made::Unseen => false,
             Made::ByModel => is_there && !state.exploration.settings.fresh_modules,
             Made::ByPackage { package, state: made } => {
                 let is_free = is_there || self.plain.load(Ordering::Relaxed) == 0;
