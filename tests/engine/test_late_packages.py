@@ -144,7 +144,7 @@ def test_it_may_not_use_what_threads_of_the_model_wait_for(project: Project) -> 
 
 def test_it_may_not_start_threads(project: Project) -> None:
     project.install("threading.Thread(target=print).start()")
-    with pytest.raises(DporError, match="synchronisation primitive in the import of a package") as error:
+    with pytest.raises(DporError, match="starts a thread in the import of a package") as error:
         project.check("bump()", before="import {p}")
     assert project.package in str(error.value.fix)
 
