@@ -52,6 +52,29 @@ class Own(Exception):
 """
 
 SAME = {
+    "values that a semaphore does not take": """
+        made = threading.Semaphore, threading.BoundedSemaphore
+        return [attempt(one, value) for one in made for value in (None, "x", [], -1)]
+    """,
+    "what says whether to wait for a lock": """
+        made = threading.Lock, threading.RLock
+        return [attempt(one().acquire, value) for one in made for value in ("x", None, 1.5, 2, True)]
+    """,
+    "a cache of what cannot be called": """
+        import functools
+        return attempt(functools.cache, 3), attempt(functools.lru_cache(maxsize=2), "x")
+    """,
+    "the attributes that a queue shows": """
+        own = queue.Queue()
+        return [(name, hasattr(own, name)) for name in ("maxsize", "unfinished_tasks", "is_shutdown", "shutdown")]
+    """,
+    "a task of nothing": """
+        import asyncio
+
+        async def inside():
+            return [attempt(asyncio.Task, value) for value in (None, "x", 3)]
+        return asyncio.run(inside())
+    """,
     "a local of _thread": """
         local = _thread._local()
         local.x = 1

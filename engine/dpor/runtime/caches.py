@@ -310,7 +310,7 @@ def patch_caches(patches: PatchSet, mode: Mode) -> None:
     real: Any = functools._lru_cache_wrapper
 
     def make_wrapper(function: Any, size: int | None, typed: bool, info: Any) -> Any:
-        if not mode.controls():
+        if not mode.controls() or not callable(function):
             return real(function, size, typed, info)
         return _lru_cache_wrapper(_Cache(mode, function, size, typed))
 

@@ -19,7 +19,11 @@ from dpor.runtime import current, uncontrolled
 from dpor.runtime.patchset import PatchSet
 
 RealBarrier = threading.Barrier
-_QUEUE_FIELDS = ("maxsize", "unfinished_tasks", "is_shutdown")
+_QUEUE_FIELDS = (
+    "maxsize",
+    "unfinished_tasks",
+    *(("is_shutdown",) if hasattr(queue.Queue, "shutdown") else ()),
+)
 _BARRIER_FIELDS = ("_state", "_count")
 # What their methods read unseen.
 _QUEUE_PARTS = frozenset({"all_tasks_done", "mutex", "not_empty", "not_full", "queue"})
@@ -33,7 +37,12 @@ def _field(name: str) -> Any:
 def _field_of(name: str, before_read: Callable[[Any], None], before_change: Callable[[Any], None]) -> Any:
     def read(self: Any) -> Any:
         before_read(self)
-        return _load(self.__dict__.get("dpor_fields") or _fields(self), name)
+        try:
+            return _load(self.__dict__.get("dpor_fields") or _fields(self), name)
+        except KeyError:
+            raise AttributeError(
+                f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self
+            ) from None
 
     def write(self: Any, value: Any) -> None:
         fields = self.__dict__.get("dpor_fields") or _fields(self)

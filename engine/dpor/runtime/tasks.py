@@ -29,6 +29,12 @@ _HAS_NO_RESULT = ("Result is not set.",)
 _HAS_ENDED = ("invalid state",)
 
 
+def _loop_by_default() -> Any:
+    """The loop of a task or a future that is given none."""
+    events: Any = asyncio.events
+    return getattr(events, "_get_event_loop", events.get_event_loop)()
+
+
 class ModelFuture(PythonFuture):
     """A future whose place in a set does not depend on where it lies in memory. `dpor_timer` is the number of the timer
     that sets its result.
@@ -97,7 +103,12 @@ class ModelTask(PythonTask, ModelFuture):
         if not is_value(options.get("name")):
             leave_turns()
         # Eager tasks run, and are put into sets, before the constructor returns.
-        self.dpor_hash = _next_hash(asyncio.events.get_running_loop() if loop is None else loop, self)
+        if loop is None:
+            # If there is none, nobody is told later that this was no task.
+            self._log_destroy_pending = False
+            loop = _loop_by_default()
+            del self._log_destroy_pending
+        self.dpor_hash = _next_hash(loop, self)
         _note_started(coro, self.dpor_hash)
         super().__init__(coro, loop=loop, **options)
         made: list[Any] | None = getattr(self._loop, "dpor_tasks", None)

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyTuple};
 
 use super::{shown, timeouts, truth, Primitive, Standing};
 use crate::memory::{Effect, PrimitiveState};
@@ -197,7 +197,7 @@ macro_rules! lock_methods {
             #[pyo3(signature = (blocking = true, timeout = Given::No))]
             fn acquire(
                 slf: &Bound<'_, Self>,
-                #[pyo3(from_py_with = truth)] blocking: bool,
+                #[pyo3(from_py_with = waits)] blocking: bool,
                 timeout: Given<'_>,
             ) -> PyResult<bool> {
                 slf.get().0.acquire(slf.py(), slf.as_any(), blocking, timeout.value())
@@ -243,7 +243,7 @@ impl Lock {
     #[pyo3(signature = (blocking = true, timeout = Given::No))]
     fn acquire_lock(
         slf: &Bound<'_, Self>,
-        #[pyo3(from_py_with = truth)] blocking: bool,
+        #[pyo3(from_py_with = waits)] blocking: bool,
         timeout: Given<'_>,
     ) -> PyResult<bool> {
         Lock::acquire(slf, blocking, timeout)
@@ -289,6 +289,14 @@ impl RLock {
             depth if depth > 1 => core.set_depth(py, depth),
             _ => Ok(()),
         }
+    }
+}
+
+/// The argument that says whether to wait for a lock: up to Python 3.11 an integer, since then anything.
+fn waits(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    match value.is_instance_of::<PyBool>() || value.py().version_info() >= (3, 12) {
+        true => truth(value),
+        false => Ok(value.extract::<i32>()? != 0),
     }
 }
 

@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::copying::{self, Copied};
+use super::locks::Given;
 use super::{no_attribute, shown, timeouts, truth, Primitive, Standing};
 use crate::memory::{Effect, PrimitiveState};
 use crate::operation::{Operation, OperationKind};
@@ -151,8 +152,8 @@ impl Semaphore {
         Semaphore::make(py)
     }
 
-    #[pyo3(signature = (value = None))]
-    fn __init__(slf: &Bound<'_, Self>, value: Option<Bound<'_, PyAny>>) -> PyResult<()> {
+    #[pyo3(signature = (value = Given::No))]
+    fn __init__(slf: &Bound<'_, Self>, value: Given<'_>) -> PyResult<()> {
         Semaphore::initialise(slf, &value_or_one(slf.py(), value)?, false)
     }
 
@@ -246,8 +247,8 @@ impl BoundedSemaphore {
         Ok(PyClassInitializer::from(Semaphore::make(py)?).add_subclass(BoundedSemaphore))
     }
 
-    #[pyo3(signature = (value = None))]
-    fn __init__(slf: &Bound<'_, Self>, value: Option<Bound<'_, PyAny>>) -> PyResult<()> {
+    #[pyo3(signature = (value = Given::No))]
+    fn __init__(slf: &Bound<'_, Self>, value: Given<'_>) -> PyResult<()> {
         Semaphore::initialise(slf.as_super(), &value_or_one(slf.py(), value)?, true)
     }
 
@@ -258,9 +259,9 @@ impl BoundedSemaphore {
     }
 }
 
-fn value_or_one<'py>(py: Python<'py>, value: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+fn value_or_one<'py>(py: Python<'py>, value: Given<'py>) -> PyResult<Bound<'py, PyAny>> {
     match value {
-        Some(value) => Ok(value),
-        None => Ok(1_i64.into_pyobject(py)?.into_any()),
+        Given::Value(value) => Ok(value),
+        Given::No => Ok(1_i64.into_pyobject(py)?.into_any()),
     }
 }
