@@ -184,6 +184,15 @@ class TaskQueue:
     def empty(self) -> bool: ...
     def full(self) -> bool: ...
 
+class Meeting:
+    """What stands for the lock, the condition and the count of a `Barrier`."""
+
+    def open(self) -> None:
+        """Something uses what only the library's own code has: explore again with that. Between executions nothing."""
+
+    def wait(self, shown: object, order_is_seen: bool) -> int:
+        """Come to the barrier `shown`, and wait until all have come. Returns how many came before, if that is seen."""
+
 class Completion:
     """What stands for the lock, the state and the waiters of a `Future`; each of its methods is one step.
 
@@ -481,6 +490,12 @@ class Host:
         of an object.
         """
 
+    def meeting(self, parties: int) -> Meeting | None:
+        """The inside of a new barrier for so many threads; None where the library's own code is to run."""
+
+    def use_barriers(self, barriers: type) -> None:
+        """Have the instances of a class be barriers, which may have a `Meeting` inside."""
+
     def is_alone(self) -> bool:
         """Whether no other thread runs: none has been started yet, or all have been joined."""
 
@@ -512,6 +527,7 @@ class Host:
     def store_cell(self, value: Any, cell: Cell) -> None: ...
     def delete_cell(self, cell: Cell, free: bool = False, /) -> None: ...
     def method(self, obj: Any, name: str) -> Callable[..., Any]: ...
+    def method_of_statement(self, obj: Any, name: str) -> Callable[..., Any]: ...
     def callee(self, function: Callable[..., Any]) -> Callable[..., Any]: ...
     def truth(self, obj: Any) -> bool: ...
     def iterate(self, obj: Any) -> Iterator[Any]: ...

@@ -44,6 +44,10 @@ class Operation(enum.Enum):
     TASK_DONE = "task-done"
     JOIN_TASKS = "join-tasks"
     """The end of a wait until all tasks of a queue are done."""
+    ARRIVE = "arrive"
+    """A thread comes to a barrier."""
+    MEET = "meet"
+    """The end of its wait until all have come."""
     SPAWN = "spawn"
     START = "start"
     JOIN = "join"
@@ -130,6 +134,8 @@ _SYNCHRONISATION = frozenset(
         Operation.TRY_GET,
         Operation.TASK_DONE,
         Operation.JOIN_TASKS,
+        Operation.ARRIVE,
+        Operation.MEET,
     }
 )
 

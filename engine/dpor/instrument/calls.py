@@ -35,6 +35,8 @@ _INERT = frozenset(
     | {"range", "staticmethod", "super"}
     | _EXCEPTIONS
 )
+_TOLD_OF_STATEMENTS = frozenset({"wait"})
+"""Methods that may do with less where a statement is nothing but their call: `Barrier.wait` returns an order."""
 FRAME_BUILTINS = frozenset({"dir", "globals", "locals", "super", "vars"})
 """Built-in functions whose result depends on the frame that calls them."""
 
@@ -42,8 +44,22 @@ FRAME_BUILTINS = frozenset({"dir", "globals", "locals", "super", "vars"})
 class Calls(Rewriter):
     """Calls: the callee goes through a hook unless it is known to be an instrumented function or harmless."""
 
+    def visit_Expr(self, node: ast.Expr) -> ast.stmt:
+        """A method is told that nobody looks at its result, if that makes a difference for one of this name."""
+        call = node.value
+        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)):
+            node.value = self.expression(call)
+            return node
+        tells = call.func.attr in _TOLD_OF_STATEMENTS
+        call.func = self._method(call.func, Hook.METHOD_OF_STATEMENT if tells else Hook.METHOD)
+        node.value = self._arguments(call)
+        return node
+
     def visit_Call(self, node: ast.Call) -> ast.expr:
         node.func = self._function(node.func)
+        return self._arguments(node)
+
+    def _arguments(self, node: ast.Call) -> ast.expr:
         node.args = self.expressions(node.args)
         for keyword in node.keywords:
             value = self.expression(keyword.value) if keyword.arg else self.merged(keyword.value)
@@ -56,11 +72,14 @@ class Calls(Rewriter):
 
     def _function(self, function: ast.expr) -> ast.expr:
         if isinstance(function, ast.Attribute):
-            name = ast.Constant(self.scope.mangle(function.attr))
-            return self.hook(Hook.METHOD, function, self.expression(function.value), name)
+            return self._method(function, Hook.METHOD)
         if not self._is_direct(function):
             return self.hook(Hook.CALLEE, function, self.expression(function))
         return function if isinstance(function, ast.Name) else self.expression(function)
+
+    def _method(self, function: ast.Attribute, hook: Hook) -> ast.expr:
+        name = ast.Constant(self.scope.mangle(function.attr))
+        return self.hook(hook, function, self.expression(function.value), name)
 
     def _is_direct(self, function: ast.expr) -> bool:
         if isinstance(function, ast.Lambda):

@@ -32,6 +32,7 @@ class Hook(enum.StrEnum):
     STORE_CELL = "store_cell"
     DELETE_CELL = "delete_cell"
     METHOD = "method"
+    METHOD_OF_STATEMENT = "method_of_statement"
     CALLEE = "callee"
     TRUTH = "truth"
     ITERATE = "iterate"

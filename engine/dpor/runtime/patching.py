@@ -24,6 +24,7 @@ from dpor.codes import Code
 from dpor.errors import DporError
 from dpor.options import TaskOrder
 from dpor.runtime import bare_threads, known_threads, thread, thread_functions, uncontrolled
+from dpor.runtime.barriers import Barrier
 from dpor.runtime.caches import patch_caches
 from dpor.runtime.cancellations import Cancellations
 from dpor.runtime.clock import Clock
@@ -42,7 +43,7 @@ from dpor.runtime.pool_tasks import PrimitivePools
 from dpor.runtime.pools import finish_pools, patch_pools
 from dpor.runtime.queues import PrimitiveQueues
 from dpor.runtime.randomness import Randomness
-from dpor.runtime.shared_fields import Barrier, patch_queues
+from dpor.runtime.shared_fields import patch_queues
 from dpor.runtime.slot_names import patch_slot_names
 from dpor.runtime.timer import Timer
 from dpor.runtime.uncontrolled import ThreadWatch, report
@@ -252,6 +253,7 @@ class Patches:
         patches.replace(threading, "_allocate_lock", self._guarded(thread.real_allocate_lock))
         for name, known in (("_active", known_threads.active()), ("_limbo", known_threads.limbo())):
             patches.replace(threading, name, known)
+        self._host.use_barriers(Barrier)
         patches.replace(threading, "_DummyThread", bare_threads.DummyThread)
         self._patch_excepthook(threading.__excepthook__)
         simple_queue = self._factory(kernel.SimpleQueue, queue.SimpleQueue)

@@ -27,14 +27,11 @@ _QUEUE_FIELDS = (
 _BARRIER_FIELDS = ("_state", "_count")
 # What their methods read unseen.
 _QUEUE_PARTS = frozenset({"all_tasks_done", "mutex", "not_empty", "not_full", "queue"})
-_BARRIER_PARTS = frozenset({"_action", "_cond", "_parties", "_timeout"})
 
 
-def _field(name: str) -> Any:
-    return _field_of(name, lambda owner: None, lambda owner: None)
+def field_of(name: str, before_read: Callable[[Any], None], before_change: Callable[[Any], None]) -> Any:
+    """A property for one of an object's fields; the functions are called with the object before it is used so."""
 
-
-def _field_of(name: str, before_read: Callable[[Any], None], before_change: Callable[[Any], None]) -> Any:
     def read(self: Any) -> Any:
         before_read(self)
         try:
@@ -80,7 +77,7 @@ def _fields(owner: Any) -> dict[str, Any]:
     return made
 
 
-def _keeping(parts: frozenset[str], owner: str) -> Callable[[Any, str, Any], None]:
+def refusing_to_replace(parts: frozenset[str], owner: str) -> Callable[[Any, str, Any], None]:
     """A `__setattr__` that refuses to replace parts of an object while others may use it."""
 
     def set_attribute(self: Any, name: str, value: Any) -> None:
@@ -95,7 +92,7 @@ def _keeping(parts: frozenset[str], owner: str) -> Callable[[Any, str, Any], Non
     return set_attribute
 
 
-def _state_of(self: Any) -> dict[str, Any]:
+def state_of(self: Any) -> dict[str, Any]:
     """What a copy starts from: the fields are its own, under their names."""
     state = dict(self.__dict__)
     fields: dict[str, Any] = state.pop("dpor_fields", {})
@@ -105,31 +102,9 @@ def _state_of(self: Any) -> dict[str, Any]:
     return {**first, **state, **held}
 
 
-def _take_state(self: Any, state: dict[str, Any]) -> None:
+def take_state(self: Any, state: dict[str, Any]) -> None:
     """What a copy is given; its fields are made of it when they are first used."""
     self.__dict__.update(state)
-
-
-class Barrier(RealBarrier):
-    """threading.Barrier whose state can be looked at from outside."""
-
-    __dpor_own__ = True
-
-    __dpor_fields__ = True
-
-    __getstate__ = _state_of
-    __setstate__ = _take_state
-    _state = _field("_state")
-    _count = _field("_count")
-    __setattr__ = _keeping(_BARRIER_PARTS, "threading.Barrier")
-
-    def __init__(
-        self, parties: int, action: Callable[[], None] | None = None, timeout: float | None = None
-    ) -> None:
-        super().__init__(parties, None if action is None else current.controlled(action), timeout)
-
-
-Barrier.__module__ = RealBarrier.__module__
 
 
 def patch_queues(patches: PatchSet, open_queue: Callable[[Any], None]) -> None:
@@ -141,9 +116,9 @@ def patch_queues(patches: PatchSet, open_queue: Callable[[Any], None]) -> None:
     def untouched(owner: Any) -> None:
         del owner
 
-    def state_of(self: Any) -> dict[str, Any]:
+    def state_of_opened(self: Any) -> dict[str, Any]:
         open_queue(self)
-        return _state_of(self)
+        return state_of(self)
 
     def created(real: Callable[[Any, int], None]) -> Callable[[Any, int], None]:
         def init(self: Any, maxsize: int) -> None:
@@ -173,14 +148,14 @@ def patch_queues(patches: PatchSet, open_queue: Callable[[Any], None]) -> None:
 
         return call
 
-    patches.define(queue.Queue, "__setattr__", _keeping(_QUEUE_PARTS, "queue.Queue"))
+    patches.define(queue.Queue, "__setattr__", refusing_to_replace(_QUEUE_PARTS, "queue.Queue"))
     # What `__dict__` shows is not what it is in Python: the kernel refuses to give it.
     patches.define(queue.Queue, "__dpor_fields__", True)
-    patches.define(queue.Queue, "__getstate__", state_of)
-    patches.define(queue.Queue, "__setstate__", _take_state)
+    patches.define(queue.Queue, "__getstate__", state_of_opened)
+    patches.define(queue.Queue, "__setstate__", take_state)
     for name in _QUEUE_FIELDS:
         looks_inside = name == "unfinished_tasks"
-        field = _field_of(name, open_queue if looks_inside else untouched, open_queue)
+        field = field_of(name, open_queue if looks_inside else untouched, open_queue)
         patches.define(queue.Queue, name, field)
     for owner, put, get in (
         (queue.Queue, calling("append"), calling("popleft")),

@@ -140,6 +140,9 @@ class TransparentHooks:
     def method(self, obj: Any, name: str) -> Any:
         return getattr(obj, name)
 
+    def method_of_statement(self, obj: Any, name: str) -> Callable[..., Any]:
+        return self.method(obj, name)
+
     def callee(self, function: Any) -> Any:
         assert type(function) is not Cell
         return function

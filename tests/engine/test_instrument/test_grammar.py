@@ -27,6 +27,7 @@ REWRITTEN = {
     "Delete": "targets",
     "Dict": "keys values",
     "DictComp": "key value generators",
+    "Expr": "value",
     "For": "target iter body orelse type_comment",
     "FormattedValue": "value conversion format_spec",
     "FunctionDef": "name args body decorator_list returns type_comment type_params",
@@ -79,7 +80,6 @@ PARTS = {
 
 # They read nothing themselves; what is in them is rewritten.
 PASSED_THROUGH = {
-    "Expr": "value",
     "Interpolation": "value str conversion format_spec",
     "JoinedStr": "values",
     "Module": "body type_ignores",

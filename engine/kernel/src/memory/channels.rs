@@ -148,6 +148,15 @@ impl Channel {
         Channel { taken, ..self }
     }
 
+    /// A queue of so many tasks that nobody puts or gets; if they are done `in_order`, somebody looks at that.
+    pub fn of_tasks(tasks: u32, in_order: bool, cells: Option<Cells>) -> Channel {
+        Channel { puts: tasks, ..Channel::new(0, true, in_order, cells) }
+    }
+
+    pub fn tasks_done(&self) -> u32 {
+        self.done
+    }
+
     pub fn length(&self) -> u32 {
         self.puts - self.gets
     }

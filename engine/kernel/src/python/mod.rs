@@ -35,6 +35,7 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     primitives::name_as_classes_in_python(module.py())?;
     module.add_class::<primitives::SimpleQueue>()?;
     module.add_class::<primitives::TaskQueue>()?;
+    module.add_class::<primitives::Meeting>()?;
     module.add_class::<primitives::Completion>()?;
     module.add_class::<primitives::Watch>()?;
     module.add_class::<primitives::OwnedLock>()?;

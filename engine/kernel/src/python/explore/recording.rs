@@ -46,6 +46,9 @@ pub enum Word {
     /// A task that an item of a queue stands for is done.
     TaskDone,
     JoinTasks,
+    /// A thread comes to a barrier; all have come to it.
+    Arrive,
+    Meet,
     Spawn,
     Start,
     Join,
@@ -99,6 +102,8 @@ impl Word {
             Word::TryGet => "try-get",
             Word::TaskDone => "task-done",
             Word::JoinTasks => "join-tasks",
+            Word::Arrive => "arrive",
+            Word::Meet => "meet",
             Word::Spawn => "spawn",
             Word::Start => "start",
             Word::Join => "join",

@@ -10,6 +10,7 @@ mod condition;
 mod copying;
 mod event;
 mod locks;
+mod meeting;
 mod owned_lock;
 mod semaphore;
 mod shown;
@@ -33,6 +34,8 @@ pub use completion::{Completion, Watch};
 pub use condition::Condition;
 pub use event::Event;
 pub use locks::{Lock, RLock};
+pub use meeting::Meeting;
+use meeting::MeetingFacts;
 pub use owned_lock::OwnedLock;
 pub use semaphore::{BoundedSemaphore, Semaphore};
 pub use simple_queue::SimpleQueue;
@@ -128,6 +131,7 @@ impl ImportedQueue {
 pub struct PrimitiveFacts {
     pub queues: QueueFacts,
     pub pools: PoolFacts,
+    pub meetings: MeetingFacts,
     /// Whether some `Event` is ever cleared, which makes waiting for it two steps.
     pub flags_are_cleared: bool,
     /// Those that modules have made.
