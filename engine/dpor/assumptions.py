@@ -248,6 +248,8 @@ def _way_inside(package: str) -> str:
             "what of the standard library is written in C, or runs on stand-ins for threads and waiting, cannot be "
             "looked into; use what it documents"
         )
+    if " as " in package:
+        return "define the method in the class, with def"
     add = f'{ADD_INSTRUMENT}("{package}",) to look inside'
     modules = {name: module for name, module in sys.modules.items() if f"{name}.".startswith(f"{package}.")}
     native = {name for name, module in modules.items() if _is_native(module)}

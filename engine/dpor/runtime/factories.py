@@ -8,10 +8,14 @@ from __future__ import annotations
 import inspect
 import itertools
 from collections.abc import Callable
+from types import BuiltinFunctionType
 from typing import Any, cast
 
 from dpor.runtime import current, uncontrolled
 
+_IN_C = frozenset({"_thread", "_queue"})
+_HEAP_TYPE = 1 << 9
+"""`Py_TPFLAGS_HEAPTYPE`: made at run time, by a class statement or by a module in C."""
 _BASE_TYPE = 1 << 10
 """`Py_TPFLAGS_BASETYPE`: other classes may derive from it."""
 
@@ -41,6 +45,8 @@ class Factory:
         self._controlled = controlled
         self._real: Any = real
         self._takes_subclasses = bool(real.__flags__ & _BASE_TYPE)
+        # No other thread comes between what code in C does before it makes an instance and after.
+        self.dpor_makes_in_c = not real.__flags__ & _HEAP_TYPE or real.__module__ in _IN_C
         self.__name__ = self.__qualname__ = real.__name__
         self.__module__ = real.__module__
         self.__doc__ = real.__doc__
@@ -140,6 +146,8 @@ def maker(controls: Callable[[], bool], controlled: type, real: Callable[..., An
     def make(*args: Any, **kwargs: Any) -> Any:
         return controlled() if controls() and not (args or kwargs) else real(*args, **kwargs)
 
+    made: Any = make
+    made.dpor_makes_in_c = isinstance(real, BuiltinFunctionType)
     return make
 
 

@@ -79,7 +79,8 @@ impl Host {
             }
             BuiltinEffect::GetAttribute | BuiltinEffect::SetAttribute | BuiltinEffect::DeleteAttribute => {
                 let function_name = function.getattr(intern!(py, "__name__"))?;
-                let by_class = ["getattr", "setattr"].contains(&function_name.extract::<String>()?.as_str());
+                let by_class =
+                    ["getattr", "setattr", "delattr"].contains(&function_name.extract::<String>()?.as_str());
                 let through = if by_class { Through::Class } else { Through::Object };
                 self.call_attribute(py, effect, through, arguments, || function.call(arguments, keywords))
             }

@@ -341,6 +341,14 @@ impl Host {
             return self.use_cell(py, effect, &cell, arguments.get_item(2).ok());
         }
         match (effect, arguments.get_item(2)) {
+            (BuiltinEffect::DeleteAttribute, _) if through == Through::Class => {
+                self.delete_attribute(py, &object, &name)?;
+                Ok(py.None().into_bound(py))
+            }
+            (BuiltinEffect::SetAttribute, Ok(value)) if through == Through::Class => {
+                self.store_attribute(py, &value, &object, &name)?;
+                Ok(py.None().into_bound(py))
+            }
             (BuiltinEffect::GetAttribute, _) => self.load_through(py, &object, &name, through, call),
             (BuiltinEffect::DeleteAttribute, _) => {
                 self.delete_through(py, &object, &name, || call().map(drop))?;

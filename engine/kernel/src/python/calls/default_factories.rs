@@ -4,7 +4,8 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyFunction, PyType};
 
-use crate::python::calls::stand_in_functions::stands_in;
+use crate::python::calls::builtins::CallableKind;
+use crate::python::calls::stand_in_functions::{function_behind, stands_in};
 use crate::python::explore::recording::Word;
 use crate::python::footprints::container_effects::ContainerEffect;
 use crate::python::footprints::look::{Depth, Part};
@@ -32,6 +33,20 @@ impl Host {
         Ok(value)
     }
 
+    /// The factory of a `defaultdict`, if it runs code in Python: then what a lookup of a missing key does is a lookup, a
+    /// call of the factory, and a store, between which other threads can run.
+    pub fn factory_in_python<'py>(&self, object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let factory = object.getattr(intern!(object.py(), "default_factory"))?;
+        let native = match factory.cast::<PyType>() {
+            Ok(class) => !is_made_at_run_time(class),
+            Err(_) if stands_in(&factory) || self.callable_kind(&factory) == CallableKind::StandIn => {
+                stands_for_class_in_c(&factory)?
+            }
+            Err(_) => factory.is_none() || factory.is_instance_of::<PyCFunction>(),
+        };
+        Ok(if native { None } else { Some(factory) })
+    }
+
     /// `__missing__` of a `defaultdict` whose factory is in C: None if it has another one, or the class another method.
     pub fn missing_item<'py>(
         &self,
@@ -55,15 +70,13 @@ impl Host {
     }
 }
 
-/// The factory of a `defaultdict`, if it runs code in Python: then what a lookup of a missing key does is a lookup, a
-/// call of the factory, and a store, between which other threads can run.
-pub fn factory_in_python<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let factory = object.getattr(intern!(object.py(), "default_factory"))?;
-    let native = match factory.cast::<PyType>() {
-        Ok(class) => !is_made_at_run_time(class),
-        Err(_) => factory.is_none() || factory.is_instance_of::<PyCFunction>() && !stands_in(&factory),
-    };
-    Ok(if native { None } else { Some(factory) })
+/// Whether what a stand-in stands for makes its objects in C.
+fn stands_for_class_in_c(stand_in: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let maker = function_behind(stand_in).unwrap_or_else(|| stand_in.clone());
+    match maker.getattr_opt(intern!(stand_in.py(), "dpor_makes_in_c"))? {
+        Some(makes) => makes.is_truthy(),
+        None => Ok(false),
+    }
 }
 
 /// The factory of a `defaultdict` that is neither a class nor a function in Python: what it calls, no hook sees.

@@ -135,6 +135,10 @@ impl Host {
                 }
             };
         }
+        let is_slot = matches!(callable, CallableKind::UnboundMethod | CallableKind::MethodWrapper);
+        if is_slot && makes_nothing(&function)? {
+            return Ok(function);
+        }
         if callable == CallableKind::UnboundMethod {
             let name = function.getattr(intern!(py, "__name__"))?.cast_into::<PyString>()?;
             return self.controlled(py, &function, How::Unbound { name: name.unbind() });
@@ -494,4 +498,12 @@ fn is_primitive(object: &Bound<'_, PyAny>) -> bool {
     object.is_exact_instance_of::<Atomic>()
         || object.is_exact_instance_of::<Lock>()
         || object.is_exact_instance_of::<RLock>()
+}
+
+/// Whether a slot is `object.__init__`, which accesses nothing.
+fn makes_nothing(slot: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = slot.py();
+    let is_constructor = slot.getattr(intern!(py, "__name__"))?.eq(intern!(py, "__init__"))?;
+    let owner = slot.getattr_opt(intern!(py, "__objclass__"))?;
+    Ok(is_constructor && owner.is_some_and(|owner| owner.is(py.get_type::<PyAny>())))
 }

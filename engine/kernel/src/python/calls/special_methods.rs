@@ -5,6 +5,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFunction, PyString, PyType};
 
+use crate::python::calls::entered_code::is_own_code;
 use crate::python::explore::assumptions::{is_of_instrumented_module, package_of, AssumptionKind};
 use crate::python::explore::recording::Word;
 use crate::python::footprints::container_effects::ContainerEffect;
@@ -32,6 +33,20 @@ const SEEN: &[&str] = &[
     "__wrapped__",
 ];
 
+/// Attributes with special names that are loaded like any other.
+const LOADED: &[&str] = &[
+    "__abstractmethods__",
+    "__annotations__",
+    "__dict__",
+    "__doc__",
+    "__isabstractmethod__",
+    "__match_args__",
+    "__module__",
+    "__name__",
+    "__qualname__",
+    "__signature__",
+];
+
 /// Methods of dicts that a class which derives from `dict` may have for its attributes.
 const OF_ITEMS: &[(&str, &[&str])] =
     &[("__getattr__", &["__getitem__", "get"]), ("__setattr__", &["__setitem__"]), ("__delattr__", &["__delitem__"])];
@@ -46,6 +61,7 @@ impl TypeTable {
         if found_in_class(class, "__prepare__").is_some_and(|method| self.is_of_user(&method)) {
             self.assumptions.add(py, AssumptionKind::UnseenCode, &prepared_by(class), None);
         }
+        let mut described = None;
         let bases = class.ancestry().iter().filter_map(|base| base.cast_into::<PyType>().ok());
         for base in bases.filter(is_made_at_run_time) {
             let items =
@@ -54,6 +70,12 @@ impl TypeTable {
                 let Ok((name, value)) = item.extract::<(Bound<'_, PyString>, Bound<'_, PyAny>)>() else { continue };
                 let Ok(text) = name.to_str() else { continue };
                 let special = text.starts_with("__") && text.ends_with("__") && !SEEN.contains(&text);
+                if special && !(CHANGES.contains(&text) || LOADED.contains(&text)) && is_described(&value) {
+                    // There can be very many of them: one is named.
+                    let kind = qualified_name(&value.get_type());
+                    described.get_or_insert_with(|| format!("{kind} as {}.{text}", qualified_name(&base)));
+                    continue;
+                }
                 if special && is_called_unseen(class, text, &value) {
                     let named = self
                         .foreign_package(&base)
@@ -62,6 +84,49 @@ impl TypeTable {
                 }
             }
         }
+        if let Some(described) = described {
+            self.assumptions.add(py, AssumptionKind::UnseenCode, &described, None);
+        }
+    }
+}
+
+/// The special methods that hooks call themselves where a descriptor in Python gives them.
+const CHANGES: &[&str] = &["__setattr__", "__delattr__", "__setitem__", "__delitem__"];
+
+/// Whether a class has one of those from a descriptor in Python.
+pub fn has_described_changes(class: &Bound<'_, PyType>) -> bool {
+    is_made_at_run_time(class)
+        && CHANGES.iter().any(|name| found_in_class(class, name).is_some_and(|method| is_described(&method)))
+}
+
+/// Whether a value that a class has is an object that its own code makes a method of, each time that it is used.
+fn is_described(value: &Bound<'_, PyAny>) -> bool {
+    let class = value.get_type();
+    let get = found_in_class(&class, "__get__").filter(|get| get.is_instance_of::<PyFunction>());
+    let is_own =
+        |get: Bound<'_, PyAny>| get.getattr(intern!(get.py(), "__code__")).and_then(|code| is_own_code(&code));
+    is_made_at_run_time(&class) && get.is_some_and(|get| !is_own(get).unwrap_or(true))
+}
+
+impl Host {
+    /// The method that the interpreter would call in C to change an object, if a descriptor in Python gives it: what it
+    /// does is seen. None for any other method.
+    pub fn described_method<'py>(
+        &self,
+        object: &Bound<'py, PyAny>,
+        name: &str,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let may_be =
+            self.awake().is_some_and(|mut state| state.running() && state.types.facts(object).changed_by_descriptor);
+        if !may_be {
+            return Ok(None);
+        }
+        let class = object.get_type();
+        let Some(found) = found_in_class(&class, name).filter(is_described) else { return Ok(None) };
+        let Some(get) = found_in_class(&found.get_type(), "__get__") else { return Ok(None) };
+        let py = object.py();
+        let method = self.control(py, get)?.call1((&found, object, &class))?;
+        self.control(py, method).map(Some)
     }
 }
 

@@ -518,7 +518,10 @@ impl Host {
     ) -> PyResult<()> {
         match cell_behind(object, name) {
             Some(cell) => self.use_cell(py, BuiltinEffect::SetAttribute, &cell, Some(value.clone())).map(drop),
-            None => self.store_through(py, value, object, name, Through::Class, || object.setattr(name, value)),
+            None => match self.described_method(object, "__setattr__")? {
+                Some(method) => method.call1((name, value)).map(drop),
+                None => self.store_through(py, value, object, name, Through::Class, || object.setattr(name, value)),
+            },
         }
     }
 
@@ -532,7 +535,10 @@ impl Host {
     ) -> PyResult<()> {
         match cell_behind(object, name) {
             Some(cell) => self.use_cell(py, BuiltinEffect::DeleteAttribute, &cell, None).map(drop),
-            None => self.delete_through(py, object, name, || object.delattr(name)),
+            None => match self.described_method(object, "__delattr__")? {
+                Some(method) => method.call1((name,)).map(drop),
+                None => self.delete_through(py, object, name, || object.delattr(name)),
+            },
         }
     }
 }

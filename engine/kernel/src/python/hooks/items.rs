@@ -10,7 +10,7 @@ use crate::operation::{AccessMode, LocationId, MemoryOrder};
 use crate::python::calls::callables::receiver_in_c;
 use crate::python::calls::callback_results::{used_by_adding, ResultUse};
 use crate::python::calls::callbacks::OpenOperation;
-use crate::python::calls::default_factories::{factory_in_c, factory_in_python};
+use crate::python::calls::default_factories::factory_in_c;
 use crate::python::explore::recording::Word;
 use crate::python::footprints::container_effects::{item_effect, ContainerEffect};
 use crate::python::footprints::containers::{has_cell, is_from_end, Container};
@@ -269,13 +269,13 @@ impl Host {
         if let Some(receiver) = factory.as_ref().and_then(receiver_in_c) {
             return self.use_factory_in_c(py, object, &receiver, key);
         }
-        if with_factory && factory_in_python(object)?.is_some() {
+        if with_factory && self.factory_in_python(object)?.is_some() {
             effect = ContainerEffect::CellLoad;
         }
         self.access_namespace(py, object, Some(key), effect)?;
         let (event, forwarded) = self.access_item(py, object, effect, key)?;
         // Another thread may have set it meanwhile.
-        let factory = if with_factory { factory_in_python(object)? } else { None };
+        let factory = if with_factory { self.factory_in_python(object)? } else { None };
         if let (Some(factory), None) = (&factory, &forwarded) {
             let missing = self.operating_on_key(object, effect, key, || Ok(!object.contains(key)?))?;
             if missing {
@@ -305,6 +305,9 @@ impl Host {
         object: &Bound<'_, PyAny>,
         key: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
+        if let Some(method) = self.described_method(object, "__setitem__")? {
+            return method.call1((key, value)).map(drop);
+        }
         let kind = self.kind(object);
         if !has_builtin_stores(kind, object) {
             self.access_foreign_items(py, object, &[key, value])?;
@@ -357,6 +360,9 @@ impl Host {
     /// `del object[key]`
     #[pyo3(signature = (object, key, /))]
     fn delete_item(&self, py: Python<'_>, object: &Bound<'_, PyAny>, key: &Bound<'_, PyAny>) -> PyResult<()> {
+        if let Some(method) = self.described_method(object, "__delitem__")? {
+            return method.call1((key,)).map(drop);
+        }
         let kind = self.kind(object);
         if !has_builtin_stores(kind, object) {
             self.access_foreign_items(py, object, &[key])?;

@@ -23,7 +23,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::python::calls::entered_code::without_code;
 use crate::python::calls::function_code::code_of;
-use crate::python::calls::special_methods::has_items_as_attributes;
+use crate::python::calls::special_methods::{has_described_changes, has_items_as_attributes};
 use crate::python::explore::assumptions::{calls_for_user, runs_first_party, AssumptionKind, Assumptions};
 use crate::python::modules::origins::{Origin, Origins};
 use crate::python::primitives::derives_from_own;
@@ -75,6 +75,8 @@ pub struct TypeFacts {
     /// Whether their class derives from one of the kernel's primitives, whose methods tell of their operations
     /// themselves.
     pub is_primitive: bool,
+    /// Whether their class has a method that changes them from a descriptor in Python.
+    pub changed_by_descriptor: bool,
     /// Whether they may be generic aliases, `K[int]`, which show attributes of their class.
     pub may_be_alias: bool,
 }
@@ -177,6 +179,7 @@ impl TypeTable {
             is_uncontrolled,
             shares_unseen,
             is_primitive: derives_from_own(ty),
+            changed_by_descriptor: has_described_changes(ty),
             may_be_alias: matches!(&*module_of(ty), "types" | "typing"),
         };
         self.types.insert(ty.as_ptr() as usize, TypeEntry { facts, _keep: ty.clone().unbind() });
