@@ -290,6 +290,9 @@ class Host:
         (None: those of the calling frame). It gives None for what cannot be seen, which is then refused.
         """
 
+    def set_importing_unseen(self, importing: bool) -> bool:
+        """Say that the body of a module runs that nobody looks into, for an execution. Returns whether it did."""
+
     def set_importing(self, importing: bool) -> bool:
         """Say that the model's modules are being imported, or no longer; returns whether they were."""
 

@@ -68,6 +68,7 @@ class Mode:
     def import_unseen_by(self, thread: int | None) -> int | None:
         """Have a thread, or none, run the body of such a module for the model. Returns which did so far."""
         before, self._importing_unseen = self._importing_unseen, thread
+        self.host.set_importing_unseen(thread is not None)
         return before
 
     def import_by(self, thread: int | None, imported: bool) -> tuple[int | None, bool]:

@@ -322,6 +322,9 @@ class Host:
         if not condition:
             self.step(lambda: False)
 
+    def set_importing_unseen(self, importing: bool) -> bool:
+        return importing
+
     def use_barriers(self, barriers: type) -> None:
         del barriers
 

@@ -35,6 +35,8 @@ pub struct Host {
     pub recording: AtomicBool,
     /// Whether hooks go straight through: code of the checker runs, which may use what is instrumented.
     asleep: AtomicBool,
+    /// Whether the body of a module runs that nobody looks into, for an execution.
+    importing_unseen: AtomicBool,
     /// Whether the model's modules are being imported.
     pub importing: AtomicBool,
     /// The OS thread that runs the model (0: not known). Others may run what is instrumented at any time.
@@ -124,6 +126,11 @@ impl Host {
         self.asleep.load(Ordering::Relaxed)
     }
 
+    /// Whether the body of a module runs that nobody looks into, for an execution.
+    pub fn imports_unseen(&self) -> bool {
+        self.importing_unseen.load(Ordering::Relaxed)
+    }
+
     /// Call code of the checker, in which hooks go straight through.
     pub fn asleep<T>(&self, call: impl FnOnce() -> T) -> T {
         let before = self.asleep.swap(true, Ordering::Relaxed);
@@ -202,6 +209,7 @@ impl Host {
             greenlets: GreenletApi::load(py)?,
             recording: AtomicBool::new(false),
             asleep: AtomicBool::new(false),
+            importing_unseen: AtomicBool::new(false),
             importing: AtomicBool::new(false),
             owner: AtomicUsize::new(0),
             uncounted: UncountedCalls::of_interpreter(py),
@@ -255,6 +263,11 @@ impl Host {
     /// Say that the model's modules are being imported (or no longer). Returns whether they were.
     fn set_importing(&self, importing: bool) -> bool {
         self.importing.swap(importing, Ordering::Relaxed)
+    }
+
+    /// Say that the body of a module runs that nobody looks into, for an execution (or no longer). Returns whether it did.
+    fn set_importing_unseen(&self, importing: bool) -> bool {
+        self.importing_unseen.swap(importing, Ordering::Relaxed)
     }
 
     /// Take a module's variable for one that is rebound from outside of the module.

@@ -210,7 +210,7 @@ impl Primitive {
         host.get().only_outside_predicates(py, "makes an object that threads wait for, or an Atomic")?;
         let plain = Arc::new(AtomicI64::new(plain));
         let is_idle = host.get().state().phase == Phase::Idle;
-        let is_unseen = is_idle || host.get().is_asleep();
+        let is_unseen = is_idle || host.get().imports_unseen();
         let maker = if is_unseen { module_that_runs(py) } else { Maker::default() };
         let package = maker.package_that_is_imported();
         let (location, execution, made) = {
@@ -371,7 +371,7 @@ impl Primitive {
             Phase::Idle | Phase::Releasing => Ok(Standing::Plain),
             Phase::Unwinding => Ok(Standing::Over),
             // Other threads would come between what nobody sees, and would not be seen themselves.
-            _ if self.host().is_asleep() => Err(self.host().uncontrolled(
+            _ if self.host().imports_unseen() => Err(self.host().uncontrolled(
                 py,
                 "uses a synchronisation primitive in the import of a package that is not instrumented (name the package \
                  in instrument, or import it at module level)"
@@ -390,7 +390,7 @@ impl Primitive {
 
     /// Whether it is of a package, and used by a package's body, which no other thread comes between.
     fn is_used_unseen(&self) -> bool {
-        matches!(self.made, Made::ByPackage { .. } | Made::Unseen) && self.host().is_asleep()
+        matches!(self.made, Made::ByPackage { .. } | Made::Unseen) && self.host().imports_unseen()
     }
 
     /// Whether the running execution has made the primitive anew, or does it now: nobody has used that of a package
