@@ -333,7 +333,17 @@ def test_every_service_of_the_host_is_known_to_read_or_to_be_refused() -> None:
 
 
 REFUSED = {
-    *("spawn", "join", "is_finished", "choose", "stop_unless", "wait_until", "fence", "made_symbolic"),
+    *(
+        "spawn",
+        "join",
+        "is_finished",
+        "choose",
+        "stop_unless",
+        "wait_until",
+        "fence",
+        "made_symbolic",
+        "meeting",
+    ),
     *(
         "advance_time",
         "time",
@@ -385,10 +395,12 @@ OUTSIDE = {
         "access_whole",
         "outside",
         "set_importing",
+        "set_importing_unseen",
         "sleep",
         "tell_foreign",
         "tell_instrumented",
         "trust_code",
+        "use_barriers",
         "use_library",
         "use_stand_in_classes",
         "use_texts",
