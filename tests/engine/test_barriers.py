@@ -144,6 +144,14 @@ INSIDES = {
     "abort": ("barrier.abort()", "broken"),
     "reset": ("barrier.reset()", "either"),
     "a time limit": ("attempt(lambda: barrier.wait(timeout=1))", "either"),
+    "a time limit in a statement": (
+        "try: barrier.wait(timeout=1)\n            except threading.BrokenBarrierError: pass",
+        "either",
+    ),
+    "a time limit by position": (
+        "try: barrier.wait(1)\n            except threading.BrokenBarrierError: pass",
+        "either",
+    ),
     "n_waiting": ("barrier.n_waiting; attempt(barrier.wait)", "met"),
     "the text": ("repr(barrier); attempt(barrier.wait)", "met"),
     "the condition": ("barrier._cond.acquire(); barrier._cond.release(); attempt(barrier.wait)", "met"),
@@ -245,3 +253,46 @@ def test_a_thread_may_meet_itself(tmp_path: Path) -> None:
         assert not barrier.broken and barrier.parties == 1
     """
     assert few(check(tmp_path, body)) == 1
+
+
+@pytest.mark.parametrize("changed", ["barrier.wait", "threading.Barrier.wait"])
+def test_a_method_that_is_put_in_its_place_is_called(tmp_path: Path, changed: str) -> None:
+    body = f"""
+        barrier, called = threading.Barrier(2), []
+        {changed} = lambda *arguments: called.append(1)
+        barrier.wait()
+        barrier.wait()
+        assert called == [1, 1]
+    """
+    assert few(check(tmp_path, body)) == 1
+
+
+@pytest.mark.parametrize("primitives", ["kernel", "library"])
+def test_wrong_arguments_raise_what_the_library_raises(tmp_path: Path, primitives: str) -> None:
+    body = """
+        barrier, told = threading.Barrier(1), []
+        try:
+            barrier.wait(1, 2)
+        except TypeError as error:
+            told.append(str(error))
+        try:
+            barrier.wait(limit=1)
+        except TypeError as error:
+            told.append(str(error))
+        assert told == [
+            "Barrier.wait() takes from 1 to 2 positional arguments but 3 were given",
+            "Barrier.wait() got an unexpected keyword argument 'limit'",
+        ], told
+        barrier.wait(timeout=None)
+        barrier.wait(None)
+    """
+    assert few(check(tmp_path, body, primitives=primitives)) == 1
+
+
+@pytest.mark.parametrize("primitives", ["kernel", "library"])
+def test_a_copy_of_its_state_shows_what_the_library_keeps(tmp_path: Path, primitives: str) -> None:
+    body = """
+        barrier = threading.Barrier(1)
+        assert sorted(barrier.__getstate__()) == ["_action", "_cond", "_count", "_parties", "_state", "_timeout"]
+    """
+    assert few(check(tmp_path, body, primitives=primitives)) == 1

@@ -70,7 +70,9 @@ class Barrier(RealBarrier):
         plain = type(self) is Barrier and type(parties) is int and action is None and timeout is None
         super().__init__(parties, None if action is None else current.controlled(action), timeout)
         if host is not None and plain and 0 < parties < _MOST:
-            self.__dict__["dpor_meeting"] = host.meeting(parties)
+            meeting = host.meeting(parties)
+            if meeting is not None:
+                self.__dict__["dpor_meeting"] = meeting
 
     def wait(self, timeout: float | None = None) -> int:
         """Wait until all have come. Returns this thread's place among them."""
@@ -80,11 +82,17 @@ class Barrier(RealBarrier):
         _open(self)
         return super().wait(timeout)
 
-    def dpor_meet(self) -> None:
-        """The same where nobody looks at the place; the barrier is closed."""
+    def dpor_meet(self, timeout: float | None = None) -> None:
+        """The same where nobody looks at the place."""
         meeting = self.dpor_meeting
-        assert meeting is not None
-        meeting.wait(self, False)
+        if meeting is None or timeout is not None:
+            self.wait(timeout)
+        else:
+            meeting.wait(self, False)
+
+    # Whoever gives it wrong arguments is told of the method that he has called.
+    dpor_meet.__name__ = "wait"
+    dpor_meet.__qualname__ = "Barrier.wait"
 
     def reset(self) -> None:
         """Let those who wait go on with an error, and begin again."""

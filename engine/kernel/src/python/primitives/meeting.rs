@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyString, PyType};
+use pyo3::types::{PyDict, PyString, PyType};
 use rustc_hash::FxHashMap;
 
 use super::{Primitive, Standing};
@@ -22,6 +22,7 @@ use crate::python::explore::learning::Restart;
 use crate::python::explore::recording::Word;
 use crate::python::host::Host;
 use crate::python::state::State;
+use crate::python::types::ancestry::found_in_class;
 
 /// How many cells of the barrier a meeting has, as `Identities::cell` has them: itself, and the cursors of a queue.
 const CELLS: u32 = 3;
@@ -31,8 +32,8 @@ const DONE: u32 = 2;
 /// What is known of barriers in a check; what turns out otherwise begins the exploration anew.
 #[derive(Default)]
 pub struct MeetingFacts {
-    /// The class whose instances may have a `Meeting` inside.
-    class: Option<Py<PyType>>,
+    /// The class whose instances may have a `Meeting` inside, and its method `wait`.
+    barriers: Option<(Py<PyType>, Py<PyAny>)>,
     /// Whether the model does with a barrier what only the library's own code can do.
     are_open: bool,
     /// Whether somebody looks at what `wait` returns.
@@ -158,8 +159,10 @@ impl Host {
     }
 
     /// Have the instances of a class be barriers.
-    fn use_barriers(&self, class: Py<PyType>) {
-        self.state().waits.primitives.meetings.class = Some(class);
+    fn use_barriers(&self, class: &Bound<'_, PyType>) -> PyResult<()> {
+        let wait = class.getattr(intern!(class.py(), "wait"))?.unbind();
+        self.state().waits.primitives.meetings.barriers = Some((class.clone().unbind(), wait));
+        Ok(())
     }
 
     /// A method that is about to be called, and whose result nobody looks at.
@@ -169,16 +172,25 @@ impl Host {
         name: &Bound<'py, PyString>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = object.py();
-        let is_barrier = self.awake().is_some_and(|state| {
-            let class = state.waits.primitives.meetings.class.as_ref();
-            state.running() && class.is_some_and(|class| object.get_type().is(class.bind(py)))
+        let wait = self.awake().filter(|state| state.running()).and_then(|state| {
+            let (class, wait) = state.waits.primitives.meetings.barriers.as_ref()?;
+            object.get_type().is(class.bind(py)).then(|| wait.clone_ref(py))
         });
-        if is_barrier && name.to_str()? == "wait" {
-            let meeting = self.asleep(|| object.getattr(intern!(py, "dpor_meeting")))?;
-            if meeting.is_instance_of::<Meeting>() {
+        if let Some(wait) = wait.filter(|_| name.to_str().is_ok_and(|name| name == "wait")) {
+            if self.asleep(|| meets(object, wait.bind(py)))? {
                 return object.getattr(intern!(py, "dpor_meet"));
             }
         }
         self.method(py, object, name)
     }
+}
+
+/// Whether a barrier is closed, and its method `wait` is still this one.
+fn meets(barrier: &Bound<'_, PyAny>, wait: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = barrier.py();
+    let names = barrier.getattr(intern!(py, "__dict__"))?.cast_into::<PyDict>()?;
+    let is_closed =
+        names.get_item(intern!(py, "dpor_meeting"))?.is_some_and(|inside| inside.is_instance_of::<Meeting>());
+    let is_own = found_in_class(&barrier.get_type(), "wait").is_some_and(|found| found.is(wait));
+    Ok(is_closed && is_own && !names.contains(intern!(py, "wait"))?)
 }
