@@ -9,9 +9,9 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 from checked_programs import functions_of, names_of
+from interleavings import Outcomes, outcomes, with_value
 
 _STATEMENTS = {
     "wait": "{barrier}.wait()",
@@ -64,14 +64,6 @@ class Barrier:
 
 
 @dataclass(frozen=True)
-class Outcomes:
-    """What threads found, with the order of what they have appended, and whether some can wait for ever."""
-
-    ended: frozenset[object]
-    deadlock: bool
-
-
-@dataclass(frozen=True)
 class _State:
     barriers: tuple[Barrier, ...]
     at: tuple[int, ...]
@@ -110,22 +102,7 @@ class Program:
         count = len(self.threads)
         barriers = tuple(Barrier(parties) for parties in self.parties)
         first = _State(barriers, (0,) * count, (None,) * count, ((),) * count)
-        seen, pending = {first}, [first]
-        ended: set[object] = set()
-        deadlock = False
-        while pending:
-            state = pending.pop()
-            over = [at == len(steps) for at, steps in zip(state.at, self.threads, strict=True)]
-            if all(over):
-                ended.add((state.found, state.order))
-                continue
-            following = [self._after(state, index) for index in range(count) if not over[index]]
-            possible = [found for found in following if found is not None]
-            deadlock |= not possible
-            new = [found for found in dict.fromkeys(possible) if found not in seen]
-            seen.update(new)
-            pending += new
-        return Outcomes(frozenset(ended), deadlock)
+        return outcomes(first, self.threads, self._after)
 
     def _after(self, state: _State, index: int) -> _State | None:
         step = self.threads[index][state.at[index]]
@@ -137,26 +114,22 @@ class Program:
                 if entered is None:
                     return None
                 barrier, place, stays = entered
-                state = replace(state, barriers=_with(state.barriers, step.barrier, barrier))
+                state = replace(state, barriers=with_value(state.barriers, step.barrier, barrier))
                 if stays:
-                    return replace(state, places=_with(state.places, index, place))
+                    return replace(state, places=with_value(state.places, index, place))
             else:
                 left = barrier.leave()
                 if left is None:
                     return None
-                barriers = _with(state.barriers, step.barrier, left)
-                state = replace(state, barriers=barriers, places=_with(state.places, index, None))
+                barriers = with_value(state.barriers, step.barrier, left)
+                state = replace(state, barriers=barriers, places=with_value(state.places, index, None))
             told = [place] if step.kind == "place" else []
         else:
             told = [len(state.order)] if step.kind == "look" else []
         if step.kind == "append":
             state = replace(state, order=(*state.order, index))
-        found = _with(state.found, index, (*state.found[index], *told))
-        return replace(state, found=found, at=_with(state.at, index, state.at[index] + 1))
-
-
-def _with(values: tuple[Any, ...], index: int, value: object) -> tuple[Any, ...]:
-    return (*values[:index], value, *values[index + 1 :])
+        found = with_value(state.found, index, (*state.found[index], *told))
+        return replace(state, found=found, at=with_value(state.at, index, state.at[index] + 1))
 
 
 _MODEL = """

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from checked_programs import functions_of, names_of
+from interleavings import Outcomes
 
 NAMES = ("a", "b")
 # What threads have between them: files by name, and copies of descriptors by number.
@@ -39,14 +40,6 @@ class Step:
             "close": f"found.append(attempt(os.close, {descriptor}))",
             "append": "order.append(index)",
         }[self.call]
-
-
-@dataclass(frozen=True)
-class Outcomes:
-    """Results of the threads with the order of what they have appended, and whether all can wait for ever."""
-
-    ended: frozenset[object]
-    deadlock: bool
 
 
 @dataclass(frozen=True)

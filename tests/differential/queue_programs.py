@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from checked_programs import functions_of, names_of
+from interleavings import Outcomes, outcomes, with_value
 
 _WAITING = ("put", "get", "join")
 _CALLS = {
@@ -77,14 +78,6 @@ class Queue:
 
 
 @dataclass(frozen=True)
-class Outcomes:
-    """What threads found, with the order of what they have appended, and whether all can wait for ever."""
-
-    ended: frozenset[object]
-    deadlock: bool
-
-
-@dataclass(frozen=True)
 class _State:
     queues: tuple[Queue, ...]
     at: tuple[int, ...]
@@ -109,38 +102,19 @@ class Program:
         """Run all interleavings on the machine."""
         count = len(self.threads)
         first = _State(self.queues, (0,) * count, ((),) * count, ())
-        seen, pending = {first}, [first]
-        ended: set[object] = set()
-        deadlock = False
-        while pending:
-            state = pending.pop()
-            over = [at == len(steps) for at, steps in zip(state.at, self.threads, strict=True)]
-            if all(over):
-                ended.add((state.found, state.order))
-                continue
-            following = [self._after(state, index) for index in range(count) if not over[index]]
-            possible = [found for found in following if found is not None]
-            deadlock |= not possible
-            new = [found for found in dict.fromkeys(possible) if found not in seen]
-            seen.update(new)
-            pending += new
-        return Outcomes(frozenset(ended), deadlock)
+        return outcomes(first, self.threads, self._after)
 
     def _after(self, state: _State, index: int) -> _State | None:
         step = self.threads[index][state.at[index]]
-        at = _with(state.at, index, state.at[index] + 1)
+        at = with_value(state.at, index, state.at[index] + 1)
         if step.call == "append":
             return replace(state, at=at, order=(*state.order, index))
         done = state.queues[step.queue].do(step)
         if done is None:
             return None
         queue, result = done
-        found = _with(state.found, index, (*state.found[index], result))
-        return replace(state, at=at, queues=_with(state.queues, step.queue, queue), found=found)
-
-
-def _with(values: tuple[object, ...], index: int, value: object) -> tuple:  # pyright: ignore
-    return (*values[:index], value, *values[index + 1 :])
+        found = with_value(state.found, index, (*state.found[index], result))
+        return replace(state, at=at, queues=with_value(state.queues, step.queue, queue), found=found)
 
 
 _MODEL = """
